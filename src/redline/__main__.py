@@ -1,0 +1,5 @@
+"""`python -m redline` is the `redline` command."""
+
+from redline.cli import main
+
+main()

@@ -1,0 +1,45 @@
+"""Every exception Redline raises, in one small tree.
+
+RedlineError                    the base: catch this to catch them all
+├── ValidationError             the input is wrong; nothing was done
+│   └── FormatError             a message has a shape its format does not know
+├── ExecutionError              the input is fine but not possible in this state
+├── MissingExtraError           an optional dependency is needed for this call
+└── TranscriptError             a session file cannot be read
+"""
+
+__all__ = [
+    "ExecutionError",
+    "FormatError",
+    "MissingExtraError",
+    "RedlineError",
+    "TranscriptError",
+    "ValidationError",
+]
+
+
+class RedlineError(Exception):
+    """The base of every error Redline raises."""
+
+
+class ValidationError(RedlineError):
+    """The input is wrong: what, where, and what to do is in the text. Nothing was changed."""
+
+
+class FormatError(ValidationError):
+    """A message does not have the shape of its format, or no format fits it."""
+
+
+class ExecutionError(RedlineError):
+    """The request is well formed but not possible in the present state. Nothing was changed."""
+
+
+class MissingExtraError(RedlineError):
+    """A feature needs an optional dependency; the text names the extra to install."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs the extra {extra!r}: pip install 'redline[{extra}]'")
+
+
+class TranscriptError(RedlineError):
+    """A session file cannot be read: the text names the file, the place in it, and what to do."""

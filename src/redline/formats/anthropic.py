@@ -1,0 +1,259 @@
+"""The Anthropic Messages format: content blocks, results in user messages, the system prompt beside the messages."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from redline.formats.base import Composed, Evidence, Format, what_is_lost
+from redline.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.payloads import Path, value_at
+
+__all__ = ["Anthropic"]
+
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_OWN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"})
+_FOREIGN_BLOCKS = frozenset({"tool-call", "tool-result", "image_url", "input_text", "output_text", "refusal", "reasoning"})
+_FOREIGN_KEYS = frozenset({"tool_calls", "tool_call_id", "parts", "call_id"})
+_ACCEPTED_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+class Anthropic(Format):
+    """Reads and writes the messages of the Anthropic Messages API."""
+
+    name: ClassVar[str] = "anthropic"
+    messages_field: ClassVar[str] = "messages"
+    system_field: ClassVar[str | None] = "system"
+    call_ids_are_unique: ClassVar[bool] = True
+    refuses_blank_text: ClassVar[bool] = True
+    blocks_field: ClassVar[str | None] = "content"
+
+    def evidence(self, native: dict[str, Any]) -> Evidence:
+        """Certain by its own block types, impossible by another provider's keys or roles."""
+        if _known_role(native) is None or not _FOREIGN_KEYS.isdisjoint(native):
+            return 0
+        content = native.get("content")
+        if isinstance(content, str):
+            return 1
+        if not isinstance(content, list):
+            return 0
+        return _evidence_of_blocks(content)
+
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """One message; results first, because the provider wants them at the front."""
+        ordered = sorted(parts, key=lambda part: not isinstance(part, ToolResult)) if role != "assistant" else parts
+        lost: list[str] = []
+        compose_part = _composed_in_system if role == "system" else _composed
+        blocks = [block for part in ordered for block in compose_part(part, lost)]
+        wire_role = role if role in ("assistant", "system") else "user"
+        message = {"role": wire_role, "content": blocks}
+        return Composed((message,) if blocks else (), tuple(lost))
+
+    def _role(self, native: dict[str, Any]) -> Role:
+        return _known_role(native) or "user"
+
+    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
+        content = native.get("content")
+        if isinstance(content, str):
+            yield Text(content, ("content",))
+        elif isinstance(content, list):
+            for position, block in enumerate(content):
+                yield _read_block(block, ("content", position))
+
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        match part:
+            case ToolCall():
+                return (*part.at, "input"), replacement
+            case ToolResult():
+                return (*part.at, "content"), replacement
+            case _ if isinstance(part.at[-1], str):  # all of a content, not a block in it
+                return part.at, replacement
+            case Text():
+                return (*part.at, "text"), replacement
+            case Reasoning() if "thinking" in value_at(native, part.at):
+                return (*part.at, "thinking"), replacement
+            case _:
+                return part.at, _words_instead(value_at(native, part.at), replacement)
+
+    def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - the same for every message
+        """The API takes letters, digits, underscores and hyphens."""
+        own = part.id if isinstance(part, ToolCall) else part.call_id
+        return own is not None and _ACCEPTED_ID.fullmatch(own) is not None
+
+    def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - the same in every message
+        return (*part.at, "id" if isinstance(part, ToolCall) else "tool_use_id")
+
+
+def _words_instead(block: Any, words: str) -> dict[str, Any]:
+    """A text block in the place of another; a cache breakpoint stays where the caller set it."""
+    said = {"type": "text", "text": words}
+    is_breakpoint = isinstance(block, dict) and "cache_control" in block
+    return {**said, "cache_control": block["cache_control"]} if is_breakpoint else said
+
+
+# --- reading
+
+
+def _known_role(native: dict[str, Any]) -> Role | None:
+    role = native.get("role")
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
+def _read_block(block: Any, at: Path) -> Part:
+    """One content block as a part; unknown ones are carried as they are."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str):
+        return Opaque("unknown", block, at)
+    reader = _READERS.get(kind)
+    if reader is None and kind.endswith("_tool_result"):
+        reader = _hosted_result
+    return (reader and reader(block, at)) or Opaque(kind, block, at)
+
+
+def _text(block: dict[str, Any], at: Path) -> Part | None:
+    text = block.get("text")
+    return Text(text, at) if isinstance(text, str) else None
+
+
+def _thinking(block: dict[str, Any], at: Path) -> Part | None:
+    text = block.get("thinking")
+    return Reasoning(text, bool(block.get("signature")), at) if isinstance(text, str) else None
+
+
+def _redacted_thinking(_block: dict[str, Any], at: Path) -> Part:
+    return Reasoning("", is_bound=True, at=at)
+
+
+def _call(block: dict[str, Any], at: Path) -> Part:
+    return ToolCall(_string(block, "id"), _string(block, "name") or "", block.get("input"), at=at)
+
+
+def _hosted_call(block: dict[str, Any], at: Path) -> Part:
+    return ToolCall(_string(block, "id"), _string(block, "name") or "", block.get("input"), is_hosted=True, at=at)
+
+
+def _result(block: dict[str, Any], at: Path) -> Part:
+    return ToolResult(_string(block, "tool_use_id"), _inside(block, at), None, bool(block.get("is_error")), at=at)
+
+
+def _hosted_result(block: dict[str, Any], at: Path) -> Part:
+    failed = bool(block.get("is_error"))
+    return ToolResult(_string(block, "tool_use_id"), _inside(block, at), None, failed, is_hosted=True, at=at)
+
+
+def _string(block: dict[str, Any], key: str) -> str | None:
+    value = block.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
+    content, inner = block.get("content"), (*at, "content")
+    if isinstance(content, str):
+        return (Text(content, inner),)
+    if isinstance(content, list):
+        return tuple(_nested(item, (*inner, position)) for position, item in enumerate(content))
+    if content is None:
+        return ()
+    return (Opaque(str(content.get("type")) if isinstance(content, dict) else "unknown", content, inner),)
+
+
+def _nested(block: Any, at: Path) -> Text | Media | Opaque:
+    part = _read_block(block, at)
+    return part if isinstance(part, Text | Media | Opaque) else Opaque(str(block["type"]), block, at)
+
+
+def _media(block: dict[str, Any], at: Path) -> Part | None:
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return None
+    media_type = _string(source, "media_type") or ("image/*" if block["type"] == "image" else "application/*")
+    for source_type, key in _MEDIA_SOURCES.items():
+        if source.get("type") == source_type and isinstance(source.get(key), str):
+            return Media(media_type, source[key], source_type, at)
+    return None
+
+
+_ACCEPTED_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf"})
+_MEDIA_SOURCES: dict[MediaSource, str] = {"base64": "data", "url": "url", "file": "file_id", "text": "data"}
+
+_READERS: dict[str, Callable[[dict[str, Any], Path], Part | None]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted_thinking,
+    "tool_use": _call,
+    "server_tool_use": _hosted_call,
+    "mcp_tool_use": _hosted_call,
+    "tool_result": _result,
+    "image": _media,
+    "document": _media,
+}
+
+
+# --- recognising
+
+
+def _evidence_of_blocks(blocks: list[Any]) -> Evidence:
+    typed = [block for block in blocks if isinstance(block, dict) and isinstance(block.get("type"), str)]
+    kinds = {block["type"] for block in typed}
+    if kinds & _FOREIGN_BLOCKS or any(_is_foreign_result(block) for block in typed):
+        return 0
+    return 2 if kinds & _OWN_BLOCKS else 1
+
+
+def _is_foreign_result(block: dict[str, Any]) -> bool:
+    """Older Neovate sessions use the same name for a result, and another key for the call it answers."""
+    return block["type"] == "tool_result" and "id" in block and "tool_use_id" not in block
+
+
+# --- composing
+
+
+def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+    match part:
+        case Text(text):
+            return [{"type": "text", "text": text}] if text else []
+        case ToolCall(id, name, is_hosted=False):
+            return [{"type": "tool_use", "id": id, "name": name, "input": part.arguments}]
+        case ToolResult(is_hosted=False):
+            return [_composed_result(part, lost)]
+        case Media() if _is_accepted(part):
+            return [_composed_media(part)]
+        case _:
+            lost.append(what_is_lost(part, "anthropic"))
+            return []
+
+
+def _composed_in_system(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+    """The system speaks in words only."""
+    if isinstance(part, Text):
+        return _composed(part, lost)
+    lost.append(what_is_lost(part, "anthropic"))
+    return []
+
+
+def _composed_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+    content: Any = result.text
+    if any(not isinstance(part, Text) for part in result.parts):
+        content = [block for part in result.parts for block in _composed(part, lost)]
+    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
+    return {**block, "is_error": True} if result.is_error else block
+
+
+def _is_accepted(media: Media) -> bool:
+    """The API refuses a whole request for one picture or document of a type it does not take."""
+    match media.source_type:
+        case "base64":
+            return media.media_type in _ACCEPTED_TYPES
+        case "text":
+            return True
+        case _:
+            return media.media_type.startswith(("image/", "application/", "text/"))
+
+
+def _composed_media(media: Media) -> dict[str, Any]:
+    if media.source_type == "text":
+        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": media.source}}
+    kind = "image" if media.media_type.startswith("image/") else "document"
+    source = {"type": media.source_type, _MEDIA_SOURCES[media.source_type]: media.source}
+    if media.source_type == "base64":
+        source["media_type"] = media.media_type
+    return {"type": kind, "source": source}

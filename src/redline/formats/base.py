@@ -1,0 +1,203 @@
+"""What every format does: read a payload into a message, write it back, change one part, recognise its own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from redline import payloads
+from redline.errors import FormatError, ValidationError
+from redline.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.payloads import Path, Payload, value_at
+
+__all__ = ["Composed", "Evidence", "Format", "decode_object", "read_timestamp", "result_words", "what_is_lost"]
+
+Evidence = Literal[0, 1, 2]
+"""0: cannot be this format; 1: could be; 2: has something that this format has and others lack."""
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """New payloads made from neutral parts, and in words what could not be carried."""
+
+    payloads: tuple[dict[str, Any], ...]
+    lost: tuple[str, ...] = ()
+
+
+class Format(ABC):
+    """One provider's wire shape: the only place where its field names appear.
+
+    A format writes `_role`, `_parts`, `evidence`, `_reworded` and `compose`; the rest is the same for all.
+    """
+
+    name: ClassVar[str]
+    messages_field: ClassVar[str]
+    """The field of a request body that holds the messages."""
+    system_field: ClassVar[str | None]
+    """The field of a request body that holds the system prompt, where it is not a message."""
+
+    items_are_messages: ClassVar[bool] = False
+    """Whether each call, result and thought is an element of the list, so that one turn of the model is several of them."""
+    call_ids_are_unique: ClassVar[bool] = False
+    """Whether the provider refuses a call id that was used before in the request."""
+    refuses_blank_text: ClassVar[bool] = False
+    has_system_messages: ClassVar[bool] = True
+    """Whether a system message may stand among the others."""
+    blocks_field: ClassVar[str | None] = None
+    """The field that holds a message's blocks, results among them; None where each result is a message of its own."""
+
+    # --- the same for all
+
+    def read(self, payload: Payload) -> Message:
+        """The message in a payload. The payload itself is kept, and never changed."""
+        native = decode_object(payload)
+        return Message(self._role(native), tuple(self._parts(native)), payload, self.name, read_timestamp(native))
+
+    def write(self, message: Message) -> Payload:
+        """What is sent: for a message as it was read, the very same object or bytes."""
+        return message.native
+
+    def rewrite(self, message: Message, part: Part, replacement: str | dict[str, Any]) -> Message:
+        """The message with one part (also one inside a result) saying something else; every other field is kept.
+
+        Text, results and media take words; a call takes the object that becomes its input.
+        """
+        if not part.at:
+            raise ValidationError(f"{self.name}: {type(part).__name__} was not read from a payload; pass a part of the message")
+        path, value = self._reworded(payloads.decode(message.native), part, replacement)
+        return self.read(payloads.replace(message.native, path, value))
+
+    def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
+        """The message without these parts; None when nothing is left of it."""
+        gone = {part.at for part in parts}
+        if all(part.at in gone for part in message.parts):
+            return None
+        return self.read(self._pruned(payloads.remove(message.native, gone)))
+
+    def read_request(self, body: dict[str, Any]) -> tuple[Message, ...]:
+        """The messages of a whole request body."""
+        return tuple(self.read(payload) for payload in self._listed(body.get(self.messages_field)))
+
+    def write_request(self, body: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+        """The body with these messages; all other fields stay, and an unchanged body is the same object."""
+        written = [self.write(message) for message in messages]
+        before = self._listed(body.get(self.messages_field))
+        if len(before) == len(written) and all(old is new for old, new in zip(before, written, strict=True)):
+            return body
+        return {**body, self.messages_field: written}
+
+    def write_system(self, prompt: str) -> object:
+        """The system prompt as the request body holds it."""
+        return prompt
+
+    # --- one per format
+
+    @abstractmethod
+    def evidence(self, native: dict[str, Any]) -> Evidence:
+        """Whether a payload could be of this format."""
+
+    @abstractmethod
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """New payloads that say these parts in this format, and what it cannot say."""
+
+    @abstractmethod
+    def _role(self, native: dict[str, Any]) -> Role: ...
+
+    @abstractmethod
+    def _parts(self, native: dict[str, Any]) -> Iterable[Part]: ...
+
+    @abstractmethod
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        """The path to exchange and the value to put there, so that the part says the replacement."""
+
+    def _pruned(self, payload: Payload) -> Payload:
+        """The payload after a removal, without what the provider refuses when empty (a `tool_calls` list, say)."""
+        return payload
+
+    def _listed(self, held: Any) -> list[Any]:
+        """The messages field as a list; some providers also take one message, or a plain string, there."""
+        return held if isinstance(held, list) else []
+
+    # --- what the repair of calls and results needs
+
+    def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - a format may look at it
+        """Whether the provider takes the id that a call or result of the message carries."""
+        return bool(part.id if isinstance(part, ToolCall) else part.call_id)
+
+    def rename(self, message: Message, ids: Mapping[int, str]) -> Message:
+        """The message with other ids in the calls and results at these places."""
+        payload = message.native
+        for place, other in ids.items():
+            path = self._id_path(payloads.decode(payload), message.parts[place])
+            payload = payloads.replace(payload, path, other)
+        return self.read(payload)
+
+    def answer(self, message: Message, call: ToolCall, words: str) -> Message | None:  # noqa: ARG002 - a format may look at it
+        """A result that reports a failure, for a call of the message; None where the provider takes no words for it."""
+        result = ToolResult(call.id, (Text(words),), call.name, is_error=True)
+        return self.read(self.compose("tool", (result,)).payloads[0])
+
+    def gather(self, message: Message, others: Sequence[Message] = ()) -> Message:
+        """The message with its results in front, then those of the others, then what else it says."""
+        field = str(self.blocks_field)
+        own = {result.at[1] for result in message.results}
+        held = payloads.decode(message.native)[field]
+        moved = [block for other in others for block in self._result_blocks(other)]
+        rest = [block for position, block in enumerate(held) if position not in own]
+        return self.read(payloads.replace(message.native, (field,), [*self._result_blocks(message), *moved, *rest]))
+
+    def set_apart(self, message: Message, results: Sequence[ToolResult]) -> Message:
+        """A message of nothing but these results of the message, said by the side that gives results."""
+        places = {result.at for result in results}
+        if message.role in ("user", "tool"):
+            rest = [part for part in message.parts if part.at not in places]
+            return self.read(self._pruned(payloads.remove(message.native, [part.at for part in rest])))
+        native = payloads.decode(message.native)
+        composed = self.compose("tool", results).payloads[0]
+        return self.read({**composed, str(self.blocks_field): [value_at(native, result.at) for result in results]})
+
+    def _result_blocks(self, message: Message) -> list[Any]:
+        native = payloads.decode(message.native)
+        return [value_at(native, result.at) for result in message.results]
+
+    @abstractmethod
+    def _id_path(self, native: dict[str, Any], part: Part) -> Path:
+        """Where a call or result holds the id that pairs them."""
+
+
+def decode_object(payload: Payload) -> dict[str, Any]:
+    """The payload as an object; anything else is a FormatError."""
+    try:
+        native = payloads.decode(payload)
+    except (ValueError, RecursionError) as problem:
+        raise FormatError(f"A message must be a JSON object; this is not JSON: {problem}") from problem
+    if not isinstance(native, dict):
+        raise FormatError(f"A message must be a JSON object, not {type(native).__name__}")
+    return native
+
+
+def read_timestamp(native: dict[str, Any]) -> float | None:
+    """The time in milliseconds that a stored message carries beside the provider's fields, where it is a number."""
+    stamp = native.get("timestamp")
+    return stamp if isinstance(stamp, (int, float)) and not isinstance(stamp, bool) else None
+
+
+def what_is_lost(part: Part, format_name: str) -> str:
+    """In words, a part that another format cannot carry."""
+    match part:
+        case Reasoning(is_bound=True):
+            return f"signed reasoning ({len(part.text)} characters): only the provider that made it can take it back"
+        case Reasoning():
+            return f"reasoning ({len(part.text)} characters): {format_name} has no place for another model's reasoning"
+        case ToolCall() | ToolResult():
+            return f"{type(part).__name__} that the provider itself ran: {format_name} has no place for it"
+        case Opaque(kind):
+            return f"block of type {kind!r}: {format_name} has no place for it"
+        case _:
+            return f"{type(part).__name__}: {format_name} has no place for it"
+
+
+def result_words(result: ToolResult) -> str:
+    """A result in words, with the failure in front, for a provider that has no field for it."""
+    said = result.text
+    return f"Error: {said}" if result.is_error and not said.lstrip().startswith("Error:") else said

@@ -1,0 +1,164 @@
+"""Messages of one provider in the format of another, with everything that could not be carried listed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from redline.errors import ValidationError
+from redline.formats import find_format
+from redline.formats.base import Composed, Format
+from redline.messages import Message, Part, Role, Text, ToolCall, ToolResult
+from redline.pairs import Spot, pair_up
+from redline.payloads import Payload
+
+__all__ = ["Conversion", "Loss", "convert"]
+
+_REFUSED_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something the target format cannot say."""
+
+    index: int
+    """The position of the message it stood in."""
+    what: str
+
+    def __str__(self) -> str:
+        return f"message {self.index}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The messages in the target format."""
+
+    messages: list[Any]
+    system: str | None
+    """The system prompt, where the target holds it beside the messages."""
+    lost: tuple[Loss, ...]
+    """What could not be carried. Empty: nothing is missing."""
+
+
+def convert(
+    messages: Sequence[Payload],
+    *,
+    target: str,
+    source: str = "auto",
+    system: str | None = None,
+) -> Conversion:
+    """The messages in the format `target`, so that another provider can go on with the conversation.
+
+    `system` is the system prompt that the source holds beside its messages. Calls keep their ids, but for those that are
+    missing, used twice or malformed: such a call and its result get an id made from their place.
+    """
+    reader, writer = find_format(source, messages), find_format(target)
+    if target == "auto":
+        raise ValidationError("Name the format to convert to; only the source can be recognised.")
+    if reader is writer:
+        return Conversion(list(messages), system, ())
+    turns = list(_turns(_identified(reader, [reader.read(payload) for payload in messages]), reader))
+    return _written(writer, turns, system)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Parts said at once, and the positions of the messages they come from."""
+
+    index: int
+    role: Role
+    parts: tuple[Part, ...]
+
+
+def _written(writer: Format, turns: list[_Turn], system: str | None) -> Conversion:
+    head, body = _split_system(turns)
+    prompts = [prompt for prompt in (system, *(_words(turn) for turn in head)) if prompt]
+    prompt = "\n\n".join(prompts) or None
+    if prompt and writer.system_field is None:
+        body = [_Turn(0, "system", (Text(prompt),)), *body]
+        prompt = None
+    written: list[Any] = []
+    lost: list[Loss] = []
+    for turn in body:
+        composed = _composed(writer, turn)
+        written.extend(composed.payloads)
+        lost.extend(Loss(turn.index, what) for what in composed.lost)
+    return Conversion(written, prompt, tuple(lost))
+
+
+def _composed(writer: Format, turn: _Turn) -> Composed:
+    """A system message in the middle becomes the user's where the format knows the system prompt only beside the messages."""
+    if turn.role == "system" and writer.system_field is not None and not writer.has_system_messages:
+        return writer.compose("user", turn.parts)
+    return writer.compose(turn.role, turn.parts)
+
+
+def _split_system(turns: list[_Turn]) -> tuple[list[_Turn], list[_Turn]]:
+    count = next((number for number, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    return turns[:count], turns[count:]
+
+
+def _words(turn: _Turn) -> str:
+    return "\n".join(part.text for part in turn.parts if isinstance(part, Text))
+
+
+# --- turns: what one side says at once
+
+
+def _turns(messages: list[Message], reader: Format) -> Iterator[_Turn]:
+    """Messages of results that follow each other are one turn, and so are the model's items where each is a message."""
+    current: _Turn | None = None
+    for index, message in enumerate(messages):
+        turn = _Turn(index, message.role, message.parts)
+        if current is not None and _belongs(current, turn, reader):
+            current = _Turn(current.index, current.role, current.parts + turn.parts)
+            continue
+        if current is not None:
+            yield current
+        current = turn
+    if current is not None:
+        yield current
+
+
+def _belongs(current: _Turn, following: _Turn, reader: Format) -> bool:
+    if current.role != following.role:
+        return False
+    return current.role == "tool" or (current.role == "assistant" and reader.items_are_messages)
+
+
+# --- ids and names: each call with an id of its own, each result with the id and name of its call
+
+
+def _identified(reader: Format, messages: list[Message]) -> list[Message]:
+    parts: dict[Spot, Part] = {}
+    taken: set[str] = set()
+    for step in pair_up(messages, items_are_messages=reader.items_are_messages).steps:
+        for spot, call in step.calls.items():
+            own = _own_id(call, spot, taken)
+            taken.add(own)
+            parts[spot] = msgspec.structs.replace(call, id=own)
+            if spot in step.answers:
+                answer = step.answers[spot]
+                result = messages[answer.message].parts[answer.part]
+                parts[answer] = _named(result, call, own)
+    return [_with_parts(message, number, parts) for number, message in enumerate(messages)]
+
+
+def _own_id(call: ToolCall, spot: Spot, taken: set[str]) -> str:
+    own = _REFUSED_IN_IDS.sub("_", call.id) if call.id else f"call_{spot.message}_{spot.part}"
+    while own in taken:
+        own = f"{own}_{spot.message}_{spot.part}"
+    return own
+
+
+def _named(result: Part, call: ToolCall, own: str) -> Part:
+    if not isinstance(result, ToolResult):
+        return result
+    return msgspec.structs.replace(result, call_id=own, name=result.name or call.name)
+
+
+def _with_parts(message: Message, number: int, parts: dict[Spot, Part]) -> Message:
+    changed = tuple(parts.get(Spot(number, place), part) for place, part in enumerate(message.parts))
+    return msgspec.structs.replace(message, parts=changed)

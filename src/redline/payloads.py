@@ -1,0 +1,169 @@
+"""A payload is one message as it was given, an object or its JSON bytes, and is changed only at the place named."""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import Any
+
+import msgspec
+
+__all__ = ["Path", "Payload", "canonical", "decode", "encode", "remove", "replace", "value_at"]
+
+Path = tuple[str | int, ...]
+"""Where a value stands inside a payload: keys and list positions from the outside in."""
+
+Payload = dict[str, Any] | bytes
+"""An object is kept as the very object, bytes as the very bytes (duplicate keys, number spelling, spacing included)."""
+
+_decode_fast = msgspec.json.Decoder().decode
+_encode_fast = msgspec.json.Encoder().encode
+_scan_value = json.JSONDecoder(strict=False).raw_decode
+
+
+def decode(payload: Payload) -> Any:
+    """The payload as an object. What the fast parser refuses (lone surrogates, NaN, a BOM) goes to the standard one."""
+    if not isinstance(payload, bytes):
+        return payload
+    try:
+        return _decode_fast(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(_as_text(payload).removeprefix("\ufeff"), strict=False)
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON; text that is not valid Unicode is escaped instead of refused."""
+    try:
+        return _encode_fast(value)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return json.dumps(value, separators=(",", ":"), default=_base64_text).encode()
+
+
+def canonical(value: object) -> bytes:
+    """JSON that is the same for the same value: keys in order, no spaces, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_base64_text).encode()
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """The value that stands at the path."""
+    return reduce(lambda inner, key: inner[key], path, value)
+
+
+def replace(payload: Payload, path: Path, value: object) -> Payload:
+    """The payload with the value at the path exchanged, or a last key added; the rest is shared, in bytes verbatim."""
+    if not isinstance(payload, bytes):
+        changed: dict[str, Any] = _replaced(payload, path, value)
+        return changed
+    is_new_key = isinstance(path[-1], str) and path[-1] not in value_at(decode(payload), path[:-1])
+    return _add_member(payload, path, value) if is_new_key else _splice(payload, path, value)
+
+
+def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
+    """The payload without the values at the paths (list items close up, keys vanish)."""
+    for path in sorted(set(paths), key=_from_the_end, reverse=True):
+        payload = _cut(payload, path) if isinstance(payload, bytes) else _removed(payload, path)
+    return payload
+
+
+def _base64_text(value: object) -> str:
+    """Some SDKs hold media and signatures as bytes inside their objects."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _replaced(value: Any, path: Path, replacement: object) -> Any:
+    changed = value.copy()
+    changed[path[0]] = replacement if len(path) == 1 else _replaced(value[path[0]], path[1:], replacement)
+    return changed
+
+
+def _removed(value: Any, path: Path) -> Any:
+    changed = value.copy()
+    if len(path) == 1:
+        del changed[path[0]]
+    else:
+        changed[path[0]] = _removed(value[path[0]], path[1:])
+    return changed
+
+
+def _from_the_end(path: Path) -> tuple[tuple[int, str], ...]:
+    """Later list items first, so that removing one does not move the next."""
+    return tuple((key, "") if isinstance(key, int) else (-1, key) for key in path)
+
+
+# --- bytes: the span of a value is found and only those bytes are exchanged
+
+
+def _as_text(payload: bytes) -> str:
+    """Bytes that are not UTF-8 become lone surrogates, and the same bytes again on the way back."""
+    return payload.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _splice(payload: bytes, path: Path, value: object) -> bytes:
+    text = _as_text(payload)
+    start, end = _span(text, path)
+    return _as_bytes(text[:start] + _as_text(encode(value)) + text[end:])
+
+
+def _cut(payload: bytes, path: Path) -> bytes:
+    """A duplicated key goes entirely, or the earlier one would come back to life."""
+    text = _as_text(payload)
+    outer, _ = _span(text, path[:-1])
+    names = [name for name, *_ in _members(text, outer)]
+    for number in reversed([number for number, name in enumerate(names) if name == path[-1]]):
+        text = _without_member(text, outer, number)
+    return _as_bytes(text)
+
+
+def _without_member(text: str, outer: int, number: int) -> str:
+    members = list(_members(text, outer))
+    _, start, _, end = members[number]
+    if number + 1 < len(members):
+        return text[:start] + text[members[number + 1][1] :]
+    if number > 0:
+        return text[: members[number - 1][3]] + text[end:]
+    return text[:start] + text[end:]
+
+
+def _add_member(payload: bytes, path: Path, value: object) -> bytes:
+    text = _as_text(payload)
+    start, end = _span(text, path[:-1])
+    comma = "," if any(True for _ in _members(text, start)) else ""
+    member = f"{comma}{_as_text(encode(path[-1]))}:{_as_text(encode(value))}"
+    return _as_bytes(text[: end - 1] + member + text[end - 1 :])
+
+
+def _span(text: str, path: Path) -> tuple[int, int]:
+    """Where the value at the path begins and ends. Of duplicated keys the last counts, as in every parser."""
+    start = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    for key in path:
+        found = [value for name, _, value, _ in _members(text, start) if name == key]
+        start = found[-1]
+    return start, _scan_value(text, start)[1]
+
+
+def _members(text: str, start: int) -> Iterator[tuple[str | int, int, int, int]]:
+    """Of each member of the object or list at start: key or position, its beginning, its value's beginning, its end."""
+    is_object = text[start] == "{"
+    at, number = _skip_space(text, start + 1), 0
+    while text[at] not in "}]":
+        begin, name = at, number
+        if is_object:
+            name, at = _scan_value(text, at)
+            at = _skip_space(text, _skip_space(text, at) + 1)
+        end = _scan_value(text, at)[1]
+        yield name, begin, at, end
+        at, number = _skip_space(text, end), number + 1
+        if text[at] == ",":
+            at = _skip_space(text, at + 1)
+
+
+def _skip_space(text: str, at: int) -> int:
+    while text[at] in " \t\r\n":
+        at += 1
+    return at

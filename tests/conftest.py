@@ -1,0 +1,13 @@
+"""How hard the property tests try: `HYPOTHESIS_PROFILE=thorough make test` asks for thousands of examples each."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default",
+    deadline=None,  # machines are noisy; a slow example is no wrong one
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,0 +1,64 @@
+import pytest
+
+from redline import FORMATS, FormatError, ValidationError, detect_format, find_format, read_messages
+from redline.formats.base import result_words, what_is_lost
+from redline.messages import Opaque, Reasoning, Text, ToolResult
+
+ANTHROPIC = FORMATS["anthropic"]
+BODY = {
+    "model": "m",
+    "system": [{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}],
+    "tools": [{"name": "read", "input_schema": {}}],
+    "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ok"}],
+}
+
+
+def test_request_body_passes_through():
+    """An unchanged body is the same object; a changed one keeps every other field."""
+    messages = ANTHROPIC.read_request(BODY)
+    assert ANTHROPIC.write_request(BODY, messages) is BODY
+    struck = ANTHROPIC.rewrite(messages[0], messages[0].parts[0], "[gone]")
+    after = ANTHROPIC.write_request(BODY, [struck, messages[1]])
+    assert after["messages"][0] == {"role": "user", "content": "[gone]"}
+    assert after["messages"][1] is BODY["messages"][1]
+    assert {key: after[key] for key in ("model", "system", "tools")} == {key: BODY[key] for key in ("model", "system", "tools")}
+
+
+def test_part_that_was_not_read_cannot_be_rewritten():
+    """A part without a place in the payload is refused."""
+    with pytest.raises(ValidationError, match="was not read from a payload"):
+        ANTHROPIC.rewrite(ANTHROPIC.read(BODY["messages"][0]), Text("made up"), "x")
+
+
+@pytest.mark.parametrize("payload", [b"nonsense", b"[1]", b'"hi"', b"[" * 100_000])
+def test_what_is_no_object_is_a_format_error(payload):
+    """Bytes that are no JSON object are refused with a sentence."""
+    with pytest.raises(FormatError, match="must be a JSON object"):
+        ANTHROPIC.read(payload)
+
+
+def test_format_is_found_by_name_or_recognised():
+    """A name finds its format, auto looks at the messages, an unknown one lists the known."""
+    assert find_format("gemini").name == "gemini"
+    assert find_format("auto", [{"role": "user", "parts": []}]).name == "gemini"
+    assert detect_format([]).name == "openai_chat"
+    with pytest.raises(ValidationError, match="Known are: auto, openai_chat"):
+        find_format("nope")
+
+
+def test_messages_of_no_format_are_refused_with_the_place():
+    """The error names the first message that does not fit."""
+    with pytest.raises(FormatError, match="message 1"):
+        read_messages([{"role": "user", "content": "hi"}, {"role": "wizard", "content": 3}])
+
+
+def test_failure_is_said_in_words_once():
+    """A result that reports a failure starts with Error: where the format has no field for it."""
+    assert result_words(ToolResult("a", (Text("no file"),), is_error=True)) == "Error: no file"
+    assert result_words(ToolResult("a", (Text("Error: no file"),), is_error=True)) == "Error: no file"
+
+
+def test_what_is_lost_is_said():
+    """Each kind of part that cannot be carried is named."""
+    assert "signed reasoning" in what_is_lost(Reasoning("hm", is_bound=True), "gemini")
+    assert "'weird'" in what_is_lost(Opaque("weird"), "gemini")
