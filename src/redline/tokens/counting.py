@@ -1,0 +1,87 @@
+"""Tokens of a message, by kind of part."""
+
+import msgspec
+
+from redline import payloads
+from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.tokens.counter import Counter
+from redline.tokens.default import default_counter
+from redline.tokens.pictures import picture_tokens
+
+__all__ = ["MessageTokens", "count_message", "count_part"]
+
+_PER_MESSAGE = 4
+"""The marks around a message and the name of its role."""
+_PER_CALL = 8
+"""The marks around a call or a result and the id that ties them together."""
+
+
+class MessageTokens(msgspec.Struct, frozen=True):
+    """What a message costs to send."""
+
+    text: int = 0
+    reasoning: int = 0
+    calls: int = 0
+    results: int = 0
+    """Without the pictures in them, which are media."""
+    media: int = 0
+    opaque: int = 0
+    overhead: int = _PER_MESSAGE
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.text + self.reasoning + self.calls + self.results + self.media + self.opaque + self.overhead
+
+
+def count_message(message: Message, counter: Counter | None = None) -> MessageTokens:
+    """The tokens of a message and of what lies inside its results."""
+    counter = counter or default_counter()
+    sums = dict.fromkeys(MessageTokens.__struct_fields__, 0)
+    sums["overhead"] = _PER_MESSAGE
+    for part in message.parts:
+        held = [inner for inner in part.parts if isinstance(inner, Media)] if isinstance(part, ToolResult) else []
+        media = sum(count_part(inner, counter) for inner in held)
+        sums[_kind(part)] += count_part(part, counter) - media
+        sums["media"] += media
+    return MessageTokens(**sums)
+
+
+def count_part(part: Part, counter: Counter | None = None) -> int:
+    """The tokens of one part: a call is its name and its input as compact JSON, a result all that lies in it."""
+    counter = counter or default_counter()
+    match part:
+        case Text() | Reasoning():
+            return counter.count(part.text)
+        case ToolCall():
+            return _PER_CALL + counter.count(part.name) + counter.count(_as_text(part.input))
+        case ToolResult():
+            return _PER_CALL + sum(count_part(inner, counter) for inner in part.parts)
+        case Media(source_type="text"):
+            return counter.count(part.source)
+        case Media():
+            return picture_tokens(part)
+        case Opaque():
+            return counter.count(_as_text(part.native))
+
+
+def _kind(part: Part) -> str:
+    match part:
+        case Text():
+            return "text"
+        case Reasoning():
+            return "reasoning"
+        case ToolCall():
+            return "calls"
+        case ToolResult():
+            return "results"
+        case Media():
+            return "media"
+        case Opaque():
+            return "opaque"
+
+
+def _as_text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return payloads.encode(value).decode()

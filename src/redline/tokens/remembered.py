@@ -1,0 +1,60 @@
+"""Counts by content: a text that was counted once is not counted again."""
+
+from hashlib import blake2b
+
+from redline.tokens.counter import Counter
+
+__all__ = ["CountMemory", "Remembered"]
+
+_LONGEST_KEPT = 256
+"""Longer texts are known by their hash, so that the memory does not keep them alive."""
+
+
+class CountMemory:
+    """A bounded memory of counts, for any number of counters.
+
+    It has two generations: when the young one is full it becomes the old one, and what nobody asked for is forgotten.
+    """
+
+    def __init__(self, limit: int = 65536) -> None:
+        self._half = max(limit // 2, 1)
+        self._young: dict[tuple[str, str | bytes], int] = {}
+        self._old: dict[tuple[str, str | bytes], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def count(self, counter: Counter, text: str) -> int:
+        """The count of the text, from memory if it is there."""
+        key = (counter.name, text if len(text) <= _LONGEST_KEPT else _digest(text))
+        found = self._young.get(key)
+        if found is not None:
+            return found
+        remembered = self._old.get(key)
+        return self._keep(key, counter.count(text) if remembered is None else remembered)
+
+    def _keep(self, key: tuple[str, str | bytes], count: int) -> int:
+        if len(self._young) >= self._half:
+            self._young, self._old = {}, self._young
+        self._young[key] = count
+        return count
+
+
+_SHARED = CountMemory()
+
+
+class Remembered:
+    """A counter that remembers. All of them share one memory, unless one is given."""
+
+    def __init__(self, counter: Counter, memory: CountMemory = _SHARED) -> None:
+        self.name = counter.name
+        self._counter = counter
+        self._memory = memory
+
+    def count(self, text: str) -> int:
+        """The count of the wrapped counter."""
+        return self._memory.count(self._counter, text)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,41 @@
+"""What a tool call does: it reads a path, writes one, runs a command, searches …, whatever its name."""
+
+from redline.tools.actions import (
+    Action,
+    Asks,
+    Fetches,
+    Lines,
+    Lists,
+    Notes,
+    Reads,
+    Resumes,
+    Runs,
+    Searches,
+    SearchesWeb,
+    Writes,
+)
+from redline.tools.book import DEFAULT, ToolBook
+from redline.tools.description import describe
+from redline.tools.paths import normalize_path, paths_of
+from redline.tools.tool import Tool
+
+__all__ = [
+    "DEFAULT",
+    "Action",
+    "Asks",
+    "Fetches",
+    "Lines",
+    "Lists",
+    "Notes",
+    "Reads",
+    "Resumes",
+    "Runs",
+    "Searches",
+    "SearchesWeb",
+    "Tool",
+    "ToolBook",
+    "Writes",
+    "describe",
+    "normalize_path",
+    "paths_of",
+]

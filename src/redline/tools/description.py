@@ -1,0 +1,205 @@
+"""What a tool call does, told from its name and its arguments."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from redline import payloads
+from redline.messages import ToolCall
+from redline.tools.actions import (
+    Action,
+    Asks,
+    Fetches,
+    Lines,
+    Lists,
+    Notes,
+    Reads,
+    Resumes,
+    Runs,
+    Searches,
+    SearchesWeb,
+    Writes,
+)
+from redline.tools.book import DEFAULT, ToolBook
+from redline.tools.patches import patch_writes
+from redline.tools.paths import path_entries, paths_of
+from redline.tools.script import read_script
+from redline.tools.shell import command_text, look
+from redline.tools.tool import Tool
+
+__all__ = ["describe"]
+
+Arguments = Mapping[str, Any]
+
+_PLACES = "path paths dir dir_path directory directory_path search_path file file_path filePath"
+_NAME_PATTERNS = "pattern glob file_name file_pattern query"
+_WORKING_DIRECTORIES = "workdir cwd working_directory workingDirectory dir_path directory"
+_LINE_BOUNDS = (
+    ("start_line", "end_line"),
+    ("startLine", "endLine"),
+    ("start_line_one_indexed", "end_line_one_indexed_inclusive"),
+)
+_LINE_COUNTS = (("offset", "limit"), ("line_offset", "n_lines"))
+_PATH_WITH_LINES = re.compile(r"(..+):(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
+    """All that a call does, as far as it is certain; nothing for a tool that is not in the book.
+
+    A call that reads through the shell (`cat a.py`) both runs a command and reads a file. It counts as a read only
+    where its output is nothing but files.
+    """
+    arguments = call.arguments
+    tool = tools.find(call.name, arguments)
+    if tool is None:
+        return ()
+    return tuple(dict.fromkeys((*_on_files(tool, arguments), *_running(tool, arguments, tools), *_elsewhere(tool, arguments))))
+
+
+# --- files
+
+
+def _on_files(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+    yield from _reads(tool, arguments)
+    for path in paths_of(_first(arguments, tool.writes)):
+        yield Writes(path)
+    for path in paths_of(_first(arguments, tool.edits)):
+        yield Writes(path, is_edit=True)
+    yield from patch_writes(_text(arguments, tool.patches))
+    if tool.lists:
+        pattern = _text(arguments, _NAME_PATTERNS) or None
+        for path in paths_of(_first(arguments, tool.lists)) or (".",):
+            yield Lists(path, pattern)
+    if pattern := _text(arguments, tool.searches):
+        yield Searches(pattern, _places(arguments))
+
+
+def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+    entries = list(path_entries(_first(arguments, tool.reads)))
+    if any("*" in path for path, _ in entries):
+        return  # patterns: which files were shown is not in the call
+    for path, entry in entries:
+        inline = _PATH_WITH_LINES.fullmatch(path) if tool.has_lines_in_path else None
+        if path.startswith(("http://", "https://")):
+            yield Fetches(path)
+        elif inline:
+            yield Reads(inline[1], (int(inline[2]), int(inline[3] or inline[2])))
+        else:
+            yield Reads(path, _lines(entry) or _lines(arguments))
+
+
+def _places(arguments: Arguments) -> tuple[str, ...]:
+    """Where a search looks. Some agents write several places into one string."""
+    paths = paths_of(_first(arguments, _PLACES))
+    return tuple(place for path in paths for place in path.split(";") if place.strip()) or (".",)
+
+
+def _lines(arguments: Arguments) -> Lines | None:
+    shown = arguments.get("view_range")
+    if isinstance(shown, list) and len(shown) == 2:
+        return _span(_number(shown[0]), _number(shown[1]))
+    for first, last in _LINE_BOUNDS:
+        if first in arguments or last in arguments:
+            return _span(_number(arguments.get(first)), _number(arguments.get(last)))
+    for start, count in _LINE_COUNTS:
+        if start in arguments or count in arguments:
+            return _counted(_number(arguments.get(start)), _number(arguments.get(count)))
+    return None
+
+
+def _span(first: int | None, last: int | None) -> Lines | None:
+    start, end = max(first or 1, 1), -1 if last is None else last
+    if (start, end) == (1, -1):
+        return None
+    return (start, end) if end == -1 or end >= start else None
+
+
+def _counted(first: int | None, count: int | None) -> Lines | None:
+    start = max(first or 1, 1)
+    return _span(start, None if count is None else start + count - 1)
+
+
+def _number(value: object) -> int | None:
+    """A line number; agents that write their calls as text give it as digits."""
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# --- commands
+
+
+def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> Iterator[Action]:
+    for command in _commands(tool, arguments):
+        yield Runs(command)
+    yield from _looks(tool, arguments)
+    if code := _text(arguments, tool.evaluates):
+        yield Runs(code)
+    if code := _text(arguments, tool.scripts):
+        yield from _scripted(code, tools)
+    process = _first(arguments, tool.resumes)
+    if isinstance(process, str | int):
+        yield Resumes(str(process))
+
+
+def _commands(tool: Tool, arguments: Arguments) -> list[str]:
+    command, several = _first(arguments, tool.runs), _first(arguments, tool.runs_each)
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        command = command_text(command)
+    listed = several if isinstance(several, list) else [several]
+    return [text for text in (command, *listed) if isinstance(text, str) and text]
+
+
+def _looks(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+    """What the commands show, where all of them do nothing else: the result is theirs together."""
+    base = _text(arguments, _WORKING_DIRECTORIES) or None
+    looks = [look(command, base) for command in _commands(tool, arguments)]
+    for actions in looks if None not in looks else ():
+        yield from actions or ()
+
+
+def _scripted(code: str, tools: ToolBook) -> Iterator[Action]:
+    """What the calls inside a script do. They look at files only if all of them do, as with commands."""
+    script = read_script(code)
+    described = [describe(call, tools) for call in script.calls]
+    is_look = script.is_complete and all(
+        any(isinstance(action, Reads | Lists | Searches) for action in each) for each in described
+    )
+    actions = [action for each in described for action in each]
+    yield from (actions if is_look else [action for action in actions if not isinstance(action, Reads | Lists | Searches)])
+    if not any(isinstance(action, Runs | Resumes) for action in actions):
+        yield Runs(code)
+
+
+# --- everything else
+
+
+def _elsewhere(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+    for url in paths_of(_first(arguments, tool.fetches)):
+        yield Fetches(url)
+    if query := _text(arguments, tool.searches_web):
+        yield SearchesWeb(query)
+    if words := _words(arguments, tool.asks):
+        yield Asks(words)
+    if words := _words(arguments, tool.asks_user):
+        yield Asks(words, whom="user")
+    if tool.notes:
+        yield Notes()
+
+
+def _first(arguments: Arguments, names: str) -> object:
+    """The first of these arguments that the call has."""
+    return next((arguments[name] for name in names.split() if arguments.get(name) is not None), None)
+
+
+def _text(arguments: Arguments, names: str) -> str:
+    value = _first(arguments, names)
+    return value if isinstance(value, str) else ""
+
+
+def _words(arguments: Arguments, names: str) -> str:
+    """A question in words; one that is put as a form is given as its JSON."""
+    value = _first(arguments, names)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return payloads.encode(value).decode()

@@ -1,0 +1,265 @@
+"""The commands that only look, each with the options under which that stays true."""
+
+import getopt
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from redline.tools.actions import Action, Lines, Lists, Reads, Searches, Writes
+from redline.tools.patches import patch_writes
+from redline.tools.paths import rebase
+
+__all__ = ["Actions", "UncertainError", "filtered", "source"]
+
+Actions = tuple[Action, ...]
+
+
+class UncertainError(Exception):
+    """The command is beyond what can be said for certain."""
+
+
+def source(words: Sequence[str], base: str | None) -> Actions:
+    """What the first command of a pipeline looks at."""
+    name, *arguments = words
+    if name in _VIEWERS:
+        return _shown(_VIEWERS[name](arguments), base)
+    if name in _SOURCES:
+        return _SOURCES[name](arguments, base)
+    raise UncertainError
+
+
+def filtered(actions: Actions, words: Sequence[str]) -> Actions:
+    """What is left to see behind a later command of the pipeline."""
+    name, *arguments = words
+    shown = [action for action in actions if isinstance(action, Reads)]
+    if name in _VIEWERS:
+        view = _VIEWERS[name](arguments)
+        _expect(not view.files)
+        return _narrowed(shown, view.spans) if shown else actions
+    if name in _SEARCH_OPTIONS:
+        pattern, places, _ = _search_arguments(name, arguments)
+        _expect(not places)
+        return (Searches(pattern, tuple(dict.fromkeys(read.path for read in shown))),) if shown else actions
+    _expect(name in _FILTER_OPTIONS and not shown)
+    _, operands = _parse(arguments, _FILTER_OPTIONS[name])
+    _expect(not operands)
+    return actions
+
+
+def _expect(is_certain: bool) -> None:
+    if not is_certain:
+        raise UncertainError
+
+
+def _parse(arguments: Sequence[str], short: str, long: str = "") -> tuple[list[tuple[str, str]], list[str]]:
+    """Options and operands. An option that is not known could do anything."""
+    try:
+        return getopt.gnu_getopt(arguments, short, long.split())
+    except getopt.GetoptError as unknown:
+        raise UncertainError from unknown
+
+
+# --- showing files
+
+
+class _View(NamedTuple):
+    files: tuple[str, ...]
+    spans: tuple[Lines, ...] = ()
+    """The ranges shown; none if everything is."""
+
+
+def _shown(view: _View, base: str | None) -> Actions:
+    _expect(bool(view.files) and "-" not in view.files)
+    return tuple(Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,))
+
+
+def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
+    """Ranges of what is shown; of several files run together they cannot be told."""
+    if not spans:
+        return tuple(shown)
+    _expect(len(shown) == 1)
+    return tuple(Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans)
+
+
+def _within(outer: Lines | None, inner: Lines) -> Lines:
+    """A range of a range; the end of a range that itself may be cut short by the end of the file cannot be told."""
+    if outer is None:
+        return inner
+    _expect(inner[0] > 0)
+    first, last = outer
+    has_open_end = first > 0 and last == -1
+    start = first + inner[0] - 1
+    end = last if inner[1] == -1 else first + inner[1] - 1
+    end = end if has_open_end else min(end, last)
+    _expect(has_open_end or start <= end)
+    return start, end
+
+
+def _view_all(short: str, long: str = "") -> Callable[[Sequence[str]], _View]:
+    def view(arguments: Sequence[str]) -> _View:
+        _, files = _parse(arguments, short, long)
+        return _View(tuple(files))
+
+    return view
+
+
+def _view_start(arguments: Sequence[str]) -> _View:
+    count, files = _line_count(arguments)
+    return _View(files, ((1, _positive(count)),))
+
+
+def _view_end(arguments: Sequence[str]) -> _View:
+    count, files = _line_count(arguments)
+    first = _positive(count[1:]) if count.startswith("+") else -_positive(count.removeprefix("-"))
+    return _View(files, ((first, -1),))
+
+
+def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The count of `head` and `tail`, which is ten unless told, and may be written `-20`."""
+    modern = [re.sub(r"^-(\d+)$", r"-n\1", word) for word in arguments]
+    options, files = _parse(modern, "n:qv", "lines= quiet silent verbose")
+    counts = [value for name, value in options if name in ("-n", "--lines")]
+    return counts[-1] if counts else "10", tuple(files)
+
+
+def _positive(text: str) -> int:
+    """A line number; a longer one than any file has is no number."""
+    _expect(re.fullmatch(r"[0-9]{1,12}", text) is not None and int(text) > 0)
+    return int(text)
+
+
+def _view_range(arguments: Sequence[str]) -> _View:
+    """`sed -n`, with nothing but ranges to print."""
+    options, operands = _parse(arguments, "nErse:", "quiet silent expression=")
+    names = {name for name, _ in options}
+    scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
+    spans = tuple(_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";"))
+    # of several files sed counts the lines as if they were one
+    _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1)
+    return _View(tuple(operands), spans)
+
+
+def _sed_span(script: str) -> Lines:
+    match = re.fullmatch(r"\s*(\d+)(?:\s*,\s*(\d+|\$))?\s*p\s*", script)
+    if match is None:
+        raise UncertainError
+    first = _positive(match[1])
+    # a last line before the first one prints the first
+    return first, -1 if match[2] == "$" else max(first, _positive(match[2] or match[1]))
+
+
+def _view_bat(arguments: Sequence[str]) -> _View:
+    long = "plain number line-range= paging= color= style= language= decorations= wrap="
+    options, files = _parse(arguments, "pnPr:l:", long)
+    ranges = [value for name, value in options if name in ("-r", "--line-range")]
+    return _View(tuple(files), tuple(_bat_span(value) for value in ranges))
+
+
+def _bat_span(text: str) -> Lines:
+    match = re.fullmatch(r"(\d*):(\d*)", text)
+    if match is None:
+        raise UncertainError
+    return _positive(match[1] or "1"), _positive(match[2]) if match[2] else -1
+
+
+_VIEWERS: dict[str, Callable[[Sequence[str]], _View]] = {
+    "cat": _view_all("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
+    "nl": _view_all("b:d:f:h:i:l:n:ps:v:w:", "body-numbering= number-width= number-separator="),
+    "less": _view_all("eEFNRSX"),
+    "more": _view_all(""),
+    "bat": _view_bat,
+    "batcat": _view_bat,
+    "head": _view_start,
+    "tail": _view_end,
+    "sed": _view_range,
+}
+
+# --- naming and searching files
+
+_FILTER_OPTIONS = {"sort": "bdfghMnrRuVk:t:", "uniq": "cdiu", "wc": "clmw", "cut": "c:d:f:s"}
+_GREP_WORDS = (
+    "include= exclude= exclude-dir= line-number recursive ignore-case extended-regexp fixed-strings files-with-matches"
+    " count only-matching word-regexp invert-match max-count= context= after-context= before-context= no-filename"
+    " with-filename no-messages regexp="
+)
+_RG_WORDS = (
+    "files hidden no-ignore glob= iglob= type= type-not= line-number no-line-number no-heading heading ignore-case"
+    " smart-case case-sensitive fixed-strings files-with-matches files-without-match count count-matches json trim"
+    " only-matching word-regexp multiline pcre2 follow max-count= max-depth= max-columns= context= after-context="
+    " before-context= sort= regexp= invert-match with-filename no-filename no-messages column stats"
+)
+_SEARCH_OPTIONS = {
+    "grep": ("rRnilLHhEFPGovwcsaxIqA:B:C:m:e:", _GREP_WORDS),
+    "rg": ("nNilLHIcosSuUvwxFPqA:B:C:m:e:g:t:T:j:", _RG_WORDS),
+}
+_LIST_OPTIONS = {
+    "ls": ("1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ", "all almost-all recursive human-readable full-time"),
+    "tree": ("adfhisDCL:I:P:", "noreport dirsfirst gitignore prune"),
+}
+# through these `find` runs, deletes and writes
+_FIND_EFFECTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fls|fprint.*)")
+
+
+def _search(name: str) -> Callable[[Sequence[str], str | None], Actions]:
+    def search(arguments: Sequence[str], base: str | None) -> Actions:
+        pattern, places, is_listing = _search_arguments(name, arguments)
+        found = tuple(rebase(place, base) for place in places or (".",))
+        return tuple(Lists(place) for place in found) if is_listing else (Searches(pattern, found),)
+
+    return search
+
+
+def _search_arguments(name: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...], bool]:
+    """The pattern, the places, and whether only names are asked for (`rg --files`)."""
+    options, operands = _parse(_without_color(arguments), *_SEARCH_OPTIONS[name])
+    patterns = [value for option, value in options if option in ("-e", "--regexp")]
+    if ("--files", "") in options:
+        return "", tuple(operands), True
+    if not patterns:
+        _expect(bool(operands))
+        patterns.append(operands.pop(0))
+    return "|".join(patterns), tuple(operands), False
+
+
+def _list(name: str) -> Callable[[Sequence[str], str | None], Actions]:
+    def listed(arguments: Sequence[str], base: str | None) -> Actions:
+        _, places = _parse(_without_color(arguments), *_LIST_OPTIONS[name])
+        return tuple(Lists(rebase(place, base)) for place in places or (".",))
+
+    return listed
+
+
+def _without_color(arguments: Sequence[str]) -> list[str]:
+    """`--color` stands with a value or without one, which getopt cannot say."""
+    return [word for word in arguments if not word.startswith("--color")]
+
+
+def _find(arguments: Sequence[str], base: str | None) -> Actions:
+    _expect(not any(_FIND_EFFECTS.fullmatch(word) for word in arguments))
+    tests = next((at for at, word in enumerate(arguments) if word.startswith(("-", "(", "!"))), len(arguments))
+    names = [after for word, after in pairwise(arguments) if word in ("-name", "-iname", "-path")]
+    pattern = names[0] if len(names) == 1 else None
+    return tuple(Lists(rebase(place, base), pattern) for place in arguments[:tests] or (".",))
+
+
+def _patch(arguments: Sequence[str], base: str | None) -> Actions:
+    _expect(len(arguments) == 1)
+    return tuple(Writes(rebase(write.path, base), write.is_edit) for write in patch_writes(arguments[0]))
+
+
+def _say(_arguments: Sequence[str], _base: str | None) -> Actions:
+    """Words between two files, as in `cat a; echo ---; cat b`."""
+    return ()
+
+
+_SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
+    "grep": _search("grep"),
+    "rg": _search("rg"),
+    "ls": _list("ls"),
+    "tree": _list("tree"),
+    "find": _find,
+    "apply_patch": _patch,
+    "applypatch": _patch,
+    **dict.fromkeys(("echo", "printf", "pwd", "true"), _say),
+}

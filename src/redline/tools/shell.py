@@ -1,0 +1,123 @@
+"""Shell commands that only look: which files they show, name or search, said only where that is certain.
+
+A command is certain if it is a list (`&&`, `;`, new lines) of commands and pipelines that do nothing but show files
+(`cat`, `sed -n 10,20p`, `head`, `nl` …), name them (`ls`, `find`) or search them (`grep`, `rg`). Variables, globs,
+substitutions, redirections, loops, and every command or option that is not known, make it uncertain.
+"""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from redline.tools.actions import Action, Writes
+from redline.tools.lookers import Actions, UncertainError, filtered, source
+from redline.tools.patches import patch_writes
+from redline.tools.paths import rebase
+
+__all__ = ["command_text", "look"]
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ksh"})
+_SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
+
+
+def look(command: str, base: str | None = None) -> Actions | None:
+    """What a command looks at, starting in the base folder; None where it may do anything else."""
+    if heredoc := _HEREDOC_PATCH.fullmatch(command):
+        return tuple(_patched(heredoc, base))
+    try:
+        return tuple(_look(command, base))
+    except UncertainError:
+        return None
+
+
+def command_text(arguments: Sequence[str]) -> str:
+    """A command given as a list: the script of `bash -lc SCRIPT`, else the words quoted as a shell needs them."""
+    if len(arguments) == 3 and posixpath.basename(arguments[0]) in _SHELLS and arguments[1] in _SCRIPT_FLAGS:
+        return arguments[2]
+    return shlex.join(arguments)
+
+
+def _look(command: str, base: str | None) -> Iterator[Action]:
+    for step in _steps(command):
+        first, *others = step.stages
+        if first[0] == "cd":
+            base = _folder(step, base)
+            continue
+        actions = source(first, base)
+        for stage in others:
+            actions = filtered(actions, stage)
+        yield from actions
+
+
+def _folder(step: "_Step", base: str | None) -> str:
+    """Where `cd` goes. What follows must depend on it (`&&`), or it might have failed unnoticed."""
+    words = step.stages[0]
+    if len(step.stages) > 1 or len(words) != 2 or words[1].startswith("-") or step.operator != "&&":
+        raise UncertainError
+    return rebase(words[1], base)
+
+
+# --- a command as pipelines of words
+
+
+class _Step(NamedTuple):
+    """A pipeline, and the operator behind it."""
+
+    stages: tuple[tuple[str, ...], ...]
+    operator: str
+
+
+_MOST_TOKENS = 4000
+"""A longer command is a program, and parsing its options would take time that grows with the square of its length."""
+_WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]|'[^']*'|"(?:[^"\\$`]|\\[^$`\n])*"|\\[^\n])+"""
+_TOKEN = re.compile(
+    rf"""(?P<blank>[ \t]+|\\\n|\#[^\n]*)
+       | (?P<unseen_errors>2>&1|2>[ ]?/dev/null)(?=[\s|&;]|$)
+       | (?P<operator>&&|;|\n|\|(?![|&]))
+       | (?P<word>(?!~){_WORD})""",
+    re.VERBOSE,
+)
+
+
+def _steps(command: str) -> Iterator[_Step]:
+    stages: list[tuple[str, ...]] = []
+    words: list[str] = []
+    for kind, text in (*_tokens(command), ("operator", "\n")):
+        if kind == "word":
+            words += shlex.split(text)
+        elif kind == "operator":
+            stages += [tuple(words)] if words else []
+            words = []
+            if text != "|" and stages:
+                yield _Step(tuple(stages), text)
+                stages = []
+
+
+def _tokens(command: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    for _ in range(_MOST_TOKENS):
+        if at == len(command):
+            return
+        match = _TOKEN.match(command, at)
+        if match is None:
+            break
+        yield str(match.lastgroup), match[0]
+        at = match.end()
+    raise UncertainError
+
+
+# --- a patch handed to `apply_patch` in the command itself
+
+_HEREDOC_PATCH = re.compile(
+    rf"\s*(?:cd\s+(?P<folder>{_WORD})\s*&&\s*)?apply_?patch\s*<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n"
+    r"(?P<patch>.*)\n(?P=end)\s*",
+    re.DOTALL,
+)
+
+
+def _patched(heredoc: re.Match[str], base: str | None) -> Iterator[Writes]:
+    folder = rebase(shlex.split(heredoc["folder"])[0], base) if heredoc["folder"] else base
+    for write in patch_writes(heredoc["patch"]):
+        yield Writes(rebase(write.path, folder), write.is_edit)
