@@ -1,0 +1,81 @@
+"""The session files of other agents, read as they are: one reader a file, and one call that finds the right one."""
+
+import os
+from pathlib import Path
+
+from redline.errors import TranscriptError
+from redline.transcripts.base import (
+    Attachment,
+    BadRecord,
+    Branch,
+    Compaction,
+    Entry,
+    Position,
+    RecordedConversation,
+    Transcript,
+    Usage,
+)
+from redline.transcripts.claude_code import ClaudeCode
+from redline.transcripts.cline import Cline
+from redline.transcripts.codex import Codex
+from redline.transcripts.copilot_cli import CopilotCli
+from redline.transcripts.detect import take_sample
+from redline.transcripts.gemini_cli import GeminiCli
+from redline.transcripts.inspect_ai import InspectAi
+from redline.transcripts.mini_swe_agent import MiniSweAgent
+from redline.transcripts.neovate import Neovate
+from redline.transcripts.opencode import OpenCode
+from redline.transcripts.openhands import OpenHands
+from redline.transcripts.pi import Pi
+from redline.transcripts.plain import Plain
+from redline.transcripts.reader import Reader, Sample
+from redline.transcripts.source import Source
+from redline.transcripts.swe_agent import SweAgent
+from redline.transcripts.tau2_bench import Tau2Bench
+from redline.transcripts.tau_bench import TauBench
+
+__all__ = [
+    "READERS",
+    "Attachment",
+    "BadRecord",
+    "Branch",
+    "Compaction",
+    "Entry",
+    "Position",
+    "Reader",
+    "RecordedConversation",
+    "Sample",
+    "Transcript",
+    "Usage",
+    "read_transcript",
+]
+
+READERS: tuple[Reader, ...] = (
+    ClaudeCode(),
+    Codex(),
+    CopilotCli(),
+    Pi(),
+    Neovate(),
+    OpenHands(),
+    OpenCode(),
+    Cline(),
+    GeminiCli(),
+    MiniSweAgent(),
+    SweAgent(),
+    Tau2Bench(),
+    TauBench(),
+    InspectAi(),
+    Plain(),
+)
+"""Asked in this order; plain lists of messages come last, because they fit almost anything."""
+
+
+def read_transcript(path: str | os.PathLike[str]) -> Transcript:
+    """The conversations in a session file of any agent that Redline knows. The file is indexed, and never written."""
+    source = Source(Path(path))
+    sample = take_sample(source)
+    for reader in READERS:
+        if reader.recognizes(sample):
+            return reader.read(source)
+    known = ", ".join(reader.name for reader in READERS)
+    raise TranscriptError(f"{source.path} is not a session file that Redline knows ({known}).")

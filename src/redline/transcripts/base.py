@@ -1,0 +1,204 @@
+"""What a session file holds: conversations as indexes into the file, whose content is decoded when it is asked for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+from redline.messages import Message, ToolCall, ToolResult
+
+__all__ = [
+    "Attachment",
+    "BadRecord",
+    "Branch",
+    "Compaction",
+    "Entry",
+    "LazyEntries",
+    "Position",
+    "RecordedConversation",
+    "Transcript",
+    "Usage",
+    "parse_time_ms",
+]
+
+Seed = TypeVar("Seed")
+
+
+class Position(msgspec.Struct, frozen=True, gc=False):
+    """Where a record stands in its file."""
+
+    offset: int
+    """In bytes from the start of the file (of the member, in an archive)."""
+    length: int
+    line: int | None = None
+    """Counted from 1, where the file is one of lines."""
+    member: str | None = None
+    """The name inside an archive."""
+
+
+class BadRecord(msgspec.Struct, frozen=True):
+    """A record that could not be read; the rest of the file was."""
+
+    path: str
+    line: int
+    column: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}, column {self.column}: {self.reason}"
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """Tokens as the provider reported them for one request."""
+
+    input_tokens: int = 0
+    """Neither read from nor written to the cache."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        """All that was sent, cached or not."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+class Compaction(msgspec.Struct, frozen=True):
+    """A place where the agent replaced its history by a summary."""
+
+    before: int
+    """The number of the entry that the new window starts with."""
+    position: Position | None = None
+    trigger: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """Something the agent showed its model besides the messages, in a form the file does not spell out."""
+
+    kind: str
+    position: Position
+
+
+class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One API message of a recording: where it stands, when it was said, what it cost, and on demand what it says."""
+
+    load: Callable[[], Message]
+    positions: tuple[Position, ...]
+    """The records it was written in; several where the agent splits a message over lines."""
+    timestamp_ms: float | None = None
+    id: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    text_calls: tuple[ToolCall, ...] = ()
+    """Calls of an agent that writes them as text; the provider sees words only."""
+    text_results: tuple[ToolResult, ...] = ()
+    """Results shown to such an agent as text."""
+
+    @property
+    def message(self) -> Message:
+        """The message, decoded from the file now; it is not kept."""
+        return self.load()
+
+
+class LazyEntries(Sequence[Entry]):
+    """Entries made when they are looked at, from something smaller: a file of a million lines is counted without them."""
+
+    def __init__(self, seeds: Sequence[Seed], grow: Callable[[Seed], Entry]) -> None:
+        self._seeds, self._grow = seeds, grow
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> "LazyEntries": ...
+    def __getitem__(self, place: int | slice) -> "Entry | LazyEntries":
+        if isinstance(place, slice):
+            return LazyEntries(self._seeds[place], self._grow)
+        return self._grow(self._seeds[place])
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What was said off the active path."""
+
+    after: int | None
+    """The number of the last entry it shares with the active path; None if it shares none."""
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedConversation:
+    """One conversation of a session file."""
+
+    id: str
+    format: str
+    """The format of its messages, a name in `redline.formats`."""
+    entries: Sequence[Entry]
+    """The active path from its very beginning, earlier windows included."""
+    branches: tuple[Branch, ...] = ()
+    subagents: tuple["RecordedConversation", ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    system: str | None = None
+    """The system prompt, where the file holds it apart from the messages."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the active path, decoded."""
+        return tuple(entry.message for entry in self.entries)
+
+    @property
+    def windows(self) -> tuple[Sequence[Entry], ...]:
+        """The entries between compactions: what was sent together. The last window is the one that goes on."""
+        cuts = [0, *(compaction.before for compaction in self.compactions), len(self.entries)]
+        spans = (self.entries[start:end] for start, end in pairwise(cuts))
+        return tuple(span for span in spans if span)
+
+    def walk(self) -> Iterator[Entry]:
+        """Every entry: the active path, then its branches, then its sub-agents."""
+        yield from self.entries
+        for branch in self.branches:
+            yield from branch.entries
+        for subagent in self.subagents:
+            yield from subagent.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A session file as read: its conversations, and what in it could not be read."""
+
+    path: Path
+    format: str
+    """The agent that wrote the file: `claude-code`, `codex`, …"""
+    conversations: tuple[RecordedConversation, ...]
+    problems: tuple[BadRecord, ...] = ()
+
+    def __iter__(self) -> Iterator[RecordedConversation]:
+        return iter(self.conversations)
+
+    def __len__(self) -> int:
+        return len(self.conversations)
+
+
+def parse_time_ms(value: object) -> float | None:
+    """Milliseconds since 1970 from an ISO time (UTC where it names no zone) or a number of seconds or milliseconds."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if value > 1e11 else value * 1000.0
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000.0

@@ -1,0 +1,346 @@
+"""Claude Code session files: a tree of lines, several to an API message, with sub-agents and compactions inside."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import msgspec
+
+from redline.formats.anthropic import Anthropic
+from redline.messages import Message
+from redline.transcripts.base import (
+    Attachment,
+    Branch,
+    Compaction,
+    Entry,
+    LazyEntries,
+    Position,
+    RecordedConversation,
+    Transcript,
+    Usage,
+    parse_time_ms,
+)
+from redline.transcripts.heads import head_decoder
+from redline.transcripts.reader import Sample
+from redline.transcripts.source import Source, index_lines
+
+__all__ = ["ClaudeCode"]
+
+_FORMAT = Anthropic()
+_TREE_TYPES = frozenset({"user", "assistant", "system", "progress", "attachment"})
+
+
+class ClaudeCode:
+    """Reads `~/.claude/projects/*/*.jsonl`, main sessions and sub-agents alike."""
+
+    name: ClassVar[str] = "claude-code"
+
+    def recognizes(self, sample: Sample) -> bool:
+        """Lines with a session id and a place in a tree, of a type that Claude Code writes."""
+        return any(
+            "sessionId" in record and "parentUuid" in record and record.get("type") in _TREE_TYPES for record in sample.records
+        )
+
+    def read(self, source: Source) -> Transcript:
+        """One conversation: its active path, its branches, its sub-agents."""
+        index = index_lines(source, _decode_head)
+        nodes = [_Node(position, head) for position, head in index.records if head.type in _TREE_TYPES]
+        conversations = (_conversation(source, nodes),) if nodes else ()
+        return Transcript(source.path, self.name, conversations, tuple(index.problems))
+
+
+# --- the head of a line: what the tree needs, nothing of the content
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str | None = None
+
+
+class _Tokens(msgspec.Struct, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Said(msgspec.Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    content: list[_Block] | str | None = None
+    usage: _Tokens | None = None
+
+
+class _Compacted(msgspec.Struct, rename="camel", gc=False):
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+
+
+class _AttachmentHead(msgspec.Struct, gc=False):
+    type: str | None = None
+
+
+class _Head(msgspec.Struct, rename="camel", gc=False):
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool = False
+    session_id: str | None = None
+    agent_id: str | None = None
+    timestamp: str | None = None
+    subtype: str | None = None
+    message: _Said | None = None
+    compact_metadata: _Compacted | None = None
+    attachment: _AttachmentHead | None = None
+
+
+_decode_head = head_decoder(_Head)
+
+
+class _Node(msgspec.Struct, eq=False, gc=False):
+    """A line in the tree."""
+
+    position: Position
+    head: _Head
+
+    @property
+    def is_message(self) -> bool:
+        """Only lines of the user and the assistant have a message."""
+        return self.head.message is not None
+
+    @property
+    def message_id(self) -> str | None:
+        """The id of the API message that the line is a piece of."""
+        return self.head.message.id if self.head.type == "assistant" and self.head.message else None
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it holds results of tools."""
+        said = self.head.message
+        return bool(said and isinstance(said.content, list) and any(block.type == "tool_result" for block in said.content))
+
+
+# --- the tree
+
+
+class _Tree:
+    """Lines by their ids and parents."""
+
+    def __init__(self, source: Source, nodes: Iterable[_Node]) -> None:
+        self.nodes: dict[str, _Node] = {}
+        self._follows: dict[str, str] = {}
+        """For each line the last message written before it."""
+        before = ""
+        for node in nodes:
+            uuid = self._place(source, node)
+            if not uuid:
+                continue
+            self._follows[uuid] = before
+            before = uuid if node.is_message else before
+
+    def _place(self, source: Source, node: _Node) -> str | None:
+        """The id to keep the line under. The same line a second time adds nothing; another one with its id is kept too."""
+        uuid = node.head.uuid or f"line {node.position.line}"
+        twin = self.nodes.setdefault(uuid, node)
+        if twin is node:
+            return uuid
+        if source.read(twin.position) == source.read(node.position):
+            return None
+        own = f"{uuid} line {node.position.line}"
+        self.nodes[own] = node
+        return own
+
+    def parent(self, node: _Node) -> _Node | None:
+        """The line before it; across a compaction the one it follows; if that was not written, the message before."""
+        head = node.head
+        if head.parent_uuid:
+            return self.nodes.get(head.parent_uuid)
+        if head.subtype != "compact_boundary":
+            return None
+        return self.nodes.get(head.logical_parent_uuid or "") or self.nodes.get(self._follows.get(head.uuid or "", ""))
+
+    def path_to(self, leaf: _Node) -> list[_Node]:
+        """From the beginning to the leaf. A missing parent or a circle ends the walk."""
+        path: list[_Node] = []
+        seen: set[int] = set()
+        node: _Node | None = leaf
+        while node is not None and id(node) not in seen:
+            seen.add(id(node))
+            path.append(node)
+            node = self.parent(node)
+        return path[::-1]
+
+    def offshoots(self, path: list[_Node]) -> list["_Offshoot"]:
+        """What hangs off the path, or off nothing, each piece from its topmost line down."""
+        on_path = {id(node) for node in path}
+        tops: dict[int, _Offshoot] = {}
+        for node in self.nodes.values():
+            if id(node) in on_path:
+                continue
+            top, fork = self._way_up(node, on_path)
+            tops.setdefault(id(top), _Offshoot(fork, [])).nodes.append(node)
+        return list(tops.values())
+
+    def _way_up(self, node: _Node, on_path: set[int]) -> tuple[_Node, _Node | None]:
+        """The topmost line above a line that is off the path, and the line of the path it hangs off."""
+        seen = {id(node)}
+        while (parent := self.parent(node)) is not None and id(parent) not in seen:
+            if id(parent) in on_path:
+                return node, parent
+            seen.add(id(parent))
+            node = parent
+        return node, None
+
+
+class _Offshoot(msgspec.Struct):
+    fork: _Node | None
+    nodes: list[_Node]
+
+    def is_parallel_work(self, message_ids: set[str]) -> bool:
+        """Only further lines of messages on the path and results: calls that ran side by side, no turning back."""
+        said = [node for node in self.nodes if node.is_message]
+        return self.fork is not None and all(node.is_result or node.message_id in message_ids for node in said)
+
+
+def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
+    main = [node for node in nodes if not node.head.is_sidechain]
+    side = [node for node in nodes if node.head.is_sidechain]
+    if not any(node.is_message for node in main):  # the file of a sub-agent, or nothing said yet
+        main, side = nodes, []
+    tree = _Tree(source, main)
+    path, apart = _active_path(tree)
+    groups = _group(path)
+    return RecordedConversation(
+        id=next((node.head.session_id for node in nodes if node.head.session_id), source.path.stem),
+        format=_FORMAT.name,
+        entries=LazyEntries(groups, partial(_entry, source)),
+        branches=tuple(_branches(source, tree, groups, apart)),
+        subagents=tuple(_subagents(source, side)),
+        compactions=tuple(_compactions(path, groups)),
+        attachments=tuple(_attachments(nodes)),
+        metadata=_metadata(nodes),
+    )
+
+
+def _active_path(tree: _Tree) -> tuple[list[_Node], list[_Offshoot]]:
+    """The path to the last message with the parallel work beside it, in file order, and what lies apart from it."""
+    leaf = next((node for node in reversed(tree.nodes.values()) if node.is_message), None)
+    path = tree.path_to(leaf) if leaf else []
+    if len(path) == len(tree.nodes):
+        return path, []
+    message_ids = {node.message_id for node in path if node.message_id}
+    apart: list[_Offshoot] = []
+    for offshoot in tree.offshoots(path):
+        if offshoot.is_parallel_work(message_ids):
+            path.extend(offshoot.nodes)
+        else:
+            apart.append(offshoot)
+    return sorted(path, key=lambda node: node.position.offset), apart
+
+
+# --- API messages out of lines
+
+
+def _group(path: Iterable[_Node]) -> list[list[_Node]]:
+    """Lines of one API message together: assistant lines by message id, the results that answer them in one message."""
+    groups: list[list[_Node]] = []
+    results: list[_Node] | None = None
+    answer: list[_Node] = []
+    for node in path:
+        if not node.is_message:
+            continue
+        if node.head.type == "assistant":
+            if answer and node.message_id and answer[0].message_id == node.message_id:
+                answer.append(node)
+                continue
+            answer, results = [node], None
+            groups.append(answer)
+        elif results is not None and node.is_result:
+            results.append(node)
+        else:
+            groups.append([node])
+            results = groups[-1] if node.is_result else None
+    return groups
+
+
+def _entry(source: Source, group: list[_Node]) -> Entry:
+    positions = tuple(node.position for node in group)
+    said = group[-1].head.message
+    return Entry(
+        load=partial(_load, source, positions),
+        positions=positions,
+        timestamp_ms=parse_time_ms(group[0].head.timestamp),
+        id=(said and said.id) or group[0].head.uuid,
+        model=said.model if said else None,
+        usage=_usage(said.usage) if said and said.usage else None,
+    )
+
+
+def _load(source: Source, positions: tuple[Position, ...]) -> Message:
+    """The API message: role and content as sent, the content of several lines put together."""
+    said = [source.decode(position)["message"] for position in positions]
+    if len(said) == 1:
+        content = said[0].get("content", "")
+    else:
+        content = [block for part in said for block in _blocks(part.get("content"))]
+    return _FORMAT.read({"role": said[0].get("role", "user"), "content": content})
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    return Usage(
+        tokens.input_tokens or 0,
+        tokens.output_tokens or 0,
+        tokens.cache_read_input_tokens or 0,
+        tokens.cache_creation_input_tokens or 0,
+    )
+
+
+# --- what lies beside the active path
+
+
+def _branches(source: Source, tree: _Tree, groups: list[list[_Node]], apart: list[_Offshoot]) -> Iterator[Branch]:
+    number_of = {id(node): number for number, group in enumerate(groups) for node in group}
+    for offshoot in apart:
+        entries = LazyEntries(_group(offshoot.nodes), partial(_entry, source))
+        fork = offshoot.fork
+        while fork is not None and id(fork) not in number_of:
+            fork = tree.parent(fork)
+        if entries:
+            yield Branch(number_of[id(fork)] if fork else None, entries)
+
+
+def _subagents(source: Source, side: list[_Node]) -> Iterator[RecordedConversation]:
+    """Sub-agent lines inside the file, a chain for each root."""
+    for chain in _Tree(source, side).offshoots([]):
+        entries = LazyEntries(_group(chain.nodes), partial(_entry, source))
+        first = chain.nodes[0].head
+        if entries:
+            yield RecordedConversation(first.agent_id or first.uuid or "", _FORMAT.name, entries)
+
+
+def _compactions(path: list[_Node], groups: list[list[_Node]]) -> Iterator[Compaction]:
+    starts = {id(group[0]): number for number, group in enumerate(groups)}
+    boundary: _Node | None = None
+    for node in path:
+        if node.head.subtype == "compact_boundary":
+            boundary = node
+        elif boundary is not None and id(node) in starts:
+            told = boundary.head.compact_metadata or _Compacted()
+            yield Compaction(starts[id(node)], boundary.position, told.trigger, told.pre_tokens, told.post_tokens)
+            boundary = None
+
+
+def _attachments(nodes: Iterable[_Node]) -> Iterator[Attachment]:
+    for node in nodes:
+        if node.head.attachment is not None:
+            yield Attachment(node.head.attachment.type or "unknown", node.position)
+
+
+def _metadata(nodes: list[_Node]) -> dict[str, Any]:
+    agents = {node.head.agent_id for node in nodes if node.head.agent_id}
+    return {"agent_id": agents.pop()} if len(agents) == 1 and all(node.head.is_sidechain for node in nodes) else {}

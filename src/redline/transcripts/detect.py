@@ -1,0 +1,56 @@
+"""The first look at a session file: whether it is lines, one JSON value or an archive, and what stands at its top."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from redline.errors import TranscriptError
+from redline.transcripts.base import Position
+from redline.transcripts.document import open_document
+from redline.transcripts.reader import Sample
+from redline.transcripts.source import Line, Source, decode_line
+
+__all__ = ["take_sample"]
+
+_HEAD_BYTES = 1024 * 1024
+_MOST_LINES = 40
+_BLANK_BYTES = 64
+_ZIP_MAGIC = b"PK\x03\x04"
+
+
+def take_sample(source: Source) -> Sample:
+    """The sample that readers recognise their own files by. A file that is neither of the three is a TranscriptError."""
+    name = source.path.name
+    if source.read(Position(0, len(_ZIP_MAGIC))) == _ZIP_MAGIC:
+        return Sample(name, (), is_archive=True)
+    lines = list(_first_lines(source))
+    records = tuple(_objects(lines))
+    if len(lines) > 1 and len(records) * 2 >= len(lines):  # a few bad lines do not make a file of lines anything else
+        return Sample(name, records)
+    try:
+        document: Any = open_document(source).value
+    except TranscriptError:
+        if not records:
+            raise
+        return Sample(name, records)
+    return Sample(name, records if len(lines) == 1 else (), document)
+
+
+def _first_lines(source: Source) -> Iterator[Line]:
+    """The lines that begin within the first stretch of the file, blank ones aside; one of them may be very long."""
+    read = 0
+    for line in islice(source.lines(), _MOST_LINES):
+        if bytes(line[:_BLANK_BYTES]).strip():
+            yield line
+        read += len(line)
+        if read > _HEAD_BYTES:
+            return
+
+
+def _objects(lines: list[Line]) -> Iterator[dict[str, Any]]:
+    """The lines that are objects; comments, torn lines and the like are passed over."""
+    for line in lines:
+        try:
+            yield decode_line(line)
+        except (ValueError, RecursionError):
+            continue

@@ -1,0 +1,180 @@
+"""A session file that is one JSON value: the top level is decoded, what lies deeper stays in the mapped file."""
+
+import json
+import mmap
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from redline import payloads
+from redline.errors import TranscriptError
+from redline.transcripts.base import BadRecord, Position
+from redline.transcripts.source import LineIndex, Source
+
+__all__ = ["Document", "Value", "open_document", "parse_document"]
+
+Head = TypeVar("Head")
+
+Value: TypeAlias = dict[str, Raw] | list[Raw]
+"""A top level: the fields of an object or the items of a list, each as raw JSON."""
+
+_Buffer: TypeAlias = bytes | mmap.mmap
+_BOM = b"\xef\xbb\xbf"
+_BETWEEN_ITEMS = (b",", b" ", b"\t", b"\r", b"\n")
+_SEARCH_BYTES = 256
+_COMPARE_BYTES = 1024 * 1024
+_decode_list: Callable[[Raw], list[Raw]] = msgspec.json.Decoder(list[Raw]).decode
+_decode_value: Callable[[Raw], Value] = msgspec.json.Decoder(Value).decode
+
+
+class Document:
+    """One JSON value. The raw pieces it hands out are views of the file, not copies of it."""
+
+    def __init__(self, buffer: _Buffer, name: str, member: str | None = None) -> None:
+        self._buffer, self._name, self._member = buffer, name, member
+        self.whole = Raw(memoryview(buffer)[len(_BOM) :] if buffer[: len(_BOM)] == _BOM else memoryview(buffer))
+        """The whole value, for `positions_of` when it is a list."""
+        self.value: Value = _top_level(self.whole, name)
+
+    @property
+    def fields(self) -> dict[str, Raw]:
+        """The fields of an object; none for a list."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> list[Raw]:
+        """The items of a list; none for an object."""
+        return self.value if isinstance(self.value, list) else []
+
+    def text_of(self, field: str) -> str | None:
+        """A field that is text; None for anything else."""
+        value = payloads.decode(bytes(self.fields.get(field, b"null")))
+        return value if isinstance(value, str) else None
+
+    def positions_of(self, held: Raw | None, within: Position | None = None) -> list[tuple[Position, Raw]]:
+        """The items of a list found in the document, and where they stand. Anything but a list has no items.
+
+        `within` is the record the list was found in, so that an equal list elsewhere is not taken for it.
+        """
+        items = _items(held) if held is not None else []
+        if held is None or not items:
+            return []
+        located: list[tuple[Position, Raw]] = []
+        start = _find(self._buffer, memoryview(held), within.offset if within else 0)
+        at = self._buffer.find(b"[", start) + 1
+        for item in items:
+            while self._buffer[at : at + 1] in _BETWEEN_ITEMS:
+                at += 1
+            located.append((Position(at, len(memoryview(item)), member=self._member), item))
+            at += len(memoryview(item))
+        return located
+
+    def index_items(self, held: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
+        """The items of a list as heads that `decode` makes of them; one it refuses is reported, the rest is read."""
+        index: LineIndex[Head] = LineIndex([], [])
+        for position, item in self.positions_of(held):
+            try:
+                index.records.append((position, decode(bytes(item))))
+            except ValueError as refused:
+                line, column = _line_and_column(self._buffer[: position.offset].decode("latin-1"), position.offset)
+                index.problems.append(BadRecord(self._name, line, column, str(refused)))
+        return index
+
+
+def open_document(source: Source) -> Document:
+    """The document in a file. A torn or invalid one is a TranscriptError that names the line and column."""
+    with source.path.open("rb") as file:
+        try:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # an empty file cannot be mapped
+            return parse_document(b"", str(source.path))
+    return Document(mapped, str(source.path))
+
+
+def parse_document(content: bytes, name: str, member: str | None = None) -> Document:
+    """The document in bytes that are already here: a member of an archive, say. The name is for error texts."""
+    return Document(content, name if member is None else f"{member} in {name}", member)
+
+
+# --- finding: a search for all of a large list would compare byte by byte, so its beginning is searched
+
+
+def _find(buffer: _Buffer, held: memoryview, start: int) -> int:
+    beginning = bytes(held[:_SEARCH_BYTES])
+    at = buffer.find(beginning, start)
+    while at >= 0 and not _stands_at(buffer, held, at):
+        at = buffer.find(beginning, at + 1)
+    if at < 0:
+        raise ValueError("the list is not of this document, or not within the record given")
+    return at
+
+
+def _stands_at(buffer: _Buffer, held: memoryview, at: int) -> bool:
+    steps = range(0, len(held), _COMPARE_BYTES)
+    spans = (slice(step, min(step + _COMPARE_BYTES, len(held))) for step in steps)
+    return all(buffer[at + span.start : at + span.stop] == bytes(held[span]) for span in spans)
+
+
+# --- splitting: the fast parser, and for what it refuses (NaN, lone surrogates, control characters) the standard one
+
+
+def _top_level(whole: Raw, name: str) -> Value:
+    try:
+        return _decode_value(whole)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = _as_text(whole)
+        _check(text, name)
+    kind = text.lstrip()[0]
+    if kind not in "{[":
+        raise TranscriptError(f"{name} holds a single {_kind_name(kind)}, not a JSON object or list. Is it a session file?")
+    members = list(_members(text, whole))
+    return dict(members) if kind == "{" else [item for _, item in members]
+
+
+def _items(held: Raw) -> list[Raw]:
+    try:
+        return _decode_list(held)
+    except msgspec.ValidationError:
+        return []
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = _as_text(held)
+        return [item for _, item in _members(text, held)] if text.lstrip().startswith("[") else []
+
+
+def _members(text: str, held: Raw) -> Iterator[tuple[str, Raw]]:
+    """The members of a valid object or list; those of a list have no names worth the word."""
+    view = memoryview(held)
+    for name, begin, start, end in payloads._members(text, payloads._skip_space(text, 0)):
+        key = payloads.decode(bytes(view[begin:start]).rstrip(b" \t\r\n:")) if isinstance(name, str) else ""
+        yield key, Raw(view[start:end])
+
+
+def _as_text(held: Raw) -> str:
+    """One character for each byte, so that places in the text are places in the file."""
+    return bytes(held).decode("latin-1")
+
+
+def _check(text: str, name: str) -> None:
+    try:
+        json.loads(text, strict=False)
+    except json.JSONDecodeError as problem:
+        line, column = _line_and_column(text, problem.pos)
+        raise TranscriptError(
+            f"{name} is not JSON: {problem.msg} at line {line}, column {column}. "
+            "Was it cut off while it was being written? Restore the file or leave it out."
+        ) from problem
+    except RecursionError as problem:
+        raise TranscriptError(f"{name} is nested too deeply to be a session file.") from problem
+    except ValueError as problem:  # a number of thousands of digits
+        raise TranscriptError(f"{name} cannot be read: {problem}.") from problem
+
+
+def _line_and_column(text: str, at: int) -> tuple[int, int]:
+    before = text[text.rfind("\n", 0, at) + 1 : at].encode("latin-1").decode("utf-8", "replace")
+    return text.count("\n", 0, at) + 1, len(before) + 1
+
+
+def _kind_name(first: str) -> str:
+    return {'"': "text", "t": "boolean", "f": "boolean", "n": "null"}.get(first, "number")

@@ -1,0 +1,225 @@
+"""Neovate session files: a tree of message lines, of which the path to the last one is the conversation."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from redline.formats.ai_sdk import AiSdk
+from redline.transcripts.base import (
+    BadRecord,
+    Branch,
+    Entry,
+    Position,
+    RecordedConversation,
+    Transcript,
+    Usage,
+    parse_time_ms,
+)
+from redline.transcripts.heads import head_decoder
+from redline.transcripts.reader import Sample
+from redline.transcripts.source import Source, index_lines
+
+__all__ = ["ActivePath", "Neovate", "StoredLine", "active_path"]
+
+_FORMAT = AiSdk()
+
+
+class Neovate:
+    """Reads Neovate's session files: JSON Lines whose messages name their parents."""
+
+    name: ClassVar[str] = "neovate"
+
+    def recognizes(self, sample: Sample) -> bool:
+        """Lines of type `message` with an id of their own and a role."""
+        return any(record.get("type") == "message" and {"uuid", "role"} <= record.keys() for record in sample.records)
+
+    def read(self, source: Source) -> Transcript:
+        """One conversation: the active path, and the abandoned branches beside it."""
+        index = index_lines(source, _decode_line)
+        told = [(position, line) for position, line in index.records if line.type == "message"]
+        if not told:
+            return Transcript(source.path, self.name, (), tuple(index.problems))
+        found = active_path([line for _, line in told])
+        problems = (*index.problems, *_gap(source, told, found))
+        return Transcript(source.path, self.name, (_conversation(source, told, found),), problems)
+
+
+# --- the head of a line: its place in the tree and which calls it makes or answers
+
+
+class _Block(msgspec.Struct, rename={"tool_call_id": "toolCallId"}):
+    type: str | None = None
+    id: str | None = None
+    tool_call_id: str | None = None
+    tool_use_id: str | None = None
+
+
+class _Tokens(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class StoredLine(msgspec.Struct, rename="camel"):
+    """What the tree needs of a stored line."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    role: str | None = None
+    content: list[_Block] | str | None = None
+    session_id: str | None = None
+    timestamp: str | int | float | None = None
+    model: str | None = None
+    usage: _Tokens | None = None
+
+    @property
+    def blocks(self) -> Sequence[_Block]:
+        """The blocks of its content."""
+        return self.content if isinstance(self.content, list) else ()
+
+    @property
+    def asks(self) -> set[str]:
+        """The ids of the calls it makes."""
+        calls = (block for block in self.blocks if block.type in ("tool_use", "tool-call"))
+        return {call_id for block in calls if (call_id := block.tool_call_id or block.id)}
+
+    @property
+    def answers(self) -> set[str]:
+        """The ids of the calls it holds results for; older files name them `id`."""
+        results = (block for block in self.blocks if block.type in ("tool_result", "tool-result"))
+        return {call_id for block in results if (call_id := block.tool_call_id or block.tool_use_id or block.id)}
+
+
+_decode_line = head_decoder(StoredLine)
+
+
+# --- the active path
+
+
+class ActivePath(msgspec.Struct, frozen=True):
+    """Which lines of a file are the conversation, by their number, in file order."""
+
+    numbers: tuple[int, ...]
+    gap: int | None = None
+    """The line whose parent is not in the file: what came before it is unknown."""
+
+
+def active_path(lines: Sequence[StoredLine]) -> ActivePath:
+    """The lines from the last one up to a root, and results beside them that are siblings because they ran in parallel.
+
+    A missing parent, a circle or a line that is its own parent ends the way up.
+    """
+    if not lines:
+        return ActivePath(())
+    tree = _Tree(lines)
+    way, top = tree.way_up(len(lines) - 1)
+    gap = top if lines[top].parent_uuid and tree.parent(top) is None else None
+    return ActivePath(tuple(sorted({*way, *tree.parallel_results(way)})), gap)
+
+
+class _Tree:
+    """Lines by number. Of lines with the same id the first is the parent that others mean."""
+
+    def __init__(self, lines: Sequence[StoredLine]) -> None:
+        self.lines = lines
+        self._number_of: dict[str, int] = {}
+        self._children: dict[str, list[int]] = {}
+        for number, line in enumerate(lines):
+            if line.uuid:
+                self._number_of.setdefault(line.uuid, number)
+            if line.parent_uuid:
+                self._children.setdefault(line.parent_uuid, []).append(number)
+
+    def parent(self, number: int) -> int | None:
+        return self._number_of.get(self.lines[number].parent_uuid or "")
+
+    def way_up(self, leaf: int) -> tuple[list[int], int]:
+        """The numbers from the root to the leaf, and that of the root."""
+        way: dict[int, None] = {}
+        at: int | None = leaf
+        while at is not None and at not in way:
+            way[at] = None
+            at = self.parent(at)
+        numbers = list(way)[::-1]
+        return numbers, numbers[0]
+
+    def parallel_results(self, way: list[int]) -> Iterator[int]:
+        """For each message on the way whose results follow it: the siblings that answer its other calls."""
+        for step, number in enumerate(way):
+            unanswered = self._unanswered(way, step)
+            for child in self._children.get(self.lines[number].uuid or "", ()) if unanswered else ():
+                answers = self.lines[child].answers & unanswered
+                if answers:
+                    unanswered -= answers
+                    yield child
+
+    def _unanswered(self, way: list[int], step: int) -> set[str]:
+        """The calls of a message that the run of results behind it leaves open; none where no results follow."""
+        asked = self.lines[way[step]].asks
+        answered: set[str] = set()
+        for number in way[step + 1 :] if asked else ():
+            answers = self.lines[number].answers
+            if not answers:
+                break
+            answered |= answers
+        return asked - answered if answered else set()
+
+
+# --- the conversation
+
+
+def _conversation(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> RecordedConversation:
+    sessions = (line.session_id for _, line in told if line.session_id)
+    return RecordedConversation(
+        id=next(sessions, source.path.stem),
+        format=_FORMAT.name,
+        entries=tuple(_entry(source, *told[number]) for number in path.numbers),
+        branches=tuple(_branches(source, told, path)),
+    )
+
+
+def _entry(source: Source, position: Position, line: StoredLine) -> Entry:
+    return Entry(
+        load=lambda: _FORMAT.read(source.decode(position)),
+        positions=(position,),
+        timestamp_ms=parse_time_ms(line.timestamp),
+        id=line.uuid,
+        model=line.model,
+        usage=_usage(line.usage) if line.usage else None,
+    )
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    return Usage(
+        tokens.input_tokens or 0,
+        tokens.output_tokens or 0,
+        tokens.cache_read_input_tokens or 0,
+        tokens.cache_creation_input_tokens or 0,
+    )
+
+
+def _branches(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[Branch]:
+    """Each subtree off the path; `after` is the entry it hangs off."""
+    tree = _Tree([line for _, line in told])
+    entry_of = {number: entry for entry, number in enumerate(path.numbers)}
+    members: dict[int, list[int]] = {}
+    root_of: dict[int, int] = {}
+    for number in range(len(told)):
+        if number not in entry_of:
+            parent = tree.parent(number)
+            root_of[number] = root_of.get(parent, number) if parent is not None else number
+            members.setdefault(root_of[number], []).append(number)
+    for root, numbers in members.items():
+        fork = tree.parent(root)
+        after = entry_of.get(fork) if fork is not None else None
+        yield Branch(after, tuple(_entry(source, *told[number]) for number in numbers))
+
+
+def _gap(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[BadRecord]:
+    if path.gap is not None:
+        position, line = told[path.gap]
+        reason = f"the parent {line.parent_uuid!r} of this message is not in the file; what came before it is not shown"
+        yield BadRecord(str(source.path), position.line or 0, 1, reason)

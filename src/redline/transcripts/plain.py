@@ -1,0 +1,223 @@
+"""Plain messages in any format Redline knows: a list, a request body, a list of bodies, or lines of either."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Raw
+
+from redline import payloads
+from redline.errors import FormatError
+from redline.formats import FORMATS, Format, detect_format
+from redline.messages import Message
+from redline.transcripts.base import BadRecord, Entry, Position, RecordedConversation, Transcript, parse_time_ms
+from redline.transcripts.detect import take_sample
+from redline.transcripts.document import Document, open_document
+from redline.transcripts.heads import fields_of, is_object
+from redline.transcripts.line_documents import in_file, parse_line
+from redline.transcripts.reader import Sample
+from redline.transcripts.source import Line, Source, index_lines
+
+__all__ = ["Plain"]
+
+_TRAJECTORY = "trajectory"
+"""The field of the agent data protocol's runs, whose messages have words of their own: `ai`, `text`."""
+_BODY_FIELDS = ("messages", "contents", _TRAJECTORY, "input")
+_MESSAGE_KEYS = frozenset({"role", "type", "parts"})
+_SYSTEM_FIELDS = ("system", "instructions", "systemInstruction", "system_instruction")
+_NAME_FIELDS = ("id", "instance_id", "session_id", "conversation_id")
+_ENOUGH_TO_TELL = 20
+
+
+class Plain:
+    """Reads messages that no agent has wrapped. Ask it last: many agents' files hold a list of messages somewhere."""
+
+    name: ClassVar[str] = "plain"
+
+    def recognizes(self, sample: Sample) -> bool:
+        """The first messages are all of one format."""
+        natives = list(_sampled(sample))
+        try:
+            return bool(natives) and bool(detect_format(natives))
+        except FormatError:
+            return False
+
+    def read(self, source: Source) -> Transcript:
+        """A conversation for each request body; messages that stand alone are one together.
+
+        The messages are read now and kept: only all of them tell which format they are in.
+        """
+        is_one_value = take_sample(source).document is not None
+        records, problems = _records_of_document(source) if is_one_value else _records_of_lines(source)
+        conversations = tuple(_conversations(source, records, problems))
+        spoken = conversations[0].format if conversations else "openai_chat"
+        return Transcript(source.path, _LABELS.get(spoken, spoken), conversations, tuple(problems))
+
+
+_LABELS = {"openai_chat": "openai-chat"}
+
+
+# --- recognising
+
+
+def _sampled(sample: Sample) -> Iterator[Any]:
+    """The first messages in a sample."""
+    for top in _tops(sample):
+        field = _body_field(top)
+        held = top[field] if field else [top]
+        for native in held[:_ENOUGH_TO_TELL] if isinstance(held, list) else ():
+            yield _as_chat(native) if field == _TRAJECTORY else native
+
+
+def _tops(sample: Sample) -> Iterator[dict[str, Any]]:
+    match sample.document:
+        case dict(fields):
+            yield {name: payloads.decode(bytes(value)) for name, value in fields.items()}
+        case list(items):
+            yield from (payloads.decode(bytes(item)) for item in items[:_ENOUGH_TO_TELL] if is_object(item))
+        case _:
+            yield from sample.records
+
+
+def _body_field(names: Collection[str]) -> str | None:
+    """The field of a request body that holds its messages; None for no body. A call, too, may have an `input`."""
+    found = next((field for field in _BODY_FIELDS if field in names), None)
+    return None if found == "input" and not _MESSAGE_KEYS.isdisjoint(names) else found
+
+
+# --- records: request bodies, and messages that stand alone
+
+
+class _Record(msgspec.Struct):
+    position: Position
+    fields: dict[str, Any]
+    """Of a body all but its messages, of a message all."""
+    body_field: str | None = None
+    natives: list[tuple[Position, Any]] = []
+    """The messages of a body, each with its place."""
+    held: Any = None
+    """What a body holds in place of a list: plain words, or a single message."""
+
+
+def _records_of_document(source: Source) -> tuple[list[_Record], list[BadRecord]]:
+    document = open_document(source)
+    if document.fields:
+        return [_record(document, Position(0, source.path.stat().st_size), document.whole)], []
+    items = document.positions_of(document.whole)
+    problems = [_problem(source, at, "a message must be a JSON object") for at, item in items if not is_object(item)]
+    return [_record(document, at, item) for at, item in items if is_object(item)], problems
+
+
+def _records_of_lines(source: Source) -> tuple[list[_Record], list[BadRecord]]:
+    index = index_lines(source, _record_of_line)
+    return [_placed(record, line) for line, record in index.records], index.problems
+
+
+def _record_of_line(line: Line) -> _Record:
+    document = parse_line(line)
+    return _record(document, Position(0, len(line)), document.whole)
+
+
+def _record(document: Document, position: Position, raw: Raw) -> _Record:
+    fields = fields_of(raw)
+    body_field = _body_field(fields)
+    told = {name: payloads.decode(bytes(value)) for name, value in fields.items() if name != body_field}
+    if body_field is None:
+        return _Record(position, told)
+    items = document.positions_of(fields[body_field], position)
+    natives = [(at, payloads.decode(bytes(item))) for at, item in items]
+    return _Record(position, told, body_field, natives, None if items else payloads.decode(bytes(fields[body_field])))
+
+
+def _placed(record: _Record, line: Position) -> _Record:
+    natives = [(in_file(at, line), native) for at, native in record.natives]
+    return msgspec.structs.replace(record, position=line, natives=natives)
+
+
+def _problem(source: Source, position: Position, reason: str) -> BadRecord:
+    return BadRecord(str(source.path), position.line or 1, 1, reason)
+
+
+# --- conversations
+
+
+def _conversations(source: Source, records: list[_Record], problems: list[BadRecord]) -> Iterator[RecordedConversation]:
+    """What fits no format is added to the problems."""
+    bodies = list(_bodies(source, records, problems))
+    for number, body in enumerate(bodies):
+        name = source.path.stem if len(bodies) == 1 else f"{source.path.stem}:{number}"
+        try:
+            yield _conversation(body, name)
+        except FormatError as problem:
+            problems.append(_problem(source, body.position, str(problem)))
+
+
+def _bodies(source: Source, records: list[_Record], problems: list[BadRecord]) -> Iterator[_Record]:
+    """The messages that stand alone as one body, then the bodies; what is neither is added to the problems."""
+    alone: list[tuple[Position, Any]] = []
+    for record in records:
+        if record.body_field is None and _MESSAGE_KEYS.isdisjoint(record.fields):
+            problems.append(_problem(source, record.position, "neither a message nor a request body"))
+        elif record.body_field is None:
+            alone.append((record.position, record.fields))
+    if alone:
+        yield _Record(alone[0][0], {}, "messages", alone)
+    yield from (record for record in records if record.body_field is not None)
+
+
+def _conversation(body: _Record, name: str) -> RecordedConversation:
+    natives = [(at, _as_chat(native) if body.body_field == _TRAJECTORY else native) for at, native in body.natives]
+    spoken = _format_of(body, [native for _, native in natives])
+    said = [(at, spoken.read(native)) for at, native in natives]
+    if body.held is not None:
+        said = [(body.position, message) for message in spoken.read_request({spoken.messages_field: body.held})]
+    return RecordedConversation(
+        id=next((str(body.fields[field]) for field in _NAME_FIELDS if body.fields.get(field)), name),
+        format=spoken.name,
+        entries=tuple(_entry(at, message, body.fields.get("model")) for at, message in said),
+        system=next((_words(body.fields[field]) for field in _SYSTEM_FIELDS if body.fields.get(field)), None),
+    )
+
+
+def _format_of(body: _Record, natives: list[Any]) -> Format:
+    """By the field where one format alone has it; else by the messages, and by a system prompt beside them."""
+    owners = [known for known in FORMATS.values() if known.messages_field == body.body_field]
+    if len(owners) == 1:
+        return owners[0]
+    found = detect_format(natives)
+    beside = FORMATS["anthropic"]
+    if found.system_field is None and "system" in body.fields and all(beside.evidence(native) for native in natives):
+        return beside
+    return found
+
+
+def _entry(position: Position, message: Message, model: object) -> Entry:
+    is_made = message.role == "assistant" and isinstance(model, str)
+    return Entry(
+        load=lambda: message,
+        positions=(position,),
+        timestamp_ms=parse_time_ms(payloads.decode(message.native).get("timestamp")),
+        model=str(model) if is_made else None,
+    )
+
+
+def _as_chat(native: Any) -> Any:
+    """A message of the agent data protocol."""
+    if not isinstance(native, dict):
+        return native
+    role = native.get("role")
+    content = native.get("text") or native.get("system_prompt") or ""
+    return {"role": "assistant" if role == "ai" else role, "content": content}
+
+
+def _words(prompt: Any) -> str:
+    """A system prompt in words: a string, or text in blocks or parts."""
+    match prompt:
+        case str():
+            return prompt
+        case list():
+            return "\n".join(_words(block) for block in prompt)
+        case {"parts": inner} | {"text": inner}:
+            return _words(inner)
+        case _:
+            return ""

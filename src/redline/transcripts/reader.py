@@ -1,0 +1,37 @@
+"""What a reader of one agent's session files offers, and the sample of a file it recognises its own by."""
+
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from redline.transcripts.base import Transcript
+from redline.transcripts.source import Source
+
+__all__ = ["Reader", "Sample"]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The beginning of a file, parsed as far as it goes: enough to tell whose it is."""
+
+    name: str
+    """The file's name."""
+    records: tuple[dict[str, Any], ...]
+    """The first objects of a file of lines."""
+    document: Any = None
+    """For a file that is one JSON value: the top level, what lies deeper as raw JSON."""
+    is_archive: bool = False
+    """A zip file."""
+
+
+class Reader(Protocol):
+    """Reads the session files of one agent."""
+
+    name: ClassVar[str]
+
+    def recognizes(self, sample: Sample) -> bool:
+        """Whether the file was written by this agent."""
+        ...
+
+    def read(self, source: Source) -> Transcript:
+        """The conversations of the file, as an index; what cannot be read is listed in it, not raised."""
+        ...

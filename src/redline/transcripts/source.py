@@ -1,0 +1,139 @@
+"""A session file on disk: lines indexed without being held, and any stretch of it read again later."""
+
+import json
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from redline import payloads
+from redline.errors import TranscriptError
+from redline.transcripts.base import BadRecord, Position
+
+__all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines", "line_decoder"]
+
+Head = TypeVar("Head")
+
+Line: TypeAlias = bytes | memoryview
+"""One line of a file, without its line break."""
+
+_PIECE_BYTES = 4 * 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
+_scan_value = json.JSONDecoder(strict=False).raw_decode
+
+
+class Source:
+    """An open session file. Reading is by position and needs no lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_RDONLY)
+        except OSError as problem:
+            raise TranscriptError(
+                f"{path} cannot be opened: {problem.strerror}. Check the path and its permissions."
+            ) from problem
+        weakref.finalize(self, os.close, self._file)
+
+    def read(self, position: Position) -> bytes:
+        """The bytes at a position."""
+        return os.pread(self._file, position.length, position.offset)
+
+    def decode(self, position: Position) -> Any:
+        """The JSON value at a position."""
+        return payloads.decode(self.read(position))
+
+    def lines(self) -> Iterator[Line]:
+        """Every line without its line break. Most are views into a piece of the file: copy what must outlive the loop."""
+        begun: list[bytes] = []
+        for piece in self._pieces():
+            end = piece.find(b"\n")
+            if end < 0:
+                begun.append(piece)
+                continue
+            yield b"".join((*begun, piece[:end]))
+            start, view = end + 1, memoryview(piece)
+            while (end := piece.find(b"\n", start)) >= 0:
+                yield view[start:end]
+                start = end + 1
+            begun = [piece[start:]]
+        if any(begun):
+            yield b"".join(begun)
+
+    def _pieces(self) -> Iterator[bytes]:
+        offset = 0
+        while piece := os.pread(self._file, _PIECE_BYTES, offset):
+            yield piece
+            offset += len(piece)
+
+
+class LineIndex(msgspec.Struct, Generic[Head]):
+    """The records of a file of lines, in order, and the lines that are none."""
+
+    records: list[tuple[Position, Head]]
+    problems: list[BadRecord]
+
+
+def index_lines(source: Source, decode: Callable[[Line], Head]) -> LineIndex[Head]:
+    """Every line of a file as the head that `decode` makes of it. A line it refuses is reported, and the rest is read."""
+    index: LineIndex[Head] = LineIndex([], [])
+    keep, offset = index.records.append, 0
+    for number, line in enumerate(source.lines(), 1):
+        length = len(line)
+        try:
+            keep((Position(offset, length, number), decode(line)))
+        except ValueError as refused:
+            whole = bytes(line)
+            if whole.strip():
+                index.problems.append(_bad_record(source, number, whole, refused))
+                index.records.extend(_glued(whole, offset, number, decode))
+        offset += length + 1
+    return index
+
+
+def line_decoder(head: type[Head], rescue: Callable[[dict[str, Any]], Head]) -> Callable[[Line], Head]:
+    """A fast decoder to a head; what it refuses (odd types, lone surrogates, a BOM) is parsed whole and passed to `rescue`."""
+    fast = msgspec.json.Decoder(head).decode
+
+    def decode(line: Line) -> Head:
+        try:
+            return fast(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return rescue(decode_line(line))
+
+    return decode
+
+
+def decode_line(line: Line) -> dict[str, Any]:
+    """A line as an object; anything else is a ValueError that says why."""
+    record = payloads.decode(bytes(line))
+    if not isinstance(record, dict):
+        raise ValueError(f"a record must be a JSON object, not {type(record).__name__}")
+    return record
+
+
+def _glued(line: bytes, offset: int, number: int, decode: Callable[[Line], Head]) -> Iterator[tuple[Position, Head]]:
+    """The objects of a line that holds several, because a line break between two writes was lost."""
+    text, at = line.decode("utf-8", "surrogateescape"), 0
+    while at < len(text):
+        try:
+            end = _scan_value(text, at)[1]
+            piece = text[at:end].encode("utf-8", "surrogateescape")
+            start = len(text[:at].encode("utf-8", "surrogateescape"))
+            yield Position(offset + start, len(piece), number), decode(piece)
+        except ValueError:
+            return
+        at = end
+
+
+def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -> BadRecord:
+    try:
+        json.loads(line.removeprefix(_BOM).decode("utf-8", "replace"), strict=False)
+    except json.JSONDecodeError as problem:
+        return BadRecord(str(source.path), number, problem.colno, f"not JSON ({problem.msg})")
+    except RecursionError:
+        return BadRecord(str(source.path), number, 1, "nested too deeply")
+    return BadRecord(str(source.path), number, 1, str(refused))
