@@ -1,0 +1,138 @@
+"""What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from redline.messages import Message, Part, ToolCall, ToolResult
+from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
+from redline.view.failures import is_command_output, is_failure
+
+__all__ = ["Facts", "Seen"]
+
+
+class Seen(msgspec.Struct, eq=False, gc=False):
+    """One part of a visible message, and what the view says about it."""
+
+    index: int
+    """The message's index in the record."""
+    place: int
+    """The part's place in the message."""
+    part: Part
+    message: Message
+    order: int
+    """Counts up with every part seen: the later of two has the higher one."""
+    step: int
+    """How many turns of the assistant came before; what it says without a break is one turn."""
+    tools: ToolBook = DEFAULT
+    asked: "Seen | None" = None
+    """For a result: its call as it was seen, the nearest before it with its id."""
+    known_actions: tuple[Action, ...] | None = None
+    known_failure: bool | None = None
+    """Worked out when first asked for; ask for `actions` and `is_error`."""
+
+    @property
+    def timestamp_ms(self) -> float | None:
+        """When it was said."""
+        return self.message.timestamp_ms
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The call itself; for a result, the one it answers."""
+        part = self.asked.part if self.asked is not None else self.part
+        return part if isinstance(part, ToolCall) else None
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The result, where it is one that the client gave; what the provider ran itself is left alone."""
+        return self.part if isinstance(self.part, ToolResult) and not self.part.is_hosted else None
+
+    @property
+    def tool(self) -> str | None:
+        """The name of the tool, from the call; from the result itself where the call is unknown."""
+        call = self.call
+        if call is not None:
+            return call.name
+        return self.part.name if isinstance(self.part, ToolResult) else None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the call does; nothing where the call is unknown."""
+        if self.asked is not None:
+            return self.asked.actions
+        if self.known_actions is None:
+            call = self.call
+            self.known_actions = describe(call, self.tools) if call is not None else ()
+        return self.known_actions
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a command printed it. The tool decides; only where it is unknown, the words do."""
+        name = self.tool
+        if name is None:
+            return isinstance(self.part, ToolResult) and is_command_output(self.part.text)
+        tool = self._tool_in_book(name)
+        return tool is not None and tool.is_terminal
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a result that reports a failure."""
+        if self.known_failure is None:
+            part = self.part
+            self.known_failure = isinstance(part, ToolResult) and is_failure(part, is_terminal=self.is_terminal)
+        return self.known_failure
+
+    def _tool_in_book(self, name: str) -> Tool | None:
+        tool = self.tools.tools.get(name)
+        if tool is not None:
+            return tool  # before the arguments are parsed, which few tools need
+        call = self.call
+        return self.tools.find(name, call.arguments if call is not None else {})
+
+
+class Facts:
+    """Grows with the view: each message is looked at once, when it is added."""
+
+    def __init__(self, tools: ToolBook = DEFAULT) -> None:
+        self._tools = tools
+        self._calls: dict[str, Seen] = {}
+        self._calls_without_id: list[Seen] = []
+        """Of the turn that waits for its results; they are told apart by name and order."""
+        self._orders = 0
+        self._steps = 0
+        self._is_speaking = False
+
+    def add(self, index: int, message: Message) -> Iterator[Seen]:
+        """The parts of the next visible message."""
+        self._take_turns(is_assistant=message.role == "assistant")
+        for place, part in enumerate(message.parts):
+            seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
+            self._orders += 1
+            if isinstance(part, ToolCall):
+                self._remember(seen, part)
+            elif isinstance(part, ToolResult):
+                seen.asked = self._call_of(part)
+            yield seen
+
+    def _take_turns(self, *, is_assistant: bool) -> None:
+        if self._is_speaking and not is_assistant:
+            self._steps += 1
+        elif is_assistant and not self._is_speaking:
+            self._calls_without_id.clear()
+        self._is_speaking = is_assistant
+
+    def _remember(self, seen: Seen, call: ToolCall) -> None:
+        if call.is_hosted:
+            return
+        if call.id is None:
+            self._calls_without_id.append(seen)
+        else:
+            self._calls[call.id] = seen
+
+    def _call_of(self, result: ToolResult) -> Seen | None:
+        if result.call_id is not None:
+            return self._calls.get(result.call_id)
+        for place, seen in enumerate(self._calls_without_id):
+            if seen.tool == result.name:
+                return self._calls_without_id.pop(place)
+        return None

@@ -1,0 +1,50 @@
+"""What makes a request legal, one law a file; `check` finds every place where a list of messages breaks one."""
+
+from collections.abc import Sequence
+
+from redline.formats import find_format
+from redline.payloads import Payload
+from redline.view.laws.answered_calls import AnsweredCalls
+from redline.view.laws.equal_counts import EqualCounts
+from redline.view.laws.first_message import FirstMessage
+from redline.view.laws.front_results import FrontResults
+from redline.view.laws.law import History, Law, Problem
+from redline.view.laws.parts_by_role import PartsByRole
+from redline.view.laws.present_content import PresentContent
+from redline.view.laws.reasoning_order import ReasoningOrder
+from redline.view.laws.requested_results import RequestedResults
+from redline.view.laws.unique_call_ids import UniqueCallIds
+from redline.view.laws.well_formed_ids import WellFormedIds
+
+__all__ = ["LAWS", "History", "Law", "Problem", "check", "problems_of"]
+
+LAWS: tuple[Law, ...] = (
+    AnsweredCalls(),
+    RequestedResults(),
+    UniqueCallIds(),
+    WellFormedIds(),
+    FirstMessage(),
+    PresentContent(),
+    FrontResults(),
+    PartsByRole(),
+    ReasoningOrder(),
+    EqualCounts(),
+)
+
+
+def check(messages: Sequence[Payload], *, format: str = "auto") -> list[Problem]:
+    """Every problem that would make the provider refuse these messages, in order; an empty list if there is none."""
+    chosen = find_format(format, messages)
+    return problems_of(History.of(tuple(chosen.read(payload) for payload in messages), chosen))
+
+
+def problems_of(history: History) -> list[Problem]:
+    """The same for messages that are read already."""
+    name = history.format.name
+    problems = [
+        Problem(broken.index, broken.part, law.name, law.rules[name], broken.found)
+        for law in LAWS
+        if name in law.rules
+        for broken in law.broken(history)
+    ]
+    return sorted(problems, key=lambda problem: (problem.index, -1 if problem.part is None else problem.part))

@@ -1,0 +1,39 @@
+"""Calls and reasoning are the assistant's, results are not."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from redline.messages import Part, Reasoning, Role, ToolCall, ToolResult
+from redline.view.laws.law import Broken, History
+
+__all__ = ["PartsByRole", "is_misplaced"]
+
+
+class PartsByRole:
+    """Calls and reasoning are the assistant's; results come from the user or a tool."""
+
+    name: ClassVar[str] = "parts_by_role"
+    rules: ClassVar[Mapping[str, str]] = {
+        "anthropic": "tool_use and thinking blocks can only be in assistant messages, tool_result blocks only in user messages",
+        "openai_chat": "tool_calls can only be in assistant messages",
+        "gemini": "functionCall parts belong to the model, functionResponse parts to the user",
+        "ai_sdk": "tool-call and reasoning parts belong to the assistant, tool-result parts to a tool message",
+    }
+
+    def broken(self, history: History) -> Iterator[Broken]:
+        """The parts said by the wrong side."""
+        for index, message in enumerate(history.messages):
+            for place, part in enumerate(message.parts):
+                if is_misplaced(part, message.role):
+                    yield Broken(index, place, f"{type(part).__name__} in a message of the {message.role}")
+
+
+def is_misplaced(part: Part, role: Role) -> bool:
+    """Whether a part is not for this side to say."""
+    match part:
+        case ToolCall(is_hosted=False) | Reasoning():
+            return role != "assistant"
+        case ToolResult(is_hosted=False):
+            return role not in ("user", "tool")
+        case _:
+            return False

@@ -1,0 +1,28 @@
+"""Reasoning comes before what it led to, never alone."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from redline.messages import Reasoning
+from redline.view.laws.law import Broken, History
+
+__all__ = ["ReasoningOrder"]
+
+
+class ReasoningOrder:
+    """Reasoning comes before what it led to, never alone at the end."""
+
+    name: ClassVar[str] = "reasoning_order"
+    rules: ClassVar[Mapping[str, str]] = {
+        "anthropic": "the final block in an assistant message cannot be thinking",
+        "openai_responses": "a reasoning item must be followed by the item it led to",
+    }
+
+    def broken(self, history: History) -> Iterator[Broken]:
+        """Reasoning that nothing of the assistant's follows."""
+        for index, message in enumerate(history.messages):
+            if not message.parts or not isinstance(message.parts[-1], Reasoning) or message.role != "assistant":
+                continue
+            following = history.messages[index + 1 : index + 2]
+            if not history.format.items_are_messages or not following or following[0].role != "assistant":
+                yield Broken(index, len(message.parts) - 1, "nothing follows the reasoning")

@@ -1,0 +1,22 @@
+from redline import check
+
+
+def test_call_by_the_user_is_found():
+    """Only the assistant calls tools."""
+    block = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
+    problems = check([{"role": "user", "content": [block]}], format="anthropic")
+    assert [problem.law for problem in problems] == ["parts_by_role"]
+
+
+def test_result_by_the_assistant_is_found():
+    """Results come from the user or a tool."""
+    block = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]
+    assert [problem.law for problem in check(history, format="anthropic")] == ["parts_by_role"]
+
+
+def test_thinking_by_the_user_is_found():
+    """Reasoning is the assistant's."""
+    block = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    history = [{"role": "user", "content": [block, {"type": "text", "text": "hi"}]}]
+    assert [problem.law for problem in check(history, format="anthropic")] == ["parts_by_role"]
