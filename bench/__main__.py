@@ -1,0 +1,5 @@
+"""Run every benchmark in turn."""
+
+from bench import transcripts
+
+transcripts.main()

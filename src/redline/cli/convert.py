@@ -1,0 +1,45 @@
+"""`redline convert`: the messages of a file in another provider's format."""
+
+import json
+from pathlib import Path
+
+import click
+
+from redline.formats import FORMATS
+from redline.formats.convert import Conversion, convert
+from redline.transcripts import RecordedConversation, read_transcript
+
+__all__ = ["command"]
+
+
+@click.command("convert")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--to", "target", required=True, type=click.Choice(list(FORMATS)), help="The format to write.")
+@click.option("--conversation", "number", default=0, show_default=True, help="Which one, in a file that holds several.")
+def command(file: Path, target: str, number: int) -> None:
+    """Write what FILE would send next as a request body: messages, and the system prompt where the target holds it apart.
+
+    What cannot be carried (signed reasoning, say) is listed on standard error.
+    """
+    conversations = read_transcript(file).conversations
+    if not 0 <= number < len(conversations):
+        raise click.BadParameter(
+            f"{file} holds {len(conversations)} conversations, numbered from 0.", param_hint="--conversation"
+        )
+    done = _converted(conversations[number], target)
+    for loss in done.lost:
+        click.echo(f"not carried: {loss}", err=True)
+    click.echo(json.dumps(_body(done, target), ensure_ascii=False, indent=2))
+
+
+def _converted(conversation: RecordedConversation, target: str) -> Conversion:
+    messages = [entry.message.native for entry in conversation.windows[-1]] if conversation.windows else []
+    return convert(messages, source=conversation.format, target=target, system=conversation.system)
+
+
+def _body(done: Conversion, target: str) -> dict[str, object]:
+    writer = FORMATS[target]
+    body: dict[str, object] = {writer.messages_field: done.messages}
+    if done.system and writer.system_field:
+        body = {writer.system_field: writer.write_system(done.system), **body}
+    return body

@@ -1,0 +1,215 @@
+"""What a session file holds, in numbers: messages, tools, tokens, unanswered calls, large parts, repeated reads."""
+
+import os
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+
+from redline.formats import find_format
+from redline.messages import Message, Part, ToolCall, ToolResult
+from redline.pairs import Pairs, Spot, pair_up
+from redline.tokens import Counter, count_part, default_counter
+from redline.tools import Reads, describe
+from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
+from redline.view.laws import problems_of
+from redline.view.laws.law import History
+
+__all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
+
+_MOST_LARGE_PARTS = 10
+_KINDS = {
+    "Text": "text",
+    "Reasoning": "reasoning",
+    "ToolCall": "tool_calls",
+    "ToolResult": "tool_results",
+    "Media": "media",
+    "Opaque": "other",
+}
+
+
+@dataclass(slots=True)
+class ToolUse:
+    """How often a tool was called, and what its calls and results weigh."""
+
+    calls: int = 0
+    results: int = 0
+    errors: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LargePart:
+    """One of the largest parts, with the line or offset it stands at."""
+
+    tokens: int
+    kind: str
+    tool: str | None
+    line: int | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRead:
+    """A file that was read more than once in one conversation."""
+
+    path: str
+    reads: int
+    tokens: int
+    """Of all its reads together."""
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What a session file holds. All numbers are over the whole file: branches, sub-agents and earlier windows included."""
+
+    path: str
+    format: str
+    """The agent that wrote the file."""
+    message_format: str | None = None
+    conversations: int = 0
+    messages: int = 0
+    """API messages; an agent may write several lines for one."""
+    records: int = 0
+    """The lines or elements that hold them."""
+    tool_calls: int = 0
+    tool_results: int = 0
+    unanswered_calls: int = 0
+    orphan_results: int = 0
+    branches: int = 0
+    subagents: int = 0
+    compactions: int = 0
+    attachments: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
+    """By kind of part, and in total. Media and system prompts that the file does not hold are not in it."""
+    reported_tokens: int | None = None
+    """The largest prompt that the provider itself reported."""
+    tools: dict[str, ToolUse] = field(default_factory=dict)
+    largest: list[LargePart] = field(default_factory=list)
+    repeated_reads: list[RepeatedRead] = field(default_factory=list)
+    problems: list[dict[str, object]] = field(default_factory=list)
+    """Records that could not be read, and what a provider would refuse."""
+
+
+def inspect_transcript(path: str | os.PathLike[str], *, counter: Counter | None = None) -> Inspection:
+    """Read a session file and add it up. Unreadable files raise TranscriptError."""
+    transcript = read_transcript(path)
+    survey = _Survey(transcript, counter or default_counter())
+    for conversation in transcript:
+        survey.take(conversation)
+    return survey.result()
+
+
+class _Survey:
+    """Adds up one file, message by message; no message is kept."""
+
+    def __init__(self, transcript: Transcript, counter: Counter) -> None:
+        self._counter = counter
+        self._kinds: Tally[str] = Tally()
+        self._large: list[LargePart] = []
+        self._found = Inspection(str(transcript.path), transcript.format, conversations=len(transcript))
+        self._found.problems = [
+            {"law": None, "line": bad.line, "column": bad.column, "found": bad.reason} for bad in transcript.problems
+        ]
+
+    def result(self) -> Inspection:
+        found = self._found
+        found.tokens = {"total": self._kinds.total(), **{kind: self._kinds[kind] for kind in _KINDS.values()}}
+        found.largest = nlargest(_MOST_LARGE_PARTS, self._large)
+        found.tools = dict(sorted(found.tools.items(), key=lambda item: (-item[1].tokens, item[0])))
+        found.repeated_reads.sort(key=lambda read: (-read.reads, -read.tokens, read.path))
+        return found
+
+    def take(self, conversation: RecordedConversation) -> None:
+        found = self._found
+        found.message_format = conversation.format
+        found.branches += len(conversation.branches)
+        found.subagents += len(conversation.subagents)
+        found.compactions += len(conversation.compactions)
+        found.attachments += len(conversation.attachments)
+        reads: dict[str, list[int]] = {}
+        windows = conversation.windows
+        for number, entries in enumerate((*windows, *(branch.entries for branch in conversation.branches))):
+            self._stretch(conversation, entries, reads, is_sent=number == len(windows) - 1)
+        found.repeated_reads += [RepeatedRead(p, len(sizes), sum(sizes)) for p, sizes in reads.items() if len(sizes) > 1]
+        for subagent in conversation.subagents:
+            self.take(subagent)
+
+    def _stretch(
+        self,
+        conversation: RecordedConversation,
+        entries: Sequence[Entry],
+        reads: dict[str, list[int]],
+        *,
+        is_sent: bool,
+    ) -> None:
+        """Messages that were sent together."""
+        messages = tuple(entry.message for entry in entries)
+        format = find_format(conversation.format)
+        pairs = pair_up(messages, items_are_messages=format.items_are_messages)
+        self._found.unanswered_calls += len(pairs.unanswered)
+        self._found.orphan_results += len(pairs.orphans)
+        callers = _callers(pairs)
+        for number, (entry, message) in enumerate(zip(entries, messages, strict=True)):
+            self._message(entry, message, number, callers)
+        _note_reads(messages, pairs, reads, self._counter)
+        if is_sent:
+            self._check(conversation, History(messages, format, pairs))
+
+    def _message(self, entry: Entry, message: Message, number: int, callers: dict[Spot, ToolCall]) -> None:
+        self._found.messages += 1
+        self._found.records += len(entry.positions)
+        if entry.usage:
+            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.prompt_tokens)
+        for place, part in enumerate(message.parts):
+            tokens = count_part(part, self._counter)
+            call = callers.get(Spot(number, place))
+            self._part(entry, part, tokens, call.name if call else getattr(part, "name", None))
+        for call in entry.text_calls:
+            self._tally_call(call.name, 0)
+        for result in entry.text_results:
+            self._tally_result(result.name, is_error=result.is_error, tokens=0)
+
+    def _part(self, entry: Entry, part: Part, tokens: int, tool: str | None) -> None:
+        kind = _KINDS[type(part).__name__]
+        self._kinds[kind] += tokens
+        position = entry.positions[0]
+        self._large.append(LargePart(tokens, kind, tool, position.line, position.offset))
+        if len(self._large) > 50 * _MOST_LARGE_PARTS:
+            self._large = nlargest(_MOST_LARGE_PARTS, self._large)
+        if isinstance(part, ToolCall):
+            self._tally_call(part.name, tokens)
+        elif isinstance(part, ToolResult):
+            self._tally_result(tool, is_error=part.is_error, tokens=tokens)
+
+    def _tally_call(self, name: str, tokens: int) -> None:
+        self._found.tool_calls += 1
+        use = self._found.tools.setdefault(name, ToolUse())
+        use.calls, use.tokens = use.calls + 1, use.tokens + tokens
+
+    def _tally_result(self, name: str | None, *, is_error: bool, tokens: int) -> None:
+        self._found.tool_results += 1
+        use = self._found.tools.setdefault(name or "unknown", ToolUse())
+        use.results, use.errors, use.tokens = use.results + 1, use.errors + is_error, use.tokens + tokens
+
+    def _check(self, conversation: RecordedConversation, history: History) -> None:
+        for problem in problems_of(history):
+            place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
+            self._found.problems.append({"law": problem.law, **place, "rule": problem.rule, "found": problem.found})
+
+
+def _callers(pairs: Pairs) -> dict[Spot, ToolCall]:
+    """For each result the call it answers."""
+    return {answer: step.calls[spot] for step in pairs.steps for spot, answer in step.answers.items()}
+
+
+def _note_reads(messages: Sequence[Message], pairs: Pairs, reads: dict[str, list[int]], counter: Counter) -> None:
+    for spot, call in _callers(pairs).items():
+        result = messages[spot.message].parts[spot.part]
+        for path in _paths_read(call, result):
+            reads.setdefault(path, []).append(count_part(result, counter))
+
+
+def _paths_read(call: ToolCall, result: Part) -> Iterator[str]:
+    if isinstance(result, ToolResult) and not result.is_error:
+        yield from dict.fromkeys(action.path for action in describe(call) if isinstance(action, Reads))

@@ -1,0 +1,85 @@
+"""The documents keep their word: their code runs, and every public name, law, reader, command and error is in them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import redline
+from redline import errors
+from redline.cli import COMMANDS
+from redline.formats import FORMATS
+from redline.transcripts import READERS
+from redline.view.laws import LAWS
+from tests.cli.sample import write_session
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+
+def code_of(page):
+    """The Python blocks of a page, one after the other as a reader would try them."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)], ids=lambda page: page.name)
+def test_code_in_the_documents_runs(page, tmp_path, monkeypatch):
+    """What a page shows can be typed in, in order, beside a session file."""
+    monkeypatch.chdir(tmp_path)
+    write_session(tmp_path / "session.jsonl", is_open=True)
+    scope = {"__name__": page.stem}
+    for block in code_of(page):
+        exec(compile(block, str(page), "exec"), scope)
+
+
+@pytest.mark.parametrize("name", redline.__all__)
+def test_every_public_name_is_documented(name):
+    """Every name of `redline` is explained somewhere in the documents."""
+    assert re.search(rf"`(?:redline\.)?{name}\b", DOCUMENTS), f"{name} is in no document"
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_every_law_is_documented(law):
+    """Each law has its row, with the sentence that its file states."""
+    page = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
+    assert f"| `{law.name}` |" in page
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *(reader.name for reader in READERS if reader.name != "plain")])
+def test_every_format_and_agent_is_documented(name):
+    """Each format and each agent's session file is in a table."""
+    assert f"`{name}`" in DOCUMENTS
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_is_documented(name):
+    """Each error has a line of its own."""
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert f"| `{name}` |" in page
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_in_the_documents_is_what_the_command_says(command):
+    """The help texts in the documents are the real ones."""
+    done = subprocess.run(
+        [sys.executable, "-m", "redline", *filter(None, [command]), "--help"],
+        capture_output=True,
+        text=True,
+        env={"PATH": "", "COLUMNS": "100", "TERM": "dumb"},
+        check=True,
+    )
+    shown = done.stdout.replace("python -m redline", "redline").strip()
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert shown in page, (
+        f"docs/cli.md does not hold the present help of {command or 'redline'}; run python -m tests.write_help"
+    )
+
+
+def test_links_between_documents_lead_somewhere():
+    """A link to another page or folder of the project exists."""
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
