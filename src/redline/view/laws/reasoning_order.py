@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from redline.messages import Reasoning
+from redline.messages import Message, Reasoning
 from redline.view.laws.law import Broken, History
 
-__all__ = ["ReasoningOrder"]
+__all__ = ["ReasoningOrder", "ends_in_reasoning"]
 
 
 class ReasoningOrder:
@@ -21,8 +21,13 @@ class ReasoningOrder:
     def broken(self, history: History) -> Iterator[Broken]:
         """Reasoning that nothing of the assistant's follows."""
         for index, message in enumerate(history.messages):
-            if not message.parts or not isinstance(message.parts[-1], Reasoning) or message.role != "assistant":
+            if message.role != "assistant" or not ends_in_reasoning(message):
                 continue
             following = history.messages[index + 1 : index + 2]
             if not history.format.items_are_messages or not following or following[0].role != "assistant":
                 yield Broken(index, len(message.parts) - 1, "nothing follows the reasoning")
+
+
+def ends_in_reasoning(message: Message) -> bool:
+    """Whether reasoning is the last thing in the message."""
+    return bool(message.parts) and isinstance(message.parts[-1], Reasoning)

@@ -1,0 +1,56 @@
+"""What a store of blobs does, and how a blob is named: by the SHA-256 of its bytes."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+from redline.errors import ExecutionError, ValidationError
+
+__all__ = ["Blobs", "check_reference", "is_reference", "reference_of", "unknown_reference"]
+
+_REFERENCE = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs(Protocol):
+    """A store of bytes under references that say what the bytes are: nothing in it ever changes."""
+
+    def put(self, content: bytes) -> str:
+        """Store the bytes, and get the reference under which they are found; the same bytes have the same one."""
+        ...
+
+    def get(self, reference: str) -> bytes:
+        """The bytes; an ExecutionError if there are none."""
+        ...
+
+    def list(self) -> Iterator[str]:
+        """The references of all that is stored."""
+        ...
+
+    def delete(self, reference: str) -> None:
+        """Forget the bytes, if they are there."""
+        ...
+
+
+def reference_of(content: bytes) -> str:
+    """The reference of these bytes, stored or not."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text has the form of a reference."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def check_reference(text: str) -> None:
+    """Refuse what cannot be a reference, a path above all."""
+    if not is_reference(text):
+        raise ValidationError(f"{text[:80]!r} is no reference. References have 64 hexadecimal digits; copy it from the stub.")
+
+
+def unknown_reference(reference: str) -> ExecutionError:
+    """The error for a blob that is not there."""
+    return ExecutionError(
+        f"Nothing is stored under the reference {reference}. Copy it from the stub exactly as it stands there; "
+        "if it is right, the content was deleted, and the call that gave it has to be made again."
+    )

@@ -1,0 +1,350 @@
+"""A conversation: everything that was said, what of it is visible, and the request that is built from it."""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from redline import payloads
+from redline.blobs import Blobs
+from redline.engine.project import Projection, Projector, Settings
+from redline.engine.protection import Protection
+from redline.engine.request import Request
+from redline.engine.schedule import Schedule, find_schedule
+from redline.engine.state import State, runs_of
+from redline.engine.timeline import Branch, Timeline
+from redline.engine.token_watch import TokenWatch
+from redline.errors import ExecutionError, ValidationError
+from redline.formats import find_format
+from redline.formats.convert import convert
+from redline.log.log import ROOT, Log
+from redline.log.memory import MemoryLog
+from redline.log.records import (
+    HeadMoved,
+    MessageAdded,
+    PinSet,
+    Record,
+    RolledBack,
+    Strike,
+    StrikesApplied,
+    StrikeUndone,
+    UsageReported,
+    ViewChanged,
+)
+from redline.payloads import Payload
+from redline.rules import RULES, default_rules
+from redline.rules.rule import Rule
+from redline.tokens import Counter, default_counter
+from redline.view.check_message import check_message
+from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
+from redline.view.repair import Strategy
+from redline.view.tool_description import describe_tools
+
+__all__ = ["Conversation"]
+
+_logger = logging.getLogger("redline.conversation")
+
+
+class Conversation:
+    """Keeps all messages and a view of them. Operations change the view, never a message; a request is worked out from it."""
+
+    def __init__(
+        self,
+        messages: Iterable[Payload] = (),
+        *,
+        tools: Iterable[Mapping[str, Any]] = (),
+        token_limit: int | None = None,
+        log: Log | None = None,
+        format: str = "auto",
+        blobs: Blobs | None = None,
+        strategy: Strategy = "drop",
+        project_root: str = "",
+        protection: Protection | None = None,
+        counter: Counter | None = None,
+    ) -> None:
+        self._timeline = Timeline(log if log is not None else MemoryLog())
+        self._fixed_format = None if format == "auto" else find_format(format)
+        self._blobs, self._strategy, self._project_root = blobs, strategy, project_root
+        self._protection = protection or Protection()
+        self._counter = counter or default_counter()
+        self._tool_description = describe_tools(tools)
+        self._watch = TokenWatch(token_limit, self._counter)
+        self._state: State
+        self._projectors: dict[Settings, Projector]
+        self._stand(self._timeline.head)
+        for message in messages:
+            self.add(message)
+
+    # --- what there is
+
+    @property
+    def messages(self) -> list[Any]:
+        """The visible messages. Copies: changing them changes nothing here."""
+        return [payloads.decode(self._state.payload(index)) for index in self._state.view.indices]
+
+    @property
+    def all_messages(self) -> list[Any]:
+        """Every message by its index, each in the version that counts. Copies."""
+        return [payloads.decode(self._state.payload(index)) for index in range(len(self._state))]
+
+    @property
+    def visible_indices(self) -> list[int]:
+        """The indices of the visible messages, in the order in which they are shown."""
+        return list(self._state.view.indices)
+
+    @property
+    def format(self) -> str:
+        """The name of the messages' format."""
+        return self._state.format.name
+
+    @property
+    def current_batch(self) -> int:
+        """The number of the current batch."""
+        return self._state.batches.current
+
+    @property
+    def batches(self) -> list[int]:
+        """The batches that one can roll back to, the current one included."""
+        return list(self._state.batches.numbers)
+
+    @property
+    def batch_boundaries(self) -> list[int]:
+        """For each batch up to the current one its boundary."""
+        return list(self._state.batches.boundaries)
+
+    @property
+    def strikes(self) -> tuple[Strike, ...]:
+        """The strikes in force."""
+        return tuple(self._state.strikes.values())
+
+    # --- what changes it
+
+    def add(self, message: Payload, *, timestamp_ms: float | None = None) -> int:
+        """Store a message and show it at the end; its index is returned.
+
+        A message of another provider's format is converted, and that is logged; if it becomes several, the index is the last.
+        """
+        check_message(message)
+        converted = self._in_own_format(message)
+        if not converted:
+            raise ValidationError(f"Nothing of the message can be said in {self.format}; see the log for what was lost.")
+        self._commit([MessageAdded(payload, timestamp_ms) for payload in converted])
+        return len(self._state) - 1
+
+    def process(self, config: Mapping[str, Any]) -> None:
+        """Change what is visible: truncate, insert, replace, clear or filter. What fails changes nothing."""
+        self._apply(self._in_own_terms(parse_operation(config)))
+
+    def start_batch(self, boundary: int) -> None:
+        """Open a batch at an index and hide what is visible before it."""
+        self._apply(StartBatch(boundary))
+
+    def rollback(self, batch: int) -> None:
+        """Show again what was visible when that batch ended. Later batches are gone; no message is."""
+        if self._state.batches.rolled_back(batch) is self._state.batches:
+            return
+        self._commit([RolledBack(batch)])
+        self._watch.restart()
+
+    def pin(self, index: int) -> None:
+        """Never strike this message; strikes on it are undone."""
+        self._check_index(index)
+        self._commit([PinSet(index)])
+
+    def unpin(self, index: int) -> None:
+        """Let rules strike this message again."""
+        self._check_index(index)
+        self._commit([PinSet(index, is_pinned=False)])
+
+    def undo(self, strike: Strike | int) -> None:
+        """Send a part as it was said again; the rule that struck it leaves it alone from now on."""
+        number = strike if isinstance(strike, int) else strike.number
+        if number not in self._state.strikes:
+            raise ExecutionError(f"There is no strike {number} in force. Those that are: {_listed(self._state.strikes)}.")
+        self._commit([StrikeUndone(number)])
+
+    # --- time
+
+    def rewind(self, index: int) -> None:
+        """Go back to just behind a message. What came after it stays in the record as a branch."""
+        self._check_index(index)
+        kept = tuple(strike for strike in self._state.strikes.values() if strike.index <= index)
+        self._move(self._timeline.record_of_message(index), kept)
+
+    @property
+    def branches(self) -> list[Branch]:
+        """Every way that the conversation went, the present one among them."""
+        self._timeline.read()
+        return self._timeline.branches()
+
+    def switch(self, branch: Branch | int) -> None:
+        """Go on at the end of another branch."""
+        number = branch if isinstance(branch, int) else branch.number
+        known = [one.number for one in self.branches]
+        if number not in known:
+            raise ExecutionError(f"There is no branch {number}. Those there are: {_listed(known)}.")
+        self._move(number)
+
+    def fork(self, log: Log | None = None) -> "Conversation":
+        """A conversation of its own, in a log of its own, that starts as this one stands."""
+        records = [one.record for one in self._timeline.path()]
+        target = log if log is not None else MemoryLog()
+        if records:
+            target.append(records, parent=ROOT)
+        return self._like(target)
+
+    def request_at(
+        self, index: int, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager"
+    ) -> Request:
+        """What was sent, or would have been, when a message had just been said. Nothing is recorded."""
+        self._check_index(index)
+        path = self._timeline.path(self._timeline.record_of_message(index))
+        then = MemoryLog()
+        then.append([one.record for one in path], parent=ROOT)
+        return self._like(then).preview(now=now, rules=rules, schedule=schedule)
+
+    # --- tokens
+
+    def record_usage(
+        self, *, input_tokens: int, output_tokens: int = 0, cache_read_tokens: int = 0, cache_write_tokens: int = 0
+    ) -> None:
+        """What the provider reported for the last request; `input_tokens` is all that was sent, cached or not."""
+        counts = (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens)
+        if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+            raise ValidationError(f"Token counts must be whole numbers of at least 0, not {counts}")
+        self._commit([UsageReported(*counts)])
+
+    def check_tokens(self) -> int:
+        """The tokens of the visible messages, as reported and estimated. Tells the callbacks when the limit is passed."""
+        return self._watch.check(self._state)
+
+    def on_token_limit(self, callback: Callable[[int, int], object]) -> None:
+        """Call back with (used, limit), once for each time that the limit is passed."""
+        self._watch.on_limit(callback)
+
+    # --- what is sent
+
+    def request(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
+        """What to send now (milliseconds since 1970). The strikes it applies are recorded and stay."""
+        projector, done = self._project(now, rules, schedule)
+        if done.strikes:
+            for blob in done.blobs:
+                self._stored(blob)
+            self._commit([StrikesApplied(done.strikes)])
+            projector.keep(done.strikes)
+        return done.request
+
+    def preview(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
+        """What `request` would give. Nothing is recorded."""
+        return self._project(now, rules, schedule)[1].request
+
+    # --- the pieces
+
+    def _project(
+        self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule | str
+    ) -> tuple[Projector, Projection]:
+        chosen = default_rules(project_root=self._project_root) if rules is None else tuple(map(_rule, rules))
+        settings = Settings(chosen, self._strategy, self._protection)
+        projector = self._projectors.get(settings)
+        if projector is None:
+            projector = self._projectors[settings] = Projector(self._state, settings, self._counter)
+        return projector, projector.project(now, find_schedule(schedule))
+
+    def _commit(self, records: list[Record]) -> None:
+        if not self._timeline.append(records):
+            _logger.warning("Another process went on from the same place: the conversation has a new branch")
+        for record in records:
+            self._state.apply(record)
+
+    def _move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
+        """Make a record the one to go on from."""
+        self._timeline.append([HeadMoved(strikes)], parent=number)
+        self._stand(self._timeline.head)
+
+    def _stand(self, head: int) -> None:
+        """Work out the state at a record."""
+        self._state = State(self._fixed_format)
+        for one in self._timeline.path(head):
+            self._state.apply(one.record)
+        self._projectors = {}
+        self._watch.restart()
+
+    def _like(self, log: Log) -> "Conversation":
+        """Another conversation with the same settings."""
+        other = Conversation(
+            log=log,
+            format="auto" if self._fixed_format is None else self._fixed_format.name,
+            blobs=self._blobs,
+            strategy=self._strategy,
+            project_root=self._project_root,
+            protection=self._protection,
+            counter=self._counter,
+            token_limit=self._watch.limit,
+        )
+        other._tool_description = self._tool_description
+        return other
+
+    def _apply(self, operation: Operation) -> None:
+        state = self._state
+        outcome = operation.apply(Context(state.view, state, self._tool_description))
+        change = ViewChanged(
+            indices=runs_of(outcome.view.indices),
+            appended=tuple(map(_as_bytes, outcome.appended)),
+            replaced=tuple((index, _as_bytes(payload)) for index, payload in outcome.replaced.items()),
+            boundary=outcome.boundary,
+        )
+        self._commit([change])
+        if outcome.boundary is not None:
+            self._watch.restart()
+
+    def _in_own_format(self, message: Payload) -> list[bytes]:
+        if self._state.accepts(_as_bytes(message)):
+            return [_as_bytes(message)]
+        done = convert([message], target=self.format)
+        _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))
+        return [_as_bytes(payload) for payload in done.messages]
+
+    def _in_own_terms(self, operation: Operation) -> Operation:
+        """The operation with its messages in the conversation's format."""
+        match operation:
+            case Insert(messages=messages):
+                own = tuple(payload for message in messages for payload in self._in_own_format(message))
+                return dataclasses.replace(operation, messages=own)
+            case Replace(message=message):
+                own = tuple(self._in_own_format(message))
+                if len(own) != 1:
+                    raise ValidationError(
+                        f"The message becomes {len(own)} messages in {self.format}; only one can replace one."
+                    )
+                return dataclasses.replace(operation, message=own[0])
+            case _:
+                return operation
+
+    def _stored(self, blob: bytes) -> None:
+        if self._blobs is None:
+            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
+        self._blobs.put(blob)
+
+    def _check_index(self, index: int) -> None:
+        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self._state):
+            raise ExecutionError(f"There is no message {index!r}: {len(self._state)} are stored, numbered from 0.")
+
+
+def _rule(rule: Rule | str) -> Rule:
+    if not isinstance(rule, str):
+        return rule
+    if rule not in RULES:
+        raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
+    return RULES[rule]()
+
+
+def _as_bytes(payload: Payload) -> bytes:
+    return payload if isinstance(payload, bytes) else payloads.encode(payload)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"
+
+
+def _losses(lost: Sequence[object]) -> str:
+    return f"; not carried: {'; '.join(map(str, lost))}" if lost else ""

@@ -1,0 +1,201 @@
+"""The one place where a request is built: view, marks, schedule, laws, and nothing else."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from redline.engine.marking import Marking
+from redline.engine.outgoing import Outgoing, struck
+from redline.engine.protection import Protection
+from redline.engine.request import Refusal, Request
+from redline.engine.schedule import Decision, Schedule
+from redline.engine.state import State
+from redline.engine.vector import Vector
+from redline.errors import ValidationError
+from redline.formats.base import Format
+from redline.log.records import Strike
+from redline.messages import Message
+from redline.rules.rule import Mark, Rule
+from redline.tokens import Counter, count_message, count_part
+from redline.view.laws import problems_of
+from redline.view.laws.law import History, Problem
+from redline.view.repair import Strategy
+from redline.view.view import View
+
+__all__ = ["Projection", "Projector", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a projection is made with."""
+
+    rules: tuple[Rule, ...]
+    strategy: Strategy = "drop"
+    protection: Protection = field(default_factory=Protection)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A request, and what must be recorded for it to be repeatable."""
+
+    request: Request
+    strikes: tuple[Strike, ...]
+    blobs: tuple[bytes, ...]
+    """What the strikes refer to; to be stored before they are recorded."""
+
+
+class Projector:
+    """Builds requests. What it remembers is only there to be quick: all of it follows from the state and the settings."""
+
+    def __init__(self, state: State, settings: Settings, counter: Counter) -> None:
+        self.settings = settings
+        self._state, self._counter = state, counter
+        self._tokens: dict[tuple[int, int], int] = {}
+        self._strikes: Vector[Strike]
+        self._start()
+
+    def project(self, now: float, schedule: Schedule) -> Projection:
+        """The request as it would be now. Nothing is recorded, and nothing changes by it."""
+        self._catch_up(now)
+        decisions = schedule.decide(tuple(self._marking.pending.values()), now)
+        draft = _Draft(self._state, self._outgoing)
+        held, refused = list[Decision](), list[Refusal]()
+        for decision in decisions:
+            strike = self._strike(decision, draft.next_number) if decision.is_applied else None
+            if strike is None:
+                held.append(decision)
+            elif strike.tokens_saved <= 0:
+                self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
+            elif problem := draft.take(strike, decision.mark.blob):
+                refused.append(Refusal(decision.mark, problem))
+        return Projection(self._request(draft, tuple(held), tuple(refused)), tuple(draft.strikes), tuple(draft.blobs))
+
+    def keep(self, strikes: Sequence[Strike]) -> None:
+        """The strikes were recorded: they are part of every request from now on."""
+        for strike in strikes:
+            self._strikes = self._strikes.appended(strike)
+            self._marking.drop(strike.index, strike.at)
+            self._outgoing.refresh(strike.index)
+        self._known_strikes = self._state.next_strike
+
+    def tokens_of(self, view: View) -> int:
+        """An estimate of all messages that a view shows, without strikes."""
+        return sum(self._tokens_of(index, view.version_of(index)) for index in view.indices)
+
+    def tokens_of_message(self, index: int) -> int:
+        """An estimate of one message."""
+        return self._tokens_of(index, self._state.view.version_of(index))
+
+    # --- the pieces
+
+    def _start(self) -> None:
+        self._generation = self._state.generation
+        self._marking = Marking(self._state, self.settings.rules, self.settings.protection)
+        self._outgoing = Outgoing(self._state, self.settings.strategy)
+        self._strikes = Vector(self._state.strikes.values())
+        self._known_strikes = self._state.next_strike
+
+    def _catch_up(self, now: float) -> None:
+        if self._generation != self._state.generation or self._known_strikes != self._state.next_strike:
+            self._start()
+        self._marking.catch_up(now)
+        self._outgoing.catch_up()
+
+    def _strike(self, decision: Decision, number: int) -> Strike:
+        mark, state = decision.mark, self._state
+        seen = self._marking.seen(mark)
+        return Strike(
+            number=number,
+            rule=mark.rule,
+            index=mark.index,
+            at=mark.at,
+            replacement=mark.replacement,
+            because=mark.because,
+            tokens_before=self._tokens_at(mark),
+            tokens_after=self._counter.count(_words(mark)),
+            version=state.view.version_of(mark.index),
+            tool=seen.tool if seen else None,
+            why_now=decision.why,
+        )
+
+    def _tokens_at(self, mark: Mark) -> int:
+        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
+        return count_part(next(parts), self._counter)
+
+    def _tokens_of(self, index: int, version: int) -> int:
+        known = self._tokens.get((index, version))
+        if known is None:
+            known = self._tokens[index, version] = count_message(self._state.message(index, version), self._counter).total
+        return known
+
+    def _request(self, draft: "_Draft", held: tuple[Decision, ...], refused: tuple[Refusal, ...]) -> Request:
+        in_force, view = self._strikes, self._state.view
+        for strike in draft.strikes:
+            in_force = in_force.appended(strike)
+        return Request(
+            format=self._state.format.name,
+            sent=draft.sent,
+            strikes=in_force,
+            new_strikes=tuple(draft.strikes),
+            held=held,
+            refused=refused,
+            repairs=self._outgoing.changes(),
+            count_tokens=lambda: self.tokens_of(view),
+        )
+
+
+class _Draft:
+    """A request in the making: strikes are tried one by one, and taken if the result stays legal."""
+
+    def __init__(self, state: State, outgoing: Outgoing) -> None:
+        self._state, self._outgoing = state, outgoing
+        self._sent = outgoing.messages()
+        self._new_on: defaultdict[int, tuple[Strike, ...]] = defaultdict(tuple)
+        self._is_whole = True
+        self.strikes: list[Strike] = []
+        self.blobs: list[bytes] = []
+
+    @property
+    def next_number(self) -> int:
+        return self._state.next_strike + len(self.strikes)
+
+    @property
+    def sent(self) -> Vector[Message | None]:
+        """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
+        return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
+
+    def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
+        """Apply a strike, or say which law it would break, or why the format has no way to say it."""
+        try:
+            after = struck(self._state, strike.index, (*self._new_on[strike.index], strike))
+        except ValidationError as refused:
+            return Problem(
+                strike.index, None, "sayable", "a part must have a place for the words that replace it", str(refused)
+            )
+        place = self._outgoing.place_of(strike.index)
+        if place is not None:
+            if problem := _new_problem(self._sent, place, after, self._state.format):
+                return problem
+            self._sent = self._sent.changed(place, after)
+        self._is_whole = self._is_whole and place is not None
+        self._new_on[strike.index] += (strike,)
+        self.strikes.append(strike)
+        self.blobs += [blob] if blob is not None else []
+        return None
+
+
+def _new_problem(sent: Vector[Message | None], place: int, after: Message | None, format: Format) -> Problem | None:
+    """A law that the messages around the place keep now and would break then."""
+    before = sent[max(place - 1, 0) : place + 2]
+    inner = min(place, 1)
+    changed = (*before[:inner], after, *before[inner + 1 :])
+    known = {(problem.law, problem.index) for problem in _problems(before, format)}
+    return next((problem for problem in _problems(changed, format) if (problem.law, problem.index) not in known), None)
+
+
+def _problems(messages: Sequence[Message | None], format: Format) -> list[Problem]:
+    return problems_of(History.of(tuple(message for message in messages if message is not None), format))
+
+
+def _words(mark: Mark) -> str:
+    return mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")

@@ -1,0 +1,115 @@
+"""A request: the messages to send, and for every difference from the record its reason, its numbers and its way back."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from redline import payloads
+from redline.engine.schedule import Decision
+from redline.engine.vector import Vector
+from redline.log.records import Strike
+from redline.messages import Message
+from redline.rules.rule import Mark
+from redline.view.laws.law import Problem
+from redline.view.repair import Change
+
+__all__ = ["Refusal", "Request", "Saving", "Stats"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A mark that was not applied because the provider would have refused the result."""
+
+    mark: Mark
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How many strikes, and how many tokens they take out of every request."""
+
+    strikes: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What the strikes save, by rule and by tool. Tokens alone: what a rewrite costs at the provider is not in it."""
+
+    tokens_before: int
+    tokens_after: int
+    by_rule: dict[str, Saving]
+    by_tool: dict[str, Saving]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent, and why it differs from what is stored."""
+
+    format: str
+    sent: Vector[Message | None]
+    """None where nothing is left of a message."""
+    strikes: Sequence[Strike]
+    """All that are in force, old and new."""
+    new_strikes: tuple[Strike, ...]
+    """Those that this request applied."""
+    held: tuple[Decision, ...]
+    """Marks that wait, with the reason."""
+    refused: tuple[Refusal, ...]
+    repairs: tuple[Change, ...]
+    """What was done so that the provider takes it."""
+    count_tokens: Callable[[], int]
+    """Estimates the visible messages without strikes; they are counted only if someone asks."""
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """The messages in the provider's own shape, ready for its SDK. Yours: changing them changes nothing here."""
+        return [payloads.decode(message.native) for message in self.sent if message is not None]
+
+    @cached_property
+    def body(self) -> bytes:
+        """The same as one JSON list, byte for byte what was sent before wherever nothing changed."""
+        return b"[" + self.sent.joined(_native_bytes) + b"]"
+
+    @cached_property
+    def stats(self) -> Stats:
+        """Tokens before and after, and what each rule and tool contributes."""
+        before = self.count_tokens()
+        saved = sum(strike.tokens_saved for strike in self.strikes)
+        by_rule = _savings((strike.rule, strike) for strike in self.strikes)
+        by_tool = _savings((strike.tool or "unknown", strike) for strike in self.strikes)
+        return Stats(before, before - saved, by_rule, by_tool)
+
+    def explain(self) -> str:
+        """For people: what is sent, what was struck and why, what waits, and what was repaired."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        stats = self.stats
+        yield f"{len(self.messages)} messages, about {stats.tokens_after:,} tokens (without strikes {stats.tokens_before:,})."
+        for rule, saving in stats.by_rule.items():
+            yield f"  {rule}: {saving.strikes} struck, {saving.tokens:,} tokens fewer in every request."
+        for strike in self.new_strikes:
+            yield f"Struck now, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
+        for decision in self.held:
+            yield f"Held, message {decision.mark.index}: {decision.mark.because}. {decision.why.capitalize()}."
+        for refusal in self.refused:
+            yield f"Refused, message {refusal.mark.index}: {refusal.mark.because}; but {refusal.problem.found}."
+        for change in self.repairs:
+            yield f"Repaired, message {change.index}: {change.what}."
+
+
+def _native_bytes(message: Message | None) -> bytes:
+    if message is None:
+        return b""
+    native = message.native
+    return native if isinstance(native, bytes) else payloads.encode(native)
+
+
+def _savings(named: Iterable[tuple[str, Strike]]) -> dict[str, Saving]:
+    groups: dict[str, list[Strike]] = defaultdict(list)
+    for name, strike in named:
+        groups[name].append(strike)
+    return {name: Saving(len(held), sum(strike.tokens_saved for strike in held)) for name, held in sorted(groups.items())}

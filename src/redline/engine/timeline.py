@@ -1,0 +1,100 @@
+"""The records of a log as a tree: the path to the head is the conversation, the other ends are its branches."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from redline.log.log import ROOT, Log, Stored
+from redline.log.records import HeadMoved, MessageAdded, Record, ViewChanged
+
+__all__ = ["Branch", "Timeline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One end of a conversation that went several ways."""
+
+    number: int
+    """Of its last record; the branch's name for `switch`."""
+    after: int
+    """How many messages it shares with the present path, from the beginning."""
+    messages: int
+    """How many messages were said on it, those included."""
+    is_current: bool
+
+
+class Timeline:
+    """Knows every record of a log, and where in the tree this conversation stands."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._stored: list[Stored] = []
+        self._has_child: set[int] = set()
+        self.read()
+        self.head = self._stored[-1].number if self._stored else ROOT
+        """The record that the next one is made on."""
+
+    def append(self, records: list[Record], *, parent: int | None = None) -> bool:
+        """Store records behind the head, or behind another record, and go there. False if someone else was there first."""
+        behind = self.head if parent is None else parent
+        self.head = self._log.append(records, parent=behind)
+        if self.head == len(self._stored) + len(records) - 1:
+            self._keep(records, behind)
+        else:
+            self.read()
+        return parent is not None or sum(one.parent == behind for one in self._stored[behind + 1 :]) == 1
+
+    def read(self) -> None:
+        """Take in what was appended since, by this process or another."""
+        for one in self._log.read(len(self._stored) - 1):
+            self._stored.append(one)
+            self._has_child.add(one.parent)
+
+    def _keep(self, records: list[Record], parent: int) -> None:
+        """The same for records of one's own that nobody else's stand between."""
+        for record in records:
+            self._stored.append(Stored(len(self._stored), parent, record))
+            self._has_child.add(parent)
+            parent = len(self._stored) - 1
+
+    def path(self, head: int | None = None) -> list[Stored]:
+        """The records from the first to the head."""
+        path: list[Stored] = []
+        number = self.head if head is None else head
+        while number != ROOT:
+            one = self._stored[number]
+            path.append(one)
+            number = one.parent
+        return path[::-1]
+
+    def record_of_message(self, index: int) -> int:
+        """The number of the record on the present path that brought a message; IndexError if it has no such message."""
+        count = 0
+        for one in self.path():
+            count += _messages_in(one.record)
+            if count > index:
+                return one.number
+        raise IndexError(index)
+
+    def branches(self) -> list[Branch]:
+        """Every end of the tree, the present one among them. An end where nothing was said is only a place one stood."""
+        mine = {one.number for one in self.path()}
+        return list(self._ends(mine))
+
+    def _ends(self, mine: set[int]) -> Iterator[Branch]:
+        for one in self._stored:
+            is_current = one.number == self.head
+            if one.number in self._has_child or (isinstance(one.record, HeadMoved) and not is_current):
+                continue
+            path = self.path(one.number)
+            shared = _count(stored for stored in path if stored.number in mine)
+            yield Branch(one.number, shared, _count(path), is_current)
+
+
+def _count(path: Iterable[Stored]) -> int:
+    return sum(_messages_in(one.record) for one in path)
+
+
+def _messages_in(record: Record) -> int:
+    if isinstance(record, ViewChanged):
+        return len(record.appended)
+    return int(isinstance(record, MessageAdded))

@@ -1,0 +1,112 @@
+"""The records of a log: each is one change of a conversation, whole or not at all."""
+
+from typing import Any
+
+import msgspec
+
+from redline.payloads import Path
+
+__all__ = [
+    "HeadMoved",
+    "MessageAdded",
+    "PinSet",
+    "Record",
+    "RolledBack",
+    "Strike",
+    "StrikeUndone",
+    "StrikesApplied",
+    "UsageReported",
+    "ViewChanged",
+]
+
+
+class MessageAdded(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
+    """A message was said; it is visible at the end of the view."""
+
+    payload: bytes
+    timestamp_ms: float | None = None
+
+
+class ViewChanged(msgspec.Struct, frozen=True, tag="view", tag_field="type"):
+    """An operation changed what is visible, and with it perhaps what is stored."""
+
+    indices: tuple[tuple[int, int], ...]
+    """The visible messages as runs of indices: from, to (not included)."""
+    appended: tuple[bytes, ...] = ()
+    replaced: tuple[tuple[int, bytes], ...] = ()
+    """Index and new version."""
+    boundary: int | None = None
+    """Of the batch that opened with it."""
+
+
+class RolledBack(msgspec.Struct, frozen=True, tag="rollback", tag_field="type"):
+    """An earlier batch became the current one again."""
+
+    batch: int
+
+
+class Strike(msgspec.Struct, frozen=True):
+    """A mark that was applied: what is sent in place of a part, from then on, until it is undone."""
+
+    number: int
+    """Counts up over the conversation; the strike's name for `undo`."""
+    rule: str
+    index: int
+    at: Path
+    """The part, by its place in the message's payload."""
+    replacement: str | dict[str, Any] | None
+    """None: the part was removed."""
+    because: str
+    tokens_before: int
+    tokens_after: int
+    version: int = 0
+    """Of the message; another version of it is not struck."""
+    tool: str | None = None
+    reference: str | None = None
+    """Where the part's content was stored, if it was."""
+    why_now: str = ""
+    """What the schedule said when it applied the mark."""
+
+    @property
+    def tokens_saved(self) -> int:
+        """In every request from then on."""
+        return self.tokens_before - self.tokens_after
+
+
+class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type"):
+    """A request applied marks."""
+
+    strikes: tuple[Strike, ...]
+
+
+class StrikeUndone(msgspec.Struct, frozen=True, tag="undo", tag_field="type"):
+    """A strike no longer counts, and its rule does not strike that part again."""
+
+    number: int
+
+
+class PinSet(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
+    """A message is never struck from now on, or again may be."""
+
+    index: int
+    is_pinned: bool = True
+
+
+class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
+    """The conversation goes on behind an earlier record, its parent; what came after that stays as a branch."""
+
+    strikes: tuple[Strike, ...] = ()
+    """Strikes made after that record on messages that are still there: what was sent struck is sent struck."""
+
+
+class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):
+    """The provider said what a request cost."""
+
+    input_tokens: int
+    """All that was sent, cached or not."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+Record = MessageAdded | ViewChanged | RolledBack | StrikesApplied | StrikeUndone | PinSet | HeadMoved | UsageReported

@@ -1,0 +1,86 @@
+"""When each mark of a set of rules becomes due in a recorded session, and what it would save in every request after."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from redline.messages import ToolResult
+from redline.payloads import Path
+from redline.replay.session import Session
+from redline.rules.historical_reads import HistoricalReads
+from redline.rules.masked_results import MaskedResults
+from redline.rules.rule import Fold, Mark, Rule
+from redline.rules.stale_terminal import StaleTerminal
+from redline.rules.superseded_reads import SupersededReads
+from redline.tokens import Counter, Estimate, Remembered, count_part
+from redline.view.facts import Facts
+
+__all__ = ["MARK_SETS", "DueMark", "due_marks", "rules_of"]
+
+MARK_SETS = ("spec", "superseded", "masking")
+"""The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results."""
+
+
+class DueMark(msgspec.Struct, frozen=True, gc=False):
+    """A part that may go from a request on."""
+
+    request: int
+    """The number of the first request that may do without it."""
+    position: int
+    """Its message."""
+    saving: float
+    """The tokens by which the message shrinks."""
+    at: Path = ()
+
+
+def rules_of(mark_set: str, project_root: str = "") -> tuple[Rule, ...]:
+    """The rules of a mark set."""
+    spec = (StaleTerminal(), HistoricalReads(project_root=project_root))
+    match mark_set:
+        case "spec":
+            return spec
+        case "superseded":
+            return (*spec, SupersededReads(project_root=project_root, until_read_again=False))
+        case _:
+            return (MaskedResults(keep_recent=10),)
+
+
+def due_marks(session: Session, rules: Sequence[Rule], counter: Counter | None = None) -> tuple[DueMark, ...]:
+    """The marks in the order in which they become due; of several on one part the first counts."""
+    counter = counter or Remembered(Estimate())
+    found: dict[tuple[int, Path], DueMark] = {}
+    for number, mark in _made(session, rules):
+        saving = session.scale * _saving(session, mark, counter)
+        if saving > 0:
+            found.setdefault((mark.index, mark.at), DueMark(number, mark.index, saving, mark.at))
+    return tuple(found.values())
+
+
+def _made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]:
+    """Each mark with the number of the request before which it is made. A new window is a new view."""
+    start, taken = -1, 0
+    facts, folds = Facts(), list[Fold]()
+    for number, request in enumerate(session.requests):
+        if request.start != start:
+            start = taken = request.start
+            facts, folds = Facts(), [rule.fold() for rule in rules]
+        for mark in _shown(session, folds, facts, range(taken, request.end)):
+            yield number, mark
+        taken = request.end
+        for fold in folds:
+            yield from ((number, mark) for mark in fold.due(request.time_ms))
+
+
+def _shown(session: Session, folds: Sequence[Fold], facts: Facts, places: Iterable[int]) -> Iterator[Mark]:
+    for place in places:
+        for seen in facts.add(place, session.messages[place]):
+            for fold in folds:
+                yield from fold.see(seen)
+
+
+def _saving(session: Session, mark: Mark, counter: Counter) -> int:
+    parts = (part for part in session.messages[mark.index].walk() if part.at == mark.at)
+    part = next(parts)
+    words = mark.replacement if isinstance(mark.replacement, str) else ""
+    inner = part.parts if isinstance(part, ToolResult) else (part,)
+    return sum(count_part(one, counter) for one in inner) - counter.count(words)

@@ -1,0 +1,62 @@
+"""A call that failed has taught its lesson by its error: its long input need not be sent for ever."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from redline import payloads
+from redline.messages import ToolCall
+from redline.placeholders import ZH
+from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.settings import check_at_least
+from redline.view.facts import Seen
+
+__all__ = ["FailedInputs"]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedInputs:
+    """The input of a call that failed may go after some turns of the assistant; the result, which says why, stays."""
+
+    name: ClassVar[str] = "failed_inputs"
+
+    after_steps: int = 4
+    """How many turns of the assistant the input stays."""
+    min_chars: int = 200
+    """Inputs shorter than this stay, so that one still sees which command it was."""
+    placeholder: str = ZH.failed_input
+    """What stands in the place of the input, under `note`."""
+
+    def __post_init__(self) -> None:
+        check_at_least(0, self.name, after_steps=self.after_steps, min_chars=self.min_chars)
+
+    def fold(self) -> Fold:
+        """A fresh fold."""
+        return _FailedInputsFold(self)
+
+
+class _FailedInputsFold(TimelessFold):
+    def __init__(self, rule: FailedInputs) -> None:
+        self._rule = rule
+        self._note: dict[str, Any] = {"note": rule.placeholder}
+        self._failed: deque[tuple[int, Seen, ToolCall]] = deque()
+        """The step in which each call's failure was told, oldest first."""
+
+    def see(self, seen: Seen) -> Iterator[Mark]:
+        call, asked = seen.call, seen.asked
+        if seen.result is not None and asked is not None and call is not None and seen.is_error:
+            self._failed.append((seen.step, asked, call))
+        while self._failed and seen.step - self._failed[0][0] >= self._rule.after_steps:
+            _, asked, call = self._failed.popleft()
+            if self._may_replace(call):
+                because = f"{call.name} failed with this input, {self._rule.after_steps} turns ago"
+                yield Mark(self._rule.name, asked.index, call.at, self._note, because)
+
+    def _may_replace(self, call: ToolCall) -> bool:
+        length = _length(call.input)
+        return length >= self._rule.min_chars and length > _length(self._note) and call.arguments != self._note
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else len(payloads.encode(value).decode())

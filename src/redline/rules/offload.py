@@ -1,0 +1,116 @@
+"""Large results move to a store, and a stub in their place says what they were and how to read them back."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from redline import payloads
+from redline.blobs import reference_of
+from redline.messages import ToolCall
+from redline.placeholders import ZH, check_template
+from redline.rules.results import is_replaced, line_count, long_texts
+from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.settings import check_at_least
+from redline.view.facts import Seen
+
+__all__ = ["OffloadResults"]
+
+_LINE_CHARS = 200
+_CALL_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadResults:
+    """A large result may move to the blobs; first and last lines stay, with the reference that the recall tool takes.
+
+    What the recall tool gave is not moved again, or the model would never get to read it.
+    """
+
+    name: ClassVar[str] = "offload_results"
+
+    min_chars: int = 20_000
+    """Results of this length and more move."""
+    keep_recent: int = 0
+    """How many of the latest results stay where they are; those that report a failure stay besides."""
+    preview_lines: int = 5
+    """How many of the first lines the stub shows, and how many of the last."""
+    recall_tool: str = "recall"
+    """The name under which the model can call `redline.recall`."""
+    errors_too: bool = False
+    """Whether results that report a failure move as well."""
+    stub: str = ZH.offloaded
+    """Fields: `call`, `chars`, `lines`, `head`, `tail`, `recall` (the tool's name) and `reference`."""
+
+    def __post_init__(self) -> None:
+        counts = {"min_chars": self.min_chars, "keep_recent": self.keep_recent, "preview_lines": self.preview_lines}
+        check_at_least(0, self.name, **counts)
+        check_template(self.stub, self.name, "call", "chars", "lines", "head", "tail", "recall", "reference")
+
+    def fold(self) -> Fold:
+        """A fresh fold."""
+        return _OffloadResultsFold(self)
+
+
+class _OffloadResultsFold(TimelessFold):
+    def __init__(self, rule: OffloadResults) -> None:
+        self._rule = rule
+        self._latest: deque[Seen] = deque()
+
+    def see(self, seen: Seen) -> Iterator[Mark]:
+        if seen.result is None or (seen.is_error and not self._rule.errors_too):
+            return
+        self._latest.append(seen)
+        if len(self._latest) > self._rule.keep_recent:
+            yield from self._marks(self._latest.popleft())
+
+    def _marks(self, seen: Seen) -> Iterator[Mark]:
+        result = seen.result
+        if result is None or self._is_recalled(seen) or is_replaced(result, self._rule.stub):
+            return
+        for part in long_texts(result, self._rule.min_chars):
+            content = part.text.encode("utf-8", "surrogatepass")
+            stub = self._stub(seen, part.text, reference_of(content))
+            if not self._is_stub(part.text) and len(stub) < len(part.text):
+                because = f"{len(part.text):,} characters of {seen.tool or 'a tool'}"
+                yield Mark(self._rule.name, seen.index, part.at, stub, because, blob=content)
+
+    def _is_recalled(self, seen: Seen) -> bool:
+        """Also by way of a server: `mcp__redline__recall`."""
+        return seen.tool is not None and seen.tool.rpartition("__")[2] == self._rule.recall_tool
+
+    def _is_stub(self, text: str) -> bool:
+        beginning = self._rule.stub.partition("{")[0]
+        return beginning != "" and text.startswith(beginning)
+
+    def _stub(self, seen: Seen, text: str, reference: str) -> str:
+        head, tail = _ends(text, self._rule.preview_lines)
+        return self._rule.stub.format(
+            call=_in_short(seen.call, seen.tool),
+            chars=f"{len(text):,}",
+            lines=f"{line_count(text):,}",
+            head=head,
+            tail=tail,
+            recall=self._rule.recall_tool,
+            reference=reference,
+        )
+
+
+def _in_short(call: ToolCall | None, tool: str | None) -> str:
+    if call is None:
+        return tool or "?"
+    said = f"{call.name} {payloads.encode(call.arguments).decode()}"
+    return said if len(said) <= _CALL_CHARS else f"{said[:_CALL_CHARS]}…"
+
+
+def _ends(text: str, count: int) -> tuple[str, str]:
+    """The first and the last lines, long ones cut; a line is shown once."""
+    first = text.split("\n", count)[:count]
+    pieces = text.removesuffix("\n").rsplit("\n", count)
+    last = pieces[1:] if len(pieces) > count else pieces
+    shown = min(len(last), max(0, line_count(text) - len(first)))
+    return _shown(first), _shown(last[len(last) - shown :])
+
+
+def _shown(lines: list[str]) -> str:
+    return "\n".join(line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in lines)

@@ -1,0 +1,71 @@
+"""The same call made again gives the newer answer: of identical calls the latest results stay."""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from redline import payloads
+from redline.messages import ToolCall
+from redline.placeholders import ZH
+from redline.rules.results import may_replace
+from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.settings import check_at_least
+from redline.tools import Asks, Resumes
+from redline.view.facts import Seen
+
+__all__ = ["RepeatedCalls"]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCalls:
+    """Of the calls with the same tool and the same arguments the latest results stay; an older result may go.
+
+    Calls that give something else each time are left alone: looking at a running command, asking an agent or the user.
+    """
+
+    name: ClassVar[str] = "repeated_calls"
+
+    keep_recent: int = 1
+    """How many results of the same call stay. Those that report a failure stay besides."""
+    placeholder: str = ZH.repeated_call
+    """What stands in the place of an older result."""
+
+    def __post_init__(self) -> None:
+        check_at_least(1, self.name, keep_recent=self.keep_recent)
+
+    def fold(self) -> Fold:
+        """A fresh fold."""
+        return _RepeatedCallsFold(self)
+
+
+class _RepeatedCallsFold(TimelessFold):
+    def __init__(self, rule: RepeatedCalls) -> None:
+        self._rule = rule
+        self._latest: dict[bytes, deque[Seen]] = {}
+
+    def see(self, seen: Seen) -> Iterator[Mark]:
+        call = seen.call
+        if seen.result is None or call is None or seen.is_error or _gives_more_each_time(seen):
+            return
+        latest = self._latest.setdefault(_fingerprint(call), deque())
+        latest.append(seen)
+        if len(latest) > self._rule.keep_recent:
+            yield from self._mark(latest.popleft(), call.name)
+
+    def _mark(self, seen: Seen, tool: str) -> Iterator[Mark]:
+        result = seen.result
+        if result is not None and may_replace(result, self._rule.placeholder):
+            because = f"{tool} was called again with the same arguments"
+            yield Mark(self._rule.name, seen.index, result.at, self._rule.placeholder, because)
+
+
+def _gives_more_each_time(seen: Seen) -> bool:
+    return any(isinstance(action, Resumes | Asks) for action in seen.actions)
+
+
+def _fingerprint(call: ToolCall) -> bytes:
+    """The same for the same call, whatever the order of its arguments; short, because there is one for each call."""
+    content = payloads.canonical([call.name, call.arguments])
+    return hashlib.blake2b(content, digest_size=16).digest()

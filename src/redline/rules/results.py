@@ -1,0 +1,59 @@
+"""What rules ask of a result: its words, how long it is, and whether replacing it gains anything."""
+
+from redline import payloads
+from redline.messages import Media, Opaque, Text, ToolResult
+from redline.placeholders import is_placeholder
+
+__all__ = ["is_replaced", "line_count", "long_texts", "may_replace", "plain_words", "size_chars"]
+
+
+def may_replace(result: ToolResult, placeholder: str, *, may_grow: bool = False) -> bool:
+    """Whether the placeholder may stand for the result: it has not been replaced, and what stands there is longer."""
+    if is_replaced(result, placeholder):
+        return False
+    return may_grow or len(placeholder) < size_chars(result)
+
+
+def is_replaced(result: ToolResult, placeholder: str) -> bool:
+    """Whether a placeholder stands there already: this one, or any that Redline knows."""
+    if len(result.parts) != 1 or not isinstance(result.parts[0], Text):
+        return False
+    text = result.parts[0].text
+    return text == placeholder or is_placeholder(text)
+
+
+def size_chars(result: ToolResult) -> int:
+    """How many characters a result takes, media and unknown blocks included."""
+    return sum(_size_chars(part) for part in result.parts)
+
+
+def plain_words(result: ToolResult) -> str | None:
+    """The words of a result whose content is one string; None for a list of blocks."""
+    texts = [part for part in result.parts if isinstance(part, Text)]
+    if len(texts) != 1 or (texts[0].at and isinstance(texts[0].at[-1], int)):
+        return None
+    return texts[0].text
+
+
+def long_texts(result: ToolResult, min_chars: int) -> list[ToolResult | Text]:
+    """What of a result is long: all of it if it is only words, else each long text in it, so that media stay."""
+    if all(isinstance(part, Text) for part in result.parts):
+        return [result] if len(result.text) >= min_chars else []
+    texts = (part for part in result.parts if isinstance(part, Text) and len(part.text) >= min_chars)
+    # Where words and result stand at one place, to exchange the words would take what is beside them.
+    return [text for text in texts if text.at != result.at]
+
+
+def line_count(text: str) -> int:
+    """How many lines a text has; a line break at the end begins no new one."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _size_chars(part: Text | Media | Opaque) -> int:
+    match part:
+        case Text(text):
+            return len(text)
+        case Media(source=source):
+            return len(source)
+        case Opaque(native=native):
+            return len(payloads.encode(native))

@@ -1,0 +1,59 @@
+"""A rule is a fold: it is shown each visible part once, and hands out marks as later parts or time make them due."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from redline.payloads import Path
+from redline.view.facts import Seen
+
+__all__ = ["Fold", "Mark", "Rule", "TimelessFold"]
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One proposal of a rule: a part that may go."""
+
+    rule: str
+    index: int
+    """The message's index in the record."""
+    at: Path
+    """Where the part stands in the message's payload (also inside a result)."""
+    replacement: str | dict[str, Any] | None
+    """What is to stand there; None removes the part."""
+    because: str
+    """The reason, as a person would say it."""
+    about: tuple[str, ...] = ()
+    """The files it concerns, where it concerns files."""
+    blob: bytes | None = None
+    """What the replacement refers to; it must be stored among the blobs before the mark is applied."""
+
+
+class Fold(Protocol):
+    """The state of a rule over one view."""
+
+    def see(self, seen: Seen) -> Iterable[Mark]:
+        """The next part of the view; marks that have become due by it, for it or for earlier parts."""
+        ...
+
+    def due(self, now: float) -> Iterable[Mark]:
+        """Marks that have become due by the passing of time (milliseconds since 1970). Each mark is handed out once."""
+        ...
+
+
+class TimelessFold:
+    """For rules in which nothing becomes due by the passing of time."""
+
+    def due(self, now: float) -> Iterable[Mark]:  # noqa: ARG002 - the time changes nothing
+        """Nothing, ever."""
+        return ()
+
+
+class Rule(Protocol):
+    """What may go, and why. Its settings are its fields; it knows no provider and no clock."""
+
+    name: ClassVar[str]
+
+    def fold(self) -> Fold:
+        """A fresh fold, for a view from its beginning."""
+        ...

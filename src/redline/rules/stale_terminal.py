@@ -1,0 +1,95 @@
+"""Command output goes out of date: what is old and not among the latest results may go."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush, heappushpop
+from typing import ClassVar
+
+from redline.payloads import Path
+from redline.placeholders import ZH
+from redline.rules.results import may_replace, plain_words
+from redline.rules.rule import Fold, Mark
+from redline.rules.settings import check_at_least
+from redline.view.facts import Seen
+from redline.view.failures import command_failed, is_command_output
+
+__all__ = ["StaleTerminal"]
+
+
+@dataclass(frozen=True, slots=True)
+class StaleTerminal:
+    """Command output may go once it is old, and newer results of any tool have taken its place among the latest."""
+
+    name: ClassVar[str] = "stale_terminal"
+
+    max_age_ms: float = 900_000
+    """Older output may go; output of exactly this age stays."""
+    keep_recent: int = 5
+    """How many of the latest results stay. Results of all tools count; those that report a failure stay besides."""
+    tools: frozenset[str] | None = None
+    """The names of the tools that run commands; None for all that are known to."""
+    placeholder: str = ZH.stale_terminal
+    """What stands in its place."""
+    may_grow: bool = False
+    """Whether output that is shorter than the placeholder goes too."""
+
+    def __post_init__(self) -> None:
+        check_at_least(0, self.name, max_age_ms=self.max_age_ms, keep_recent=self.keep_recent)
+
+    def fold(self) -> Fold:
+        """A fresh fold."""
+        return _StaleTerminalFold(self)
+
+
+_Dated = tuple[float, int, Seen]
+"""When a result was given, its order among those of one time, and the result."""
+
+
+class _StaleTerminalFold:
+    """The latest results and the aging ones, each with the oldest in front. Results without a time are in neither."""
+
+    def __init__(self, rule: StaleTerminal) -> None:
+        self._rule = rule
+        self._because = f"command output older than {rule.max_age_ms / 60_000:g} minutes, with {rule.keep_recent} newer results"
+        self._latest: list[_Dated] = []
+        self._aging: list[tuple[float, int, int, Path]] = []
+        """The same, with index and place instead of the result, which need not be held."""
+
+    def see(self, seen: Seen) -> Iterable[Mark]:
+        timestamp_ms = seen.timestamp_ms
+        if seen.result is None or timestamp_ms is None or self._has_failed(seen):
+            return ()
+        dated = (timestamp_ms, seen.order, seen)
+        if len(self._latest) < self._rule.keep_recent:
+            heappush(self._latest, dated)
+            return ()
+        then, order, oldest = heappushpop(self._latest, dated)
+        if self._may_go(oldest):
+            heappush(self._aging, (then, order, oldest.index, oldest.part.at))
+        return ()
+
+    def due(self, now: float) -> Iterator[Mark]:
+        rule = self._rule
+        while self._aging and now - self._aging[0][0] > rule.max_age_ms:
+            _, _, index, at = heappop(self._aging)
+            yield Mark(rule.name, index, at, rule.placeholder, self._because)
+
+    def _has_failed(self, seen: Seen) -> bool:
+        """Also for a tool that only this rule knows to run commands."""
+        if seen.is_error:
+            return True
+        is_own = self._rule.tools is not None and seen.tool in self._rule.tools and not seen.is_terminal
+        return is_own and seen.result is not None and command_failed(seen.result.text)
+
+    def _may_go(self, seen: Seen) -> bool:
+        rule, result = self._rule, seen.result
+        words = plain_words(result) if result is not None else None
+        if result is None or words is None or not self._is_terminal(seen, words):
+            return False
+        return may_replace(result, rule.placeholder, may_grow=rule.may_grow)
+
+    def _is_terminal(self, seen: Seen, words: str) -> bool:
+        if self._rule.tools is None:
+            return seen.is_terminal
+        tool = seen.tool
+        return tool in self._rule.tools if tool is not None else is_command_output(words)

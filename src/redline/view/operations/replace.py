@@ -1,0 +1,46 @@
+"""Replace: give a visible message a new version."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from redline.errors import ExecutionError
+from redline.payloads import Payload
+from redline.view.check_message import check_message
+from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.options import check_count, read_options, required_option
+
+__all__ = ["Replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Shows another message at an index; the earlier one stays in the record, and the current batch goes on."""
+
+    position: int
+    """Counted in the visible messages. In a configuration: `index`."""
+    message: Payload
+    """The very object that was given; whoever stores it makes it its own."""
+
+    def __post_init__(self) -> None:
+        check_count(self.position, "replace.index")
+        check_message(self.message, "replace.message")
+
+    @classmethod
+    def parse(cls, section: object) -> "Replace":
+        """The operation that a configuration describes."""
+        options = read_options("replace", section, ("index", "message"))
+        position = required_option(options, "index", "replace")
+        return cls(position, required_option(options, "message", "replace"))
+
+    def apply(self, context: Context) -> Outcome:
+        """The new version, and the view that counts with it."""
+        visible = context.view.indices
+        if self.position >= len(visible):
+            raise ExecutionError(f"replace.index {self.position} is not there: {_extent(len(visible))}")
+        index = visible[self.position]
+        after = context.view.with_version(index, context.store.version_count(index))
+        return Outcome(after, replaced=MappingProxyType({index: self.message}))
+
+
+def _extent(count: int) -> str:
+    return f"the visible messages are 0 to {count - 1}" if count else "no message is visible"

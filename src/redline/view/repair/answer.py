@@ -1,0 +1,64 @@
+"""The strategy `answer`: an unanswered call gets a result which says that it was interrupted."""
+
+from collections.abc import Sequence
+
+from redline.formats.base import Format
+from redline.messages import Message, ToolCall
+from redline.pairs import Spot
+from redline.view.repair.exchange import Exchange
+from redline.view.repair.ids import fresh_id
+from redline.view.repair.strip import without_calls
+from redline.view.repair.values import Change, Draft, Item, name_of
+
+__all__ = ["INTERRUPTED", "answer"]
+
+INTERRUPTED = "Interrupted before it finished; it may have had side effects."
+"""What an unanswered call is told."""
+
+
+def answer(exchange: Exchange, format: Format) -> Draft:
+    """All that was said stays. A call that no words can answer (a computer's, which wants a picture) is removed instead."""
+    said = _identified(exchange, format)
+    replies: list[Message] = []
+    changes: list[Change] = []
+    unanswerable: list[Spot] = []
+    for spot in exchange.step.unanswered:
+        reply = _reply(said[spot.message].message, spot.part, format)
+        if reply is None:
+            unanswerable.append(spot)
+            continue
+        replies.append(reply)
+        asked = name_of(exchange.step.calls[spot])
+        changes.append(Change(said[spot.message].index, f"{asked} was answered as interrupted: it had no result"))
+    draft = Draft(said, _with_replies(exchange.heard, replies, format), changes)
+    return without_calls(draft, unanswerable, format) if unanswerable else draft
+
+
+def _identified(exchange: Exchange, format: Format) -> list[Item]:
+    """What was said; a call without an id gets one, where its answer could not find it otherwise."""
+    said, taken = list(exchange.said), {call.id for call in exchange.step.calls.values()}
+    for spot in exchange.step.unanswered:
+        item, call = said[spot.message], exchange.step.calls[spot]
+        if call.id is None and not format.accepts_id(item.message, call):
+            own = fresh_id(None, item.index, spot.part, taken)
+            taken.add(own)
+            said[spot.message] = Item(format.rename(item.message, {spot.part: own}), item.source)
+    return said
+
+
+def _reply(message: Message, place: int, format: Format) -> Message | None:
+    call = message.parts[place]
+    return format.answer(message, call, INTERRUPTED) if isinstance(call, ToolCall) else None
+
+
+def _with_replies(heard: Sequence[Item], replies: list[Message], format: Format) -> list[Item]:
+    """The replies behind the results that are there: in their message where it holds several, else in messages of their own."""
+    if not replies:
+        return list(heard)
+    count = sum(1 for item in heard if item.message.results)
+    if format.blocks_field is None:
+        return [*heard[:count], *(Item(reply, None) for reply in replies), *heard[count:]]
+    if count == 0:
+        return [Item(format.gather(replies[0], replies[1:]), None), *heard]
+    last = heard[count - 1]
+    return [*heard[: count - 1], Item(format.gather(last.message, replies), last.source), *heard[count:]]

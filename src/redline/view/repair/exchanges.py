@@ -1,0 +1,100 @@
+"""Sorts messages, as they come, into exchanges: results go to their calls, late ones where they are missed."""
+
+from collections import deque
+from typing import Literal
+
+from redline.formats.base import Format
+from redline.messages import Message, ToolResult
+from redline.pairs import Spot
+from redline.view.repair.exchange import Exchange
+from redline.view.repair.open_calls import Home, OpenCalls
+from redline.view.repair.values import Change, Item, name_of
+
+__all__ = ["Exchanges", "Late"]
+
+Late = Literal["drop", "move", "refuse"]
+"""What becomes of a result that answers an open call, but too late: like any other that nobody asked for it is dropped, or it
+is moved to its call, or the message is not taken."""
+
+_SOMEWHERE = Spot(0, 0)
+"""The place of a result that answers: it matters that there is one, not where."""
+
+
+class Exchanges:
+    """Matches as `redline.pairs` does: a call is open to the results directly behind it, until something else is said."""
+
+    def __init__(self, format: Format) -> None:
+        self._format = format
+        self._open_calls = OpenCalls()
+        self.closed: deque[Exchange] = deque()
+        """Those to which nothing is added any more but late results; whoever takes them out gives that up."""
+        self.current = Exchange()
+
+    def add(self, item: Item, late: Late) -> bool:
+        """Take the next message. False, and nothing is changed, where a late result forbids it."""
+        if item.message.role == "assistant":
+            if not (self._format.items_are_messages and self.current.is_speaking):
+                self._close()
+            self.current.say(item)
+            return True
+        return self._hear(item, late)
+
+    def note(self, change: Change) -> None:
+        """Something was done to the message that came last."""
+        self.current.changes.append(change)
+
+    def _hear(self, item: Item, late: Late) -> bool:
+        message, current = item.message, self.current
+        results = [part for part in message.parts if type(part) is ToolResult and not part.is_hosted]
+        strays = self._strays(results) if results else ()
+        homes = [self._open_calls.home_of(stray) for stray in strays] if late != "drop" else ()
+        if late == "refuse" and any(homes):
+            for _ in range(len(results) - len(strays)):
+                current.step.answers.popitem()
+            return False
+        rest = self._without(item, strays, late) if strays else item
+        current.is_speaking = False
+        if rest is not None:
+            current.heard.append(rest)
+        if len(results) < len(message.parts) or not message.parts:
+            current.has_last_word = True
+            self._close()
+        return True
+
+    def _strays(self, results: list[ToolResult]) -> list[ToolResult]:
+        """The results that answer no open call here; the others are matched."""
+        return [result for result in results if not self.current.step.take(result, _SOMEWHERE)]
+
+    def _close(self) -> None:
+        if self.current.said or self.current.heard or self.current.changes:
+            self._open_calls.note(self.current)
+            self.closed.append(self.current)
+            self.current = Exchange()
+
+    # --- results that do not belong where they stand
+
+    def _without(self, item: Item, strays: list[ToolResult], late: Late) -> Item | None:
+        """The message without the strays, which are brought home where that is possible."""
+        returned: dict[int, list[tuple[ToolResult, Home]]] = {}
+        for stray in strays:
+            home = self._open_calls.home_of(stray) if late == "move" else None
+            if home is None:
+                self.note(Change(item.index, f"{name_of(stray)} was dropped: no open call asked for it there"))
+                continue
+            self._open_calls.answer(home)
+            returned.setdefault(id(home.exchange), []).append((stray, home))
+        for group in returned.values():
+            self._bring_home(item, group)
+        rest = self._format.remove(item.message, strays)
+        return Item(rest, item.source) if rest is not None else None
+
+    def _bring_home(self, item: Item, group: list[tuple[ToolResult, Home]]) -> None:
+        exchange, results = group[0][1].exchange, [result for result, _ in group]
+        for result, home in group:
+            exchange.step.answers[home.call] = _SOMEWHERE
+            moved = f"{name_of(result)} was moved to its call in message {exchange.said[0].index}: it came too late"
+            exchange.changes.append(Change(item.index, moved))
+        exchange.put_back(Item(self._alone(item.message, results), item.source))
+
+    def _alone(self, message: Message, results: list[ToolResult]) -> Message:
+        return message if len(results) == len(message.parts) else self._format.set_apart(message, results)

@@ -1,0 +1,142 @@
+"""The repair of a whole history, and of one that grows: what a provider asks, met with as little loss as possible."""
+
+from collections.abc import Sequence
+
+from redline.formats.base import Format
+from redline.messages import Message, Text
+from redline.view.laws.first_message import FirstMessage
+from redline.view.repair.content import Content
+from redline.view.repair.exchange import Exchange
+from redline.view.repair.exchanges import Exchanges, Late
+from redline.view.repair.ids import Numbered, with_good_ids
+from redline.view.repair.rematch import rematched
+from redline.view.repair.sides import by_side
+from redline.view.repair.strategies import check_strategy, mend
+from redline.view.repair.together import Together
+from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
+
+__all__ = ["NOT_SHOWN", "Legalizer", "clean", "legalize"]
+
+NOT_SHOWN = "(Earlier messages are not shown.)"
+"""What the user says first where the assistant would."""
+
+
+def clean(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
+    """The history with every call answered and no result that nobody asked for; nothing is moved."""
+    check_strategy(strategy)
+    exchanges = Exchanges(format)
+    for source, message in enumerate(messages):
+        exchanges.add(Item(message, source), "drop")
+    drafts = [mend(exchange, format, strategy) for exchange in (*exchanges.closed, exchanges.current)]
+    items = tuple(item for draft in drafts for side in (draft.said, draft.heard) for item in side)
+    return Repair(items, tuple(change for draft in drafts for change in draft.changes))
+
+
+def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
+    """The history such that it breaks no law of its format."""
+    return Legalizer.over(messages, format, strategy).repair()
+
+
+class Legalizer:
+    """Makes a history legal that grows at its end; one more message costs the same however many there are.
+
+    Late results are moved to their calls, calls without a result are treated by the strategy, then each exchange is given
+    what else the provider asks. What is settled is final: a message that would change it is not taken, and the history must
+    be gone over again.
+    """
+
+    def __init__(self, format: Format, strategy: Strategy = "drop") -> None:
+        check_strategy(strategy)
+        self._format, self._strategy = format, strategy
+        self._exchanges = Exchanges(format)
+        self._content, self._together = Content(format), Together(format)
+        self._wants_user_first = format.name in FirstMessage.rules
+        self._has_begun = False
+        self._ids: set[str] = set()
+        self._count = 0
+        self.settled: list[Item] = []
+        """What is final; it is only ever appended to."""
+        self.changes: list[Change] = []
+        """What was done to get there."""
+
+    @classmethod
+    def over(cls, messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> "Legalizer":
+        """One that has gone over these messages, late results moved to their calls, and can be fed more."""
+        legalizer = cls(format, strategy)
+        for message in messages:
+            legalizer._add(message, "move")
+            legalizer._settle(may_move=True)
+        legalizer._settle()
+        return legalizer
+
+    def feed(self, message: Message) -> bool:
+        """Take the next message. False, and nothing is changed, if it would change what is settled: go over all again then.
+
+        That is so for a result that came late, and for a message that must be taken apart.
+        """
+        if not self._add(message, "refuse"):
+            return False
+        self._settle()
+        return True
+
+    def tail(self) -> tuple[Item, ...]:
+        """What is not settled yet, as it would be if nothing more came."""
+        end = self._end()
+        return (*end.said, *end.heard)
+
+    def all_changes(self) -> tuple[Change, ...]:
+        """What was done, as it would be if nothing more came."""
+        return (*self.changes, *self._end().changes)
+
+    def repair(self) -> Repair:
+        """All of it, as it would be if nothing more came."""
+        end = self._end()
+        return Repair((*self.settled, *end.said, *end.heard), (*self.changes, *end.changes))
+
+    def _end(self) -> Draft:
+        return self._legal(self._exchanges.current, is_end=True).draft
+
+    def _add(self, message: Message, late: Late) -> bool:
+        pieces = by_side(message, self._format)
+        if late == "refuse" and len(pieces) > 1:
+            return False
+        if not all([self._exchanges.add(Item(piece, self._count), late) for piece in pieces]):
+            return False
+        if pieces[0] is not message:
+            self._exchanges.note(Change(self._count, f"its results were given to the user: the {message.role} gives none"))
+        self._count += 1
+        return True
+
+    def _settle(self, *, may_move: bool = False) -> None:
+        """Make what is closed final; while results may move, only up to the first call that one could still come for."""
+        closed = self._exchanges.closed
+        while closed and (closed[0].is_answered or not may_move):
+            draft, ids = self._legal(closed.popleft(), is_end=False)
+            self.settled += draft.said
+            self.settled += draft.heard
+            self.changes += draft.changes
+            self._has_begun = self._has_begun or _begins(draft)
+            if self._format.call_ids_are_unique:
+                self._ids.update(ids)
+
+    def _legal(self, exchange: Exchange, *, is_end: bool) -> Numbered:
+        """What an exchange becomes behind what is settled."""
+        mended = mend(exchange, self._format, self._strategy)
+        draft = self._together.gathered(mended)
+        if draft is not mended or exchange.has_late_results:
+            draft = rematched(draft, self._format, self._strategy)
+        draft = self._content.without_refused(draft, is_end=is_end and self._has_begun)
+        if draft.said and self._wants_user_first and not self._has_begun:
+            draft = self._with_first_line(draft)
+        return with_good_ids(draft, self._format, self._ids)
+
+    def _with_first_line(self, draft: Draft) -> Draft:
+        """The assistant would begin: the user says a line before."""
+        line = self._format.read(self._format.compose("user", (Text(NOT_SHOWN),)).payloads[0])
+        added = Change(draft.said[0].index, "a line of the user was added before it: the user must begin")
+        return Draft([Item(line, None), *draft.said], draft.heard, [*draft.changes, added])
+
+
+def _begins(draft: Draft) -> bool:
+    """Whether somebody besides the system speaks."""
+    return bool(draft.said) or any(item.message.role != "system" for item in draft.heard)

@@ -1,0 +1,67 @@
+from redline.engine.marking import Marking
+from redline.engine.protection import Protection
+from redline.engine.state import State
+from redline.log.records import MessageAdded, PinSet
+from redline.payloads import encode
+from redline.rules.masked_results import MaskedResults
+from redline.testing import asks, conversation, says
+
+HISTORY = conversation(
+    "openai_chat",
+    [
+        says("user", "hi"),
+        *(turn for number in range(6) for turn in asks("Bash", {"command": "ls"}, "file " * 40, id=f"c{number}")),
+    ],
+)
+
+
+def state_of(payloads=HISTORY):
+    state = State()
+    for payload in payloads:
+        state.apply(MessageAdded(encode(payload)))
+    return state
+
+
+def marked(state, protection=None):
+    marking = Marking(state, [MaskedResults(keep_recent=2)], protection or Protection())
+    marking.catch_up(0)
+    return marking, sorted(index for index, _ in marking.pending)
+
+
+def test_marks_wait_until_they_are_applied():
+    """What the rules mark is pending; an applied mark is not."""
+    marking, indices = marked(state_of())
+    assert indices == [2, 4, 6, 8]
+    marking.drop(4, ("content",))
+    assert sorted(index for index, _ in marking.pending) == [2, 6, 8]
+
+
+def test_growing_view_marks_the_same_as_a_whole_one():
+    """Message by message the marks are those of the whole view."""
+    state = State()
+    marking = Marking(state, [MaskedResults(keep_recent=2)], Protection())
+    for payload in HISTORY:
+        state.apply(MessageAdded(encode(payload)))
+        marking.catch_up(0)
+    assert list(marking.pending) == list(marked(state_of())[0].pending)
+
+
+def test_pinned_and_protected_parts_are_not_marked():
+    """A pin and a protected tool keep marks away."""
+    state = state_of()
+    state.apply(PinSet(4))
+    assert marked(state)[1] == [2, 6, 8]
+    assert marked(state_of(), Protection(tools=frozenset({"Bash"})))[1] == []
+
+
+def test_orphaned_results_count_for_nothing():
+    """A result that the repair takes out is no recent result."""
+    orphan = {"role": "tool", "tool_call_id": "ghost", "content": "x " * 99}
+    assert marked(state_of([*HISTORY, orphan, orphan]))[1] == [2, 4, 6, 8]
+
+
+def test_what_is_known_of_a_mark():
+    """A mark leads to its part and the tool that made it."""
+    marking, _ = marked(state_of())
+    (first, *_) = marking.pending.values()
+    assert marking.seen(first).tool == "Bash"

@@ -1,0 +1,74 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redline import FORMATS, make_legal
+from redline.engine.outgoing import Outgoing, struck
+from redline.engine.state import State
+from redline.log.records import MessageAdded, Strike, StrikesApplied
+from redline.payloads import decode, encode
+from redline.testing import asks, conversation, conversations, says
+
+
+def state_of(payloads, format):
+    state = State(FORMATS[format])
+    for payload in payloads:
+        state.apply(MessageAdded(encode(payload)))
+    return state
+
+
+def sent(outgoing):
+    return [decode(message.native) for message in outgoing.messages() if message is not None]
+
+
+@settings(max_examples=60)
+@given(data=st.data(), format=st.sampled_from(list(FORMATS)), strategy=st.sampled_from(["drop", "answer", "strip"]))
+def test_growing_conversation_sends_what_the_whole_one_would(data, format, strategy):
+    """Whatever is left out or comes twice: message by message the result is that of `make_legal` on the list so far."""
+    history = data.draw(conversations(format, max_steps=4, with_extras=False))
+    order = data.draw(st.lists(st.sampled_from(range(len(history))), max_size=len(history)))
+    state = State(FORMATS[format])
+    outgoing = Outgoing(state, strategy)
+    said = []
+    for place in order:
+        said.append(history[place])
+        state.apply(MessageAdded(encode(history[place])))
+        outgoing.catch_up()
+        assert sent(outgoing) == make_legal(said, format=format, strategy=strategy)
+
+
+def test_strike_exchanges_one_message():
+    """After a strike the message is sent in its struck form, settled or not, and the others as before."""
+    history = conversation(
+        "openai_chat", [says("user", "hi"), *asks("Bash", {}, "long", id="a"), *asks("Bash", {}, "new", id="b")]
+    )
+    state = state_of(history, "openai_chat")
+    outgoing = Outgoing(state, "drop")
+    outgoing.catch_up()
+    before = sent(outgoing)
+    for number, index in enumerate((2, 4)):
+        state.apply(StrikesApplied((Strike(number, "r", index, ("content",), "[gone]", "why", 9, 1),)))
+        outgoing.refresh(index)
+    after = sent(outgoing)
+    assert [after[2]["content"], after[4]["content"]] == ["[gone]", "[gone]"]
+    assert [after[place] for place in (0, 1, 3)] == [before[place] for place in (0, 1, 3)]
+
+
+def test_strike_on_what_the_repair_changed_is_sent_too():
+    """Results that were merged into one message are struck all the same."""
+    calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
+    results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "x"}]} for name in "ab"]
+    state = state_of([{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results], "anthropic")
+    outgoing = Outgoing(state, "drop")
+    outgoing.catch_up()
+    outgoing.messages()
+    state.apply(StrikesApplied((Strike(0, "r", 3, ("content", 0), "[gone]", "why", 9, 1),)))
+    outgoing.refresh(3)
+    assert [block["content"] for block in sent(outgoing)[2]["content"]] == ["x", "[gone]"]
+
+
+def test_struck_form_of_a_message():
+    """Without strikes a message is itself; a strike that removes its only part leaves nothing."""
+    state = state_of([{"role": "user", "content": "hi"}], "openai_chat")
+    assert struck(state, 0) is state.current(0)
+    gone = Strike(0, "r", 0, ("content",), None, "why", 1, 0)
+    assert struck(state, 0, (gone,)) is None

@@ -1,0 +1,89 @@
+from redline.engine.project import Projector, Settings
+from redline.engine.schedule import Decision, Eager
+from redline.engine.state import State
+from redline.formats import FORMATS
+from redline.log.records import MessageAdded, StrikesApplied
+from redline.payloads import encode
+from redline.rules.masked_results import MaskedResults
+from redline.rules.rule import Mark
+from redline.testing import asks, conversation, says
+from redline.tokens import Estimate
+
+HISTORY = conversation(
+    "openai_chat",
+    [says("user", "hi"), *(turn for number in range(5) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}"))],
+)
+
+
+def projector():
+    state = State()
+    for payload in HISTORY:
+        state.apply(MessageAdded(encode(payload)))
+    return state, Projector(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
+
+
+class OnlyTheFirst:
+    """A schedule of one's own."""
+
+    name = "only_the_first"
+
+    def decide(self, pending, now):
+        return [Decision(mark, is_applied=number == 0, why="one at a time") for number, mark in enumerate(pending)]
+
+
+def test_projecting_changes_nothing():
+    """The same projection twice is the same; only what is recorded and kept counts."""
+    _, one = projector()
+    assert one.project(0, Eager()).request.body == one.project(0, Eager()).request.body
+    assert len(one.project(0, Eager()).strikes) == 4
+
+
+def test_schedule_decides_and_the_rest_is_held():
+    """What a schedule does not apply waits, with its reason, and comes up again."""
+    state, one = projector()
+    done = one.project(0, OnlyTheFirst())
+    assert (len(done.strikes), [decision.why for decision in done.request.held]) == (1, ["one at a time"] * 3)
+    state.apply(StrikesApplied(done.strikes))
+    one.keep(done.strikes)
+    again = one.project(0, OnlyTheFirst())
+    assert (len(again.request.strikes), len(again.request.held)) == (2, 2)
+
+
+class Silencer:
+    """A careless rule: it empties what the user says."""
+
+    name = "silencer"
+
+    def fold(self):
+        return self
+
+    def see(self, seen):
+        yield Mark("silencer", seen.index, seen.part.at, "", "nobody listens")
+
+    def due(self, now):
+        return ()
+
+
+def test_strike_that_would_break_a_law_is_refused():
+    """Anthropic refuses empty texts, so the mark is not applied, the reason is kept, and the request goes out without it."""
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ok"}]
+    state = State(FORMATS["anthropic"])
+    for payload in history:
+        state.apply(MessageAdded(encode(payload)))
+    done = Projector(state, Settings((Silencer(),)), Estimate()).project(0, Eager())
+    assert [(refusal.mark.index, refusal.problem.law) for refusal in done.request.refused] == [
+        (0, "present_content"),
+        (1, "present_content"),
+    ]
+    assert (done.strikes, done.request.messages) == ((), history)
+
+
+def test_two_projectors_agree_on_what_is_struck():
+    """Strikes recorded through one set of rules are in force for every other."""
+    state, one = projector()
+    other = Projector(state, Settings(()), Estimate())
+    other.project(0, Eager())
+    done = one.project(0, Eager())
+    state.apply(StrikesApplied(done.strikes))
+    one.keep(done.strikes)
+    assert other.project(0, Eager()).request.body == one.project(0, Eager()).request.body == done.request.body

@@ -1,0 +1,100 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redline.engine.state import State, runs_of
+from redline.formats import FORMATS
+from redline.log.records import (
+    MessageAdded,
+    PinSet,
+    RolledBack,
+    Strike,
+    StrikesApplied,
+    StrikeUndone,
+    UsageReported,
+    ViewChanged,
+)
+
+
+def said(text, role="user"):
+    return MessageAdded(b'{"role":"%s","content":"%s"}' % (role.encode(), text.encode()))
+
+
+def state_of(*records):
+    state = State()
+    for record in records:
+        state.apply(record)
+    return state
+
+
+def strike(number, index=0):
+    return Strike(number, "a_rule", index, ("content",), "[gone]", "why", 10, 2)
+
+
+def texts(state):
+    return [state.current(index).text for index in state.view.indices]
+
+
+def test_messages_are_visible_as_they_are_added():
+    """An added message is the last of the view."""
+    assert texts(state_of(said("a"), said("b"))) == ["a", "b"]
+
+
+def test_change_of_the_view_is_taken_whole():
+    """Indices, new messages, new versions and the batch come with one record."""
+    change = ViewChanged(((1, 3),), (b'{"role":"user","content":"c"}',), ((1, b'{"role":"user","content":"B"}'),), boundary=1)
+    state = state_of(said("a"), said("b"), change)
+    assert texts(state) == ["B", "c"]
+    assert state.batches.current == 1
+    assert texts(state_of(said("a"), said("b"), change, RolledBack(0))) == ["a", "b"]
+
+
+def test_strikes_count_until_undone():
+    """An undone strike is out of force and its rule is remembered to leave the part alone."""
+    state = state_of(said("a"), StrikesApplied((strike(0), strike(1))), StrikeUndone(0))
+    assert [one.number for one in state.strikes_on(0)] == [1]
+    assert ("a_rule", 0, ("content",)) in state.shunned
+    assert state.next_strike == 2
+
+
+def test_pin_undoes_strikes():
+    """A pinned message is as it was said."""
+    state = state_of(said("a"), StrikesApplied((strike(0),)), PinSet(0))
+    assert (state.strikes_on(0), state.pins) == ((), {0})
+    assert state_of(said("a"), PinSet(0), PinSet(0, is_pinned=False)).pins == set()
+
+
+def test_strike_belongs_to_a_version():
+    """A message that was replaced is not struck by what struck its earlier version."""
+    replaced = ViewChanged(((0, 1),), (), ((0, b'{"role":"user","content":"new"}'),))
+    state = state_of(said("a"), StrikesApplied((strike(0),)), replaced)
+    assert state.strikes_on(0) == ()
+
+
+def test_usage_covers_the_answer_that_follows():
+    """What was reported includes the reply; only what is said after it is estimated."""
+    state = state_of(said("a"), UsageReported(100, 20), said("reply", "assistant"), said("next"))
+    assert state.uncovered == [2]
+    answered = state_of(said("a"), said("reply", "assistant"), UsageReported(100, 20), said("more", "assistant"))
+    assert answered.uncovered == [2]
+
+
+def test_usage_is_forgotten_when_the_view_changes():
+    """What was reported for another view says nothing about this one."""
+    assert state_of(said("a"), UsageReported(100), ViewChanged(())).usage is None
+
+
+def test_format_is_read_again_when_it_changes():
+    """A message read as one format is read as another once that is clear."""
+    call = MessageAdded(b'{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]}')
+    state = state_of(said("a"))
+    before, generation = state.current(0).format, state.generation
+    state.apply(call)
+    assert (before, state.current(0).format) == ("openai_chat", "anthropic")
+    assert state.generation > generation
+    assert State(FORMATS["gemini"]).format.name == "gemini"
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_runs_say_the_same_indices(indices):
+    """Runs expand to the indices they were made of."""
+    assert [index for start, end in runs_of(indices) for index in range(start, end)] == indices

@@ -1,0 +1,87 @@
+"""Command output goes out of date."""
+
+import pytest
+from hypothesis import given
+
+from redline.errors import ValidationError
+from redline.messages import Message, Text
+from redline.rules.stale_terminal import StaleTerminal
+from redline.view.facts import Facts
+from tests.rules.folding import applied, check_laws, histories, marked, marks_of, native, read, step, steps
+
+OUTPUT = "some output of a command, long enough to gain by going"
+COMMAND = ("Bash", {"command": "make"}, OUTPUT)
+LISTING = ("Grep", {"pattern": "x"}, OUTPUT)
+
+
+def test_old_output_behind_enough_newer_results_goes():
+    """Output goes when it is older than the limit and the number of newer results is reached."""
+    turns = steps(COMMAND, COMMAND, LISTING)
+    assert marked(StaleTerminal(keep_recent=2), turns, now=3000 + 900_001) == [2]
+
+
+def test_age_counts_strictly():
+    """Output of exactly the greatest age stays; a millisecond later it goes."""
+    turns = steps(COMMAND)
+    assert marked(StaleTerminal(keep_recent=0), turns, now=3000 + 900_000) == []
+    assert marked(StaleTerminal(keep_recent=0), turns, now=3000 + 900_001) == [2]
+
+
+def test_marks_come_once_as_time_passes():
+    """Each mark is handed out once, when its time has come."""
+    fold = StaleTerminal(keep_recent=0, max_age_ms=10).fold()
+    facts = Facts()
+    for index, message in enumerate(read(native(steps(COMMAND, COMMAND)))):
+        for seen in facts.add(index, message):
+            assert list(fold.see(seen)) == []
+    assert [mark.index for mark in fold.due(3011)] == [2]
+    assert [mark.index for mark in fold.due(3011)] == []
+    assert [mark.index for mark in fold.due(9999)] == [4]
+
+
+def test_failures_take_no_slot():
+    """A failed result stays and does not push another out of the latest."""
+    turns = steps(COMMAND, LISTING)
+    failing = [*turns, *step(9, "Bash", {"command": "make"}, '{"stdout":"","stderr":"boom","exitCode":2}')]
+    assert marked(StaleTerminal(keep_recent=2), failing) == []
+    assert marked(StaleTerminal(keep_recent=1), failing) == [2]
+
+
+def test_content_that_is_no_string_takes_a_slot_but_stays():
+    """A result given as a list of blocks is not command output, and counts among the latest."""
+    listed = step(5, "Bash", {"command": "make"}, (Text(OUTPUT), Text(OUTPUT)))
+    payloads = native([*steps(COMMAND), *listed])
+    payloads[4]["content"][0]["content"] = [{"type": "text", "text": OUTPUT}]
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=1), read(payloads))] == [2]
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0), read(payloads))] == [2]
+
+
+def test_named_tools_count_alone_and_their_failures_are_seen():
+    """With names given only those tools' output goes, and a failure in it is recognised."""
+    rule = StaleTerminal(keep_recent=0, tools=frozenset({"my-shell"}))
+    succeeded = ("my-shell", {}, '{"stdout":"all is well, and more","stderr":"","exitCode":0}')
+    failed = ("my-shell", {}, '{"stdout":"all is well, and more","stderr":"","exitCode":1}')
+    assert marked(rule, steps(COMMAND, succeeded, failed)) == [4]
+
+
+def test_short_output_stays_unless_asked():
+    """What is shorter than the placeholder is replaced only on request."""
+    turns = steps(("Bash", {"command": "true"}, "ok"))
+    assert marked(StaleTerminal(keep_recent=0), turns) == []
+    assert marked(StaleTerminal(keep_recent=0, may_grow=True), turns) == [2]
+
+
+@pytest.mark.parametrize("settings", [{"max_age_ms": -1}, {"keep_recent": -1}, {"keep_recent": None}])
+def test_bad_settings_are_refused(settings):
+    """A negative number, or none, is an error that names the setting."""
+    with pytest.raises(ValidationError, match=next(iter(settings))):
+        StaleTerminal(**settings)
+
+
+@given(histories())
+def test_laws(messages: list[Message]):
+    """Errors stay, nothing grows, twice is once, and of dated results the latest stay."""
+    rule = StaleTerminal(max_age_ms=0, keep_recent=2)
+    marks = check_laws(rule, messages)
+    assert len(applied(messages, marks)) == len(messages)
+    assert all(messages[mark.index].timestamp_ms is not None for mark in marks)
