@@ -2,11 +2,12 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from redline import payloads
 from redline.blobs import Blobs
+from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
 from redline.engine.request import Request
@@ -22,6 +23,7 @@ from redline.log.memory import MemoryLog
 from redline.log.records import (
     HeadMoved,
     MessageAdded,
+    Originated,
     PinSet,
     Record,
     RolledBack,
@@ -40,9 +42,24 @@ from redline.view.operations import Context, Insert, Operation, Replace, StartBa
 from redline.view.repair import Strategy
 from redline.view.tool_description import describe_tools
 
-__all__ = ["Conversation"]
+__all__ = ["AutoCompaction", "Conversation"]
 
 _logger = logging.getLogger("redline.conversation")
+
+Summarize = Callable[[list[Any]], str]
+"""From messages, in the provider's shape, to the text that stands for them."""
+
+CompactionSteps = Generator[list[Any], str, Compaction]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AutoCompaction:
+    """When a conversation compacts itself."""
+
+    tokens: int
+    summarize: Summarize
+    keep_last: int
+    breaker: Breaker
 
 
 class Conversation:
@@ -71,6 +88,7 @@ class Conversation:
         self._watch = TokenWatch(token_limit, self._counter)
         self._state: State
         self._projectors: dict[Settings, Projector]
+        self._auto: AutoCompaction | None = None
         self._stand(self._timeline.head)
         for message in messages:
             self.add(message)
@@ -91,6 +109,16 @@ class Conversation:
     def visible_indices(self) -> list[int]:
         """The indices of the visible messages, in the order in which they are shown."""
         return list(self._state.view.indices)
+
+    @property
+    def name(self) -> str:
+        """The address of the log, or `memory`."""
+        return str(getattr(self._timeline.log, "address", "memory"))
+
+    @property
+    def origin(self) -> str | None:
+        """What the conversation goes on from: another conversation, or a session file of another agent."""
+        return self._state.origin
 
     @property
     def format(self) -> str:
@@ -203,6 +231,48 @@ class Conversation:
         then.append([one.record for one in path], parent=ROOT)
         return self._like(then).preview(now=now, rules=rules, schedule=schedule)
 
+    # --- compaction
+
+    def preview_compaction(self, *, keep_last: int) -> CompactionPlan:
+        """What `compact` would replace and what it would keep. Nothing is changed."""
+        return plan_compaction(self._state, keep_last, self._counter)
+
+    def compact(
+        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | None = None
+    ) -> "Conversation":
+        """Let a summary stand for older history; `summarize` is given the messages and returns the text.
+
+        The result is a new conversation that names this one as its origin, and this one stays as it is; or, in place, this one
+        with another view, which a rollback undoes. A summary that is empty, longer than what it replaces, or fails changes
+        nothing and raises an ExecutionError that says why.
+        """
+        steps = self.compaction_steps(keep_last=keep_last)
+        messages = next(steps)
+        try:
+            text = summarize(messages)
+        except Exception as problem:
+            raise ExecutionError(f"The summary failed ({problem}), so nothing was compacted.") from problem
+        return self.finish_compaction(steps, text, in_place=in_place, log=log)
+
+    def compaction_steps(self, *, keep_last: int) -> CompactionSteps:
+        """The steps of a compaction, for callers that ask a model in their own way: gives the messages, is sent the text."""
+        return summary_steps(self._state, self.preview_compaction(keep_last=keep_last), self._counter)
+
+    def finish_compaction(
+        self, steps: CompactionSteps, text: str, *, in_place: bool = False, log: Log | None = None
+    ) -> "Conversation":
+        """Carry a compaction out with the text that was asked for."""
+        try:
+            steps.send(text)
+        except StopIteration as finished:
+            done: Compaction = finished.value
+            return self._compacted_in_place(done) if in_place else self._compacted_anew(done, log)
+        raise ExecutionError("The steps of this compaction were used before.")
+
+    def compact_when(self, *, tokens: int, summarize: Summarize, keep_last: int, most_failures: int = 3) -> None:
+        """Compact in place whenever `check_tokens` finds more than so many. After failures in a row it stops trying."""
+        self._auto = AutoCompaction(tokens, summarize, keep_last, Breaker(most_failures))
+
     # --- tokens
 
     def record_usage(
@@ -216,7 +286,11 @@ class Conversation:
 
     def check_tokens(self) -> int:
         """The tokens of the visible messages, as reported and estimated. Tells the callbacks when the limit is passed."""
-        return self._watch.check(self._state)
+        used = self._watch.check(self._state)
+        if self._auto is not None and used > self._auto.tokens and not self._auto.breaker.is_open:
+            self._compact_by_itself(self._auto)
+            used = self._watch.used(self._state)
+        return used
 
     def on_token_limit(self, callback: Callable[[int, int], object]) -> None:
         """Call back with (used, limit), once for each time that the limit is passed."""
@@ -260,6 +334,30 @@ class Conversation:
         """Make a record the one to go on from."""
         self._timeline.append([HeadMoved(strikes)], parent=number)
         self._stand(self._timeline.head)
+
+    def _compacted_in_place(self, done: Compaction) -> "Conversation":
+        shown = (*done.plan.head, len(self._state), *done.plan.tail)
+        boundary = min(done.plan.tail, default=len(self._state))
+        self._commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
+        self._watch.restart()
+        return self
+
+    def _compacted_anew(self, done: Compaction, log: Log | None) -> "Conversation":
+        target = log if log is not None else MemoryLog()
+        kept = [MessageAdded(self._state.payload(index), self._state.time_of(index)) for index in done.plan.tail]
+        head = [MessageAdded(self._state.payload(index)) for index in done.plan.head]
+        origin = Originated(self.name, f"compacted: {len(done.plan.replaced)} messages became a summary")
+        target.append([origin, *head, MessageAdded(done.summary), *kept], parent=ROOT)
+        return self._like(target)
+
+    def _compact_by_itself(self, auto: AutoCompaction) -> None:
+        try:
+            self.compact(auto.summarize, keep_last=auto.keep_last, in_place=True)
+        except ExecutionError as problem:
+            auto.breaker.failed(str(problem))
+            _logger.warning("Compaction failed: %s%s", problem, " It is not tried again." if auto.breaker.is_open else "")
+            return
+        auto.breaker.succeeded()
 
     def _stand(self, head: int) -> None:
         """Work out the state at a record."""

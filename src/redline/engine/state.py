@@ -9,6 +9,7 @@ from redline.formats.base import Format
 from redline.log.records import (
     HeadMoved,
     MessageAdded,
+    Originated,
     PinSet,
     Record,
     RolledBack,
@@ -38,6 +39,8 @@ class State:
         self.shunned: set[tuple[str, int, Path]] = set()
         """Rule, index and part of strikes that were undone."""
         self.pins: set[int] = set()
+        self.origin: str | None = None
+        """What the conversation goes on from."""
         self.usage: UsageReported | None = None
         """The latest, if nothing but additions changed the view since."""
         self.uncovered: list[int] = []
@@ -69,6 +72,10 @@ class State:
     def payload(self, index: int) -> bytes:
         """The version of a message that counts, as it was given."""
         return self._versions[index][self.view.version_of(index)]
+
+    def time_of(self, index: int) -> float | None:
+        """The time that was given beside the message."""
+        return self._times[index]
 
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
@@ -114,6 +121,8 @@ class State:
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
                 self._report(record)
+            case Originated(origin):
+                self.origin = origin
 
     def _report(self, usage: UsageReported) -> None:
         """What was reported includes the answer, which may be added only afterwards."""

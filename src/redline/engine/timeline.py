@@ -26,7 +26,7 @@ class Timeline:
     """Knows every record of a log, and where in the tree this conversation stands."""
 
     def __init__(self, log: Log) -> None:
-        self._log = log
+        self.log = log
         self._stored: list[Stored] = []
         self._has_child: set[int] = set()
         self.read()
@@ -36,7 +36,7 @@ class Timeline:
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
         """Store records behind the head, or behind another record, and go there. False if someone else was there first."""
         behind = self.head if parent is None else parent
-        self.head = self._log.append(records, parent=behind)
+        self.head = self.log.append(records, parent=behind)
         if self.head == len(self._stored) + len(records) - 1:
             self._keep(records, behind)
         else:
@@ -45,7 +45,7 @@ class Timeline:
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
-        for one in self._log.read(len(self._stored) - 1):
+        for one in self.log.read(len(self._stored) - 1):
             self._stored.append(one)
             self._has_child.add(one.parent)
 

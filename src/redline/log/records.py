@@ -9,6 +9,7 @@ from redline.payloads import Path
 __all__ = [
     "HeadMoved",
     "MessageAdded",
+    "Originated",
     "PinSet",
     "Record",
     "RolledBack",
@@ -37,6 +38,8 @@ class ViewChanged(msgspec.Struct, frozen=True, tag="view", tag_field="type"):
     """Index and new version."""
     boundary: int | None = None
     """Of the batch that opened with it."""
+    is_compaction: bool = False
+    """Whether a summary took the place of what is no longer visible."""
 
 
 class RolledBack(msgspec.Struct, frozen=True, tag="rollback", tag_field="type"):
@@ -92,6 +95,14 @@ class PinSet(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
     is_pinned: bool = True
 
 
+class Originated(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
+    """The conversation goes on from another one, which stays as it is."""
+
+    origin: str
+    """What it goes on from: the address of a log, or a session file of another agent."""
+    why: str = ""
+
+
 class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
     """The conversation goes on behind an earlier record, its parent; what came after that stays as a branch."""
 
@@ -109,4 +120,6 @@ class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):
     cache_write_tokens: int = 0
 
 
-Record = MessageAdded | ViewChanged | RolledBack | StrikesApplied | StrikeUndone | PinSet | HeadMoved | UsageReported
+Record = (
+    Originated | MessageAdded | ViewChanged | RolledBack | StrikesApplied | StrikeUndone | PinSet | HeadMoved | UsageReported
+)
