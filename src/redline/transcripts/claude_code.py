@@ -27,6 +27,7 @@ from redline.transcripts.source import Source, index_lines
 __all__ = ["ClaudeCode"]
 
 _FORMAT = Anthropic()
+_BOUNDARY = "compact_boundary"
 _TREE_TYPES = frozenset({"user", "assistant", "system", "progress", "attachment"})
 
 
@@ -118,7 +119,9 @@ class _Node(msgspec.Struct, eq=False, gc=False):
     def is_result(self) -> bool:
         """Whether it holds results of tools."""
         said = self.head.message
-        return bool(said and isinstance(said.content, list) and any(block.type == "tool_result" for block in said.content))
+        if said is None or not isinstance(said.content, list):
+            return False
+        return any(block.type == "tool_result" for block in said.content)
 
 
 # --- the tree
@@ -129,73 +132,77 @@ class _Tree:
 
     def __init__(self, source: Source, nodes: Iterable[_Node]) -> None:
         self.nodes: dict[str, _Node] = {}
-        self._follows: dict[str, str] = {}
-        """For each line the last message written before it."""
-        before = ""
+        self._follows: dict[str, _Node | None] = {}
+        """For a compaction the last message written before it."""
+        before: _Node | None = None
         for node in nodes:
-            uuid = self._place(source, node)
-            if not uuid:
-                continue
-            self._follows[uuid] = before
-            before = uuid if node.is_message else before
+            if self.nodes.setdefault(node.head.uuid or f"line {node.position.line}", node) is not node:
+                self._keep_twin(source, node)
+            if node.head.message is not None:
+                before = node
+            elif node.head.subtype == _BOUNDARY:
+                self._follows[node.head.uuid or ""] = before
 
-    def _place(self, source: Source, node: _Node) -> str | None:
-        """The id to keep the line under. The same line a second time adds nothing; another one with its id is kept too."""
-        uuid = node.head.uuid or f"line {node.position.line}"
-        twin = self.nodes.setdefault(uuid, node)
-        if twin is node:
-            return uuid
-        if source.read(twin.position) == source.read(node.position):
-            return None
-        own = f"{uuid} line {node.position.line}"
-        self.nodes[own] = node
-        return own
+    def _keep_twin(self, source: Source, node: _Node) -> None:
+        """The same line a second time adds nothing; another one with a known id is kept too."""
+        uuid = node.head.uuid or ""
+        if source.read(self.nodes[uuid].position) != source.read(node.position):
+            self.nodes[f"{uuid} line {node.position.line}"] = node
 
     def parent(self, node: _Node) -> _Node | None:
         """The line before it; across a compaction the one it follows; if that was not written, the message before."""
         head = node.head
         if head.parent_uuid:
             return self.nodes.get(head.parent_uuid)
-        if head.subtype != "compact_boundary":
+        if head.subtype != _BOUNDARY:
             return None
-        return self.nodes.get(head.logical_parent_uuid or "") or self.nodes.get(self._follows.get(head.uuid or "", ""))
+        return self.nodes.get(head.logical_parent_uuid or "") or self._follows.get(head.uuid or "")
 
     def path_to(self, leaf: _Node) -> list[_Node]:
         """From the beginning to the leaf. A missing parent or a circle ends the walk."""
-        path: list[_Node] = []
-        seen: set[int] = set()
+        path: dict[_Node, None] = {}
         node: _Node | None = leaf
-        while node is not None and id(node) not in seen:
-            seen.add(id(node))
-            path.append(node)
+        while node is not None and node not in path:
+            path[node] = None
             node = self.parent(node)
-        return path[::-1]
+        return list(reversed(path))
 
     def offshoots(self, path: list[_Node]) -> list["_Offshoot"]:
         """What hangs off the path, or off nothing, each piece from its topmost line down."""
-        on_path = {id(node) for node in path}
-        tops: dict[int, _Offshoot] = {}
+        on_path = set(path)
+        piece_of: dict[_Node, _Offshoot] = {}
+        pieces: dict[_Node, _Offshoot] = {}
         for node in self.nodes.values():
-            if id(node) in on_path:
-                continue
-            top, fork = self._way_up(node, on_path)
-            tops.setdefault(id(top), _Offshoot(fork, [])).nodes.append(node)
-        return list(tops.values())
+            if node not in on_path and node not in piece_of:
+                way = self._way_up(node, on_path, piece_of)
+                parent = self.parent(way[-1])
+                fork = parent if parent in on_path else None
+                piece = piece_of.get(parent) if parent else None
+                piece = piece or pieces.setdefault(way[-1], _Offshoot(fork))
+                piece_of.update(dict.fromkeys(way, piece))
+        for node in self.nodes.values():
+            if node in piece_of:
+                piece_of[node].nodes.append(node)
+        return list(pieces.values())
 
-    def _way_up(self, node: _Node, on_path: set[int]) -> tuple[_Node, _Node | None]:
-        """The topmost line above a line that is off the path, and the line of the path it hangs off."""
-        seen = {id(node)}
-        while (parent := self.parent(node)) is not None and id(parent) not in seen:
-            if id(parent) in on_path:
-                return node, parent
-            seen.add(id(parent))
+    def _way_up(self, node: _Node, on_path: set[_Node], known: dict[_Node, "_Offshoot"]) -> list[_Node]:
+        """From a line upwards, as long as nothing is known of where it belongs."""
+        way = {node: None}
+        while (parent := self.parent(node)) is not None and parent not in way:
+            if parent in on_path or parent in known:
+                break
+            way[parent] = None
             node = parent
-        return node, None
+        return list(way)
 
 
-class _Offshoot(msgspec.Struct):
-    fork: _Node | None
-    nodes: list[_Node]
+class _Offshoot:
+    """Lines apart from the active path."""
+
+    def __init__(self, fork: _Node | None) -> None:
+        self.fork = fork
+        """The line of the path it hangs off."""
+        self.nodes: list[_Node] = []
 
     def is_parallel_work(self, message_ids: set[str]) -> bool:
         """Only further lines of messages on the path and results: calls that ran side by side, no turning back."""
@@ -204,8 +211,8 @@ class _Offshoot(msgspec.Struct):
 
 
 def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
-    main = [node for node in nodes if not node.head.is_sidechain]
     side = [node for node in nodes if node.head.is_sidechain]
+    main = [node for node in nodes if not node.head.is_sidechain] if side else nodes
     if not any(node.is_message for node in main):  # the file of a sub-agent, or nothing said yet
         main, side = nodes, []
     tree = _Tree(source, main)
@@ -245,16 +252,18 @@ def _active_path(tree: _Tree) -> tuple[list[_Node], list[_Offshoot]]:
 def _group(path: Iterable[_Node]) -> list[list[_Node]]:
     """Lines of one API message together: assistant lines by message id, the results that answer them in one message."""
     groups: list[list[_Node]] = []
-    results: list[_Node] | None = None
     answer: list[_Node] = []
+    results: list[_Node] | None = None
+    message_id: str | None = None
     for node in path:
-        if not node.is_message:
+        said = node.head.message
+        if said is None:
             continue
         if node.head.type == "assistant":
-            if answer and node.message_id and answer[0].message_id == node.message_id:
+            if message_id is not None and said.id == message_id:
                 answer.append(node)
                 continue
-            answer, results = [node], None
+            answer, results, message_id = [node], None, said.id
             groups.append(answer)
         elif results is not None and node.is_result:
             results.append(node)
@@ -327,7 +336,7 @@ def _compactions(path: list[_Node], groups: list[list[_Node]]) -> Iterator[Compa
     starts = {id(group[0]): number for number, group in enumerate(groups)}
     boundary: _Node | None = None
     for node in path:
-        if node.head.subtype == "compact_boundary":
+        if node.head.subtype == _BOUNDARY:
             boundary = node
         elif boundary is not None and id(node) in starts:
             told = boundary.head.compact_metadata or _Compacted()
