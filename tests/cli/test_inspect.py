@@ -50,7 +50,10 @@ def test_several_files_are_rows(tmp_path):
     for name in ("a.jsonl", "b.jsonl"):
         write_session(tmp_path / name)
     (tmp_path / "notes.txt").write_text("not a session")
-    assert {"a.jsonl", "b.jsonl"} <= set(redline("inspect", tmp_path).stdout.split())
+    table = redline("inspect", tmp_path, width=80).stdout
+    assert {"a.jsonl", "b.jsonl", "claude-code"} <= set(table.split())
+    assert "orphans" not in table
+    assert max(map(len, table.splitlines())) <= 80
     lines = redline("inspect", "--json", tmp_path).stdout.splitlines()
     assert [json.loads(line)["path"] for line in lines] == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
 

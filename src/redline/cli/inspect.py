@@ -63,23 +63,22 @@ def _show(found: list[Inspection], *, is_alone: bool) -> None:
 
 
 def _show_table(found: list[Inspection]) -> None:
-    headings = ("file", "format", "convs", "messages", "calls", "open", "orphans", "branches", "compacted", "tokens")
-    rows = [
-        (
-            Path(one.path).name,
-            one.format,
-            one.conversations,
-            one.messages,
-            one.tool_calls,
-            one.unanswered_calls,
-            one.orphan_results,
-            one.branches,
-            one.compactions,
-            one.tokens["total"],
-        )
-        for one in found
-    ]
-    show_rows(headings, rows)
+    """A row a file. Columns in which nothing was found in any file are left out, so that the table fits."""
+    columns: dict[str, list[object]] = {
+        "file": [Path(one.path).name for one in found],
+        "format": [one.format for one in found],
+        "conv.": [one.conversations for one in found],
+        "messages": [one.messages for one in found],
+        "calls": [one.tool_calls for one in found],
+        "open": [one.unanswered_calls for one in found],
+        "orphans": [one.orphan_results for one in found],
+        "branches": [one.branches for one in found],
+        "compacted": [one.compactions for one in found],
+        "problems": [len(one.problems) for one in found],
+        "tokens": [one.tokens["total"] for one in found],
+    }
+    told = {name: values for name, values in columns.items() if any(values)}
+    show_rows(tuple(told), list(zip(*told.values(), strict=True)))
 
 
 def _show_page(one: Inspection) -> None:

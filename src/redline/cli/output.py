@@ -14,6 +14,9 @@ __all__ = ["progress", "show_rows", "show_title"]
 
 Item = TypeVar("Item")
 
+_NARROWEST = 14
+"""Words need some room, or they are folded into a column of letters."""
+
 
 def show_title(title: str) -> None:
     """A heading above a table."""
@@ -56,7 +59,10 @@ def _show_rich(console: "Console", headings: Sequence[str], rows: Sequence[Seque
     table = Table(box=box.SIMPLE_HEAD, show_header=any(headings), pad_edge=False, padding=(0, 1))
     for place, heading in enumerate(headings):
         is_number = bool(rows) and all(isinstance(row[place], int) for row in rows)
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+        narrowest = None if is_number else min(_NARROWEST, max((len(str(row[place])) for row in rows), default=1))
+        table.add_column(
+            heading, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number, min_width=narrowest
+        )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
     console.print(table)
