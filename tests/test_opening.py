@@ -1,0 +1,84 @@
+import itertools
+import json
+
+import pytest
+
+import redline
+from redline import LogError, ValidationError, check
+from tests.cli.sample import write_session
+from tests.corpus import CORPUS, corpus_path, needs_corpus
+
+HI = {"role": "user", "content": "hi"}
+
+
+def test_conversation_is_there_again(tmp_path):
+    """What was added is there when the log is opened again, in a file or in a database."""
+    for address in (tmp_path / "chat.jsonl", f"sqlite:///{tmp_path}/chats.db#first"):
+        redline.open(address).add(HI)
+        again = redline.open(address)
+        again.add({"role": "assistant", "content": "hello"})
+        assert [message["content"] for message in redline.open(address).messages] == ["hi", "hello"]
+
+
+def test_resume_sends_the_same_bytes(tmp_path):
+    """After a restart the request is the very same, strikes included."""
+    path = write_session(tmp_path / "session.jsonl")
+    talk = redline.open(path, project_root="/p")
+    first = talk.request(now=2e12, rules=["masked_results", "stale_terminal"])
+    assert redline.open(path, project_root="/p").request(now=2e12, rules=[]).body == first.body
+
+
+def test_session_of_another_agent_is_continued_beside_it(tmp_path):
+    """The session file is not touched; the log beside it names its origin and takes what is said from now on."""
+    path = write_session(tmp_path / "session.jsonl", is_open=True)
+    before = path.read_bytes()
+    talk = redline.open(path)
+    talk.add({"role": "user", "content": "go on"})
+    assert path.read_bytes() == before
+    again = redline.open(path)
+    assert again.origin == str(path)
+    assert (len(again.all_messages), again.format) == (9, "anthropic")
+    assert check(again.request(now=0).messages, format="anthropic") == []
+
+
+def test_which_conversation_of_several(tmp_path):
+    """A number picks one; one that is not there is refused."""
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps([{"messages": [HI]}, {"messages": [{"role": "user", "content": "second"}]}]))
+    assert redline.open(path, number=1).messages[0]["content"] == "second"
+    (tmp_path / "many.json.redline.jsonl").unlink()
+    with pytest.raises(ValidationError, match="holds 2 conversations"):
+        redline.open(path, number=2)
+
+
+def test_what_is_no_session_is_refused(tmp_path):
+    """A file of something else is neither read nor written."""
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    with pytest.raises((LogError, redline.TranscriptError)):
+        redline.open(path)
+    assert path.read_text() == "hello\n"
+
+
+@needs_corpus
+def test_real_earlier_states_replay_as_growth(tmp_path):
+    """Each saved state of a session is the beginning of the next, in its messages and in the bytes that are sent."""
+    rows = [json.loads(line) for line in (CORPUS / "SNAPSHOTS.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert rows
+    for row in rows:
+        whole = corpus_path(row).read_bytes()
+        sizes = sorted(prefix["bytes"] for prefix in row["prefixes"])
+        states = [_sent(tmp_path / "state.jsonl", whole[:size]) for size in (*sizes, len(whole))]
+        for earlier, later in itertools.pairwise(states):
+            settled = len(earlier) - 2  # the last exchange of a saved state may still have been going on
+            assert later[:settled] == earlier[:settled], row["path"]
+
+
+def _sent(path, content):
+    """The bytes of each message that would be sent of a session saved in this state."""
+    path.write_bytes(content)
+    (conversation,) = redline.read_transcript(path)
+    talk = redline.Conversation(format=conversation.format)
+    for entry in conversation.entries:
+        talk.add(entry.message.native, timestamp_ms=entry.timestamp_ms)
+    return [message.native for message in talk.request(now=0, rules=[]).sent]
