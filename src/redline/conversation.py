@@ -11,7 +11,8 @@ from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
 from redline.engine.request import Request
-from redline.engine.schedule import Schedule, find_schedule
+from redline.engine.schedule import Schedule
+from redline.engine.schedules import find_schedule
 from redline.engine.state import State, runs_of
 from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
@@ -300,29 +301,32 @@ class Conversation:
 
     def request(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
         """What to send now (milliseconds since 1970). The strikes it applies are recorded and stay."""
-        projector, done = self._project(now, rules, schedule)
-        if done.strikes:
-            for blob in done.blobs:
-                self._stored(blob)
+        chosen = find_schedule(schedule)
+        projector, done = self._project(now, rules, chosen)
+        for blob in done.blobs:
+            self._stored(blob)
+        if chosen.weighs_requests:
+            self._commit([StrikesApplied(done.strikes, now, len(self._state.view.indices))])
+        elif done.strikes:
             self._commit([StrikesApplied(done.strikes)])
-            projector.keep(done.strikes)
+        projector.keep(done.strikes)
+        for tell in done.when_sent:
+            tell()
         return done.request
 
     def preview(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
         """What `request` would give. Nothing is recorded."""
-        return self._project(now, rules, schedule)[1].request
+        return self._project(now, rules, find_schedule(schedule))[1].request
 
     # --- the pieces
 
-    def _project(
-        self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule | str
-    ) -> tuple[Projector, Projection]:
+    def _project(self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule) -> tuple[Projector, Projection]:
         chosen = default_rules(project_root=self._project_root) if rules is None else tuple(map(_rule, rules))
         settings = Settings(chosen, self._strategy, self._protection)
         projector = self._projectors.get(settings)
         if projector is None:
             projector = self._projectors[settings] = Projector(self._state, settings, self._counter)
-        return projector, projector.project(now, find_schedule(schedule))
+        return projector, projector.project(now, schedule)
 
     def _commit(self, records: list[Record]) -> None:
         if not self._timeline.append(records):

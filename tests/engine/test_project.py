@@ -26,9 +26,10 @@ class OnlyTheFirst:
     """A schedule of one's own."""
 
     name = "only_the_first"
+    weighs_requests = False
 
-    def decide(self, pending, now):
-        return [Decision(mark, is_applied=number == 0, why="one at a time") for number, mark in enumerate(pending)]
+    def decide(self, case):
+        return [Decision(mark, is_applied=number == 0, why="one at a time") for number, mark in enumerate(case.pending)]
 
 
 def test_projecting_changes_nothing():

@@ -9,7 +9,7 @@ from redline.payloads import Path
 from redline.rules.rule import Fold, Mark, Rule
 from redline.view.facts import Facts, Seen
 
-__all__ = ["Marking"]
+__all__ = ["Marking", "Target"]
 
 Target = tuple[int, Path]
 """A part: the message's index, the place in its payload."""
@@ -29,12 +29,12 @@ class Marking:
         """In the order in which they were made; of several on one part the first counts."""
         self._marked_at: dict[int, set[Path]] = {}
 
-    def catch_up(self, now: float) -> None:
-        """Take in what has become visible since, and the time."""
-        indices = self._state.view.indices
-        for place in range(self._taken, len(indices)):
-            self._take(indices[place])
-        self._taken = len(indices)
+    def catch_up(self, now: float, *, visible: int | None = None) -> None:
+        """Take in what has become visible since, all or the first so many, and the time."""
+        indices = self._state.view.indices[self._taken : visible]
+        for index in indices:
+            self._take(index)
+        self._taken += len(indices)
         for fold in self._folds:
             for mark in fold.due(now):
                 self._keep(mark)

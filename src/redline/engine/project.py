@@ -1,14 +1,16 @@
 """The one place where a request is built: view, marks, schedule, laws, and nothing else."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from redline.engine.account import Account
+from redline.engine.balance import Choice, Moment, Rates
 from redline.engine.marking import Marking
 from redline.engine.outgoing import Outgoing, struck
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
-from redline.engine.schedule import Decision, Schedule
+from redline.engine.schedule import Case, Decision, Schedule
 from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.errors import ValidationError
@@ -42,6 +44,8 @@ class Projection:
     strikes: tuple[Strike, ...]
     blobs: tuple[bytes, ...]
     """What the strikes refer to; to be stored before they are recorded."""
+    when_sent: tuple[Callable[[], None], ...] = ()
+    """What the schedule wants done if the request goes out."""
 
 
 class Projector:
@@ -57,7 +61,8 @@ class Projector:
     def project(self, now: float, schedule: Schedule) -> Projection:
         """The request as it would be now. Nothing is recorded, and nothing changes by it."""
         self._catch_up(now)
-        decisions = schedule.decide(tuple(self._marking.pending.values()), now)
+        case = Case(tuple(self._marking.pending.values()), now, self._account)
+        decisions = schedule.decide(case)
         draft = _Draft(self._state, self._outgoing)
         held, refused = list[Decision](), list[Refusal]()
         for decision in decisions:
@@ -68,7 +73,9 @@ class Projector:
                 self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
             elif problem := draft.take(strike, decision.mark.blob):
                 refused.append(Refusal(decision.mark, problem))
-        return Projection(self._request(draft, tuple(held), tuple(refused)), tuple(draft.strikes), tuple(draft.blobs))
+        return Projection(
+            self._request(draft, tuple(held), tuple(refused)), tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent)
+        )
 
     def keep(self, strikes: Sequence[Strike]) -> None:
         """The strikes were recorded: they are part of every request from now on."""
@@ -94,6 +101,25 @@ class Projector:
         self._outgoing = Outgoing(self._state, self.settings.strategy)
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
+        self._accounts: dict[Rates, Account] = {}
+
+    def _account(self, rates: Rates) -> Account:
+        """The account at such rates. One that is new learns of the requests that were made before."""
+        account = self._accounts.get(rates)
+        if account is None:
+            account = self._accounts[rates] = self._account_from_the_beginning(rates)
+        account.catch_up()
+        return account
+
+    def _account_from_the_beginning(self, rates: Rates) -> Account:
+        past = Marking(self._state, self.settings.rules, self.settings.protection)
+        account = Account(self._state, past, rates, sizes=self._tokens_sent, saving=self._saving)
+        for now, visible in self._state.requests:
+            past.catch_up(now, visible=visible)
+            account.catch_up(visible=visible)
+            account.sent(Choice("nothing"), Moment(), now)
+        account.marking = self._marking
+        return account
 
     def _catch_up(self, now: float) -> None:
         if self._generation != self._state.generation or self._known_strikes != self._state.next_strike:
@@ -117,6 +143,14 @@ class Projector:
             tool=seen.tool if seen else None,
             why_now=decision.why,
         )
+
+    def _saving(self, mark: Mark) -> int:
+        return max(0, self._tokens_at(mark) - self._counter.count(_words(mark)))
+
+    def _tokens_sent(self, index: int) -> int:
+        """Of a message as it is struck now."""
+        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index))
+        return self.tokens_of_message(index) - saved
 
     def _tokens_at(self, mark: Mark) -> int:
         parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)

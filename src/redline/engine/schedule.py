@@ -1,13 +1,14 @@
 """A schedule decides which marks are applied in this request; the rules have said what may go, not when."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from redline.errors import ValidationError
+from redline.engine.account import Account
+from redline.engine.balance import Rates
 from redline.rules.rule import Mark
 
-__all__ = ["SCHEDULES", "Decision", "Eager", "Schedule", "find_schedule"]
+__all__ = ["Case", "Decision", "Eager", "Schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,27 @@ class Decision:
     why: str
 
 
+@dataclass(slots=True)
+class Case:
+    """What a schedule may know when it decides."""
+
+    pending: Sequence[Mark]
+    """The marks that are not applied yet."""
+    now: float
+    account: Callable[[Rates], Account]
+    """The account of the conversation's requests at such rates; kept as long as the conversation."""
+    when_sent: list[Callable[[], None]] = field(default_factory=list)
+    """To be called if the request really goes out, and not for a preview."""
+
+
 class Schedule(Protocol):
     """When marks are applied."""
 
     name: ClassVar[str]
+    weighs_requests: ClassVar[bool]
+    """Whether it must know of every request, so that each is recorded."""
 
-    def decide(self, pending: Sequence[Mark], now: float) -> Sequence[Decision]:
+    def decide(self, case: Case) -> Sequence[Decision]:
         """A decision for each pending mark."""
         ...
 
@@ -34,21 +50,8 @@ class Eager:
     """Every mark at once, as the documents say."""
 
     name: ClassVar[str] = "eager"
+    weighs_requests: ClassVar[bool] = False
 
-    def decide(self, pending: Sequence[Mark], now: float) -> Sequence[Decision]:  # noqa: ARG002 - the time changes nothing
+    def decide(self, case: Case) -> Sequence[Decision]:
         """Apply them all."""
-        return [Decision(mark, is_applied=True, why="applied at once") for mark in pending]
-
-
-SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager(),)}
-
-
-def find_schedule(schedule: "str | Schedule") -> Schedule:
-    """The schedule of this name; one that is given itself is taken as it is."""
-    if not isinstance(schedule, str):
-        return schedule
-    try:
-        return SCHEDULES[schedule]
-    except KeyError:
-        known = ", ".join(SCHEDULES)
-        raise ValidationError(f"There is no schedule named {schedule!r}. Known are: {known}; or pass your own.") from None
+        return [Decision(mark, is_applied=True, why="applied at once") for mark in case.pending]

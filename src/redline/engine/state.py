@@ -47,6 +47,8 @@ class State:
         """The messages that the reported usage does not include."""
         self._is_reply_due = False
         self.next_strike = 0
+        self.requests: list[tuple[float, int]] = []
+        """Of this view: when each request was made, and how many messages were visible."""
         self.generation = 0
         """Changes whenever the view changed in another way than by one more message at its end."""
         self._versions: list[list[bytes]] = []
@@ -113,7 +115,10 @@ class State:
                 self.view = self.batches.view_of(batch, self.view)
                 self.batches = self.batches.rolled_back(batch)
                 self._restart()
-            case StrikesApplied(strikes) | HeadMoved(strikes):
+            case StrikesApplied(strikes, now, visible):
+                self._strike(strikes)
+                self.requests += [] if now is None else [(now, visible)]
+            case HeadMoved(strikes):
                 self._strike(strikes)
             case StrikeUndone(number):
                 self._undo(number)
@@ -164,6 +169,7 @@ class State:
         self._restart()
 
     def _restart(self) -> None:
+        self.requests = []
         self.usage, self.uncovered = None, []
         self.generation += 1
 

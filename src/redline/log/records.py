@@ -77,9 +77,13 @@ class Strike(msgspec.Struct, frozen=True):
 
 
 class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type"):
-    """A request applied marks."""
+    """A request applied marks, or none: schedules that weigh requests against each other must know of them all."""
 
     strikes: tuple[Strike, ...]
+    now: float | None = None
+    """When the request was made; None if nothing depends on it."""
+    visible: int = 0
+    """How many messages were visible then."""
 
 
 class StrikeUndone(msgspec.Struct, frozen=True, tag="undo", tag_field="type"):

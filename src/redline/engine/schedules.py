@@ -1,0 +1,20 @@
+"""The schedules that come with Redline, by name."""
+
+from redline.engine.schedule import Eager, Schedule
+from redline.engine.when_free import WhenFree
+from redline.errors import ValidationError
+
+__all__ = ["SCHEDULES", "find_schedule"]
+
+SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager(), WhenFree())}
+
+
+def find_schedule(schedule: str | Schedule) -> Schedule:
+    """The schedule of this name; one that is given itself is taken as it is."""
+    if not isinstance(schedule, str):
+        return schedule
+    try:
+        return SCHEDULES[schedule]
+    except KeyError:
+        known = ", ".join(SCHEDULES)
+        raise ValidationError(f"There is no schedule named {schedule!r}. Known are: {known}; or pass your own.") from None

@@ -1,0 +1,15 @@
+import pytest
+
+from redline import ValidationError
+from redline.engine.schedule import Eager
+from redline.engine.schedules import SCHEDULES, find_schedule
+
+
+def test_schedule_by_name_or_as_given():
+    """A name is looked up, anything else is the schedule itself; an unknown name lists the known ones."""
+    assert find_schedule("eager").name == "eager"
+    own = Eager()
+    assert find_schedule(own) is own
+    with pytest.raises(ValidationError, match=r"no schedule named 'soon'.*eager, when_free"):
+        find_schedule("soon")
+    assert all(name == schedule.name for name, schedule in SCHEDULES.items())
