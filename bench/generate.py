@@ -7,50 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-__all__ = ["chat_history", "write_claude_code_session"]
+from redline.formats import FORMATS
+from redline.messages import Part, Role, Text, ToolCall, ToolResult
 
-_WORDS = [
-    "return",
-    "value",
-    "import",
-    "self",
-    "error",
-    "parse",
-    "token",
-    "config",
-    "test",
-    "path",
-    "build",
-    "module",
-    "async",
-    "await",
-    "result",
-    "index",
-    "def",
-    "class",
-    "const",
-    "function",
-    "0x3f",
-    "1024",
-    "true",
-    "false",
-    "null",
-    "foo_bar",
-    "getUser()",
-    "->",
-    "==",
-    "!=",
-    "{",
-    "}",
-    "[",
-    "]",
-    ";",
-    "//",
-    "#",
-    "größe",
-    "文件",
-    "✓",
-]
+__all__ = ["history", "write_claude_code_session"]
+
+_CODE_WORDS = ["return", "value", "import", "self", "error", "parse", "token", "config", "test", "path", "build", "module", "async", "await", "result", "index", "def", "class", "const", "function", "0x3f", "1024", "true", "false", "null", "foo_bar", "getUser()", "->", "==", "!=", "{", "}", "[", "]", ";", "//", "#"]
+_WORDS = [*_CODE_WORDS, "größe", "文件", "✓"]
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
@@ -66,24 +29,41 @@ def write_claude_code_session(path: Path, size_bytes: int, seed: int = 7) -> int
     return lines
 
 
-def chat_history(seed: int = 7) -> Iterator[dict[str, Any]]:
-    """An OpenAI chat history without end: a call and its result in turn, a minute apart, among them reads of twenty files."""
-    rng = random.Random(seed)
-    time_ms = _START.timestamp() * 1000
-    yield {"role": "user", "content": "go", "timestamp": time_ms}
+def history(format: str, most_chars: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+    """A history without end in a format: calls of three tools with a few words each, and half a minute later the result.
+
+    Results have 100 to `most_chars` characters, evenly on a logarithmic scale: with 10,000 a message has 1 kB on average, with
+    50,000 it has 4 kB, as in recorded sessions.
+    """
+    rng, time_ms = random.Random(seed), _START.timestamp() * 1000
+    for number, (role, parts) in enumerate(_turns(rng, most_chars)):
+        for payload in FORMATS[format].compose(role, parts).payloads:
+            yield {**payload, "timestamp": time_ms + 30_000 * number}
+
+
+def _turns(rng: random.Random, most_chars: int) -> Iterator[tuple[Role, tuple[Part, ...]]]:
+    yield "user", (Text("go"),)
     for number in range(10**9):
+        file = f"src/{rng.randrange(20)}.py"
         name, arguments = rng.choice(
             [
-                ("terminal-execute", {"command": _text(rng, 60)}),
-                ("filesystem-read", {"filePath": f"src/{rng.randrange(20)}.py"}),
+                ("terminal-execute", {"command": rng.choice(_COMMANDS).format(file=file)}),
+                ("filesystem-read", {"filePath": file}),
+                ("filesystem-edit", {"filePath": file, "text": _code(rng, 400)}),
             ]
         )
-        time_ms += 30_000
-        call = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        yield {"role": "assistant", "content": "", "tool_calls": [call], "timestamp": time_ms}
-        time_ms += 30_000
-        answer = _text(rng, int(100 * 100 ** rng.random()))
-        yield {"role": "tool", "tool_call_id": f"c{number}", "content": answer, "timestamp": time_ms}
+        yield "assistant", (Text(_code(rng, 80)), ToolCall(f"call_{number}", name, arguments))
+        size = int(100 * (most_chars / 100) ** rng.random())
+        yield "tool", (ToolResult(f"call_{number}", (Text(_code(rng, size)),), name),)
+
+
+_COMMANDS = (
+    "cd /home/dev/project && python -m pytest -q tests 2>&1 | tail -20",
+    "git status --short && git diff --stat",
+    "sed -n '1,80p' {file}",
+    "rg -n 'def parse' src | head -50",
+    "python - <<'EOF'\nimport json\nprint(json.dumps(1))\nEOF",
+)
 
 
 def _records(rng: random.Random) -> Iterator[dict[str, object]]:
@@ -139,6 +119,9 @@ def _result(rng: random.Random, number: int) -> dict[str, object]:
     return {"role": "user", "content": [block]}
 
 
+def _code(rng: random.Random, size: int) -> str:
+    return " ".join(rng.choices(_CODE_WORDS, k=size // 6 + 1))[:size]
+
+
 def _text(rng: random.Random, size: int) -> str:
-    words = rng.choices(_WORDS, k=size // 6 + 1)
-    return " ".join(words)[:size]
+    return " ".join(rng.choices(_WORDS, k=size // 6 + 1))[:size]

@@ -11,7 +11,7 @@ def account_of(count=6):
     turns = [turn for number in range(count) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}")]
     state = Conversation(conversation("openai_chat", turns))._state
     marking = Marking(state, [MaskedResults(keep_recent=1)], Protection())
-    return marking, Account(state, marking, Rates(), sizes=lambda index: 100, saving=lambda mark: 90)
+    return marking, Account(state, marking, Rates(), sizes=lambda _: 100, saving=lambda _: 90)
 
 
 def test_marks_and_messages_are_booked_once():

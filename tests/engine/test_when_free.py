@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +64,7 @@ def test_waiting_long_enough_pays():
 def test_prefix_is_kept_unless_a_decision_says_why_not():
     """Consecutive requests share their bytes up to the first message that a new strike names."""
     sent = play(begun(), steps(40))
-    for earlier, later in zip(sent, sent[1:], strict=False):
+    for earlier, later in itertools.pairwise(sent):
         first = min((strike.index for strike in later.new_strikes), default=len(earlier.messages))
         assert later.messages[:first] == earlier.messages[:first]
         assert later.new_strikes or later.body.startswith(earlier.body[:-1])

@@ -13,7 +13,11 @@ COMMANDS = {
     "check": "Say whether a provider would accept the messages in a file.",
     "convert": "Write the messages of a file in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
+    "export": "Write a conversation as plain messages, without its secrets if asked.",
+    "gc": "List or remove stored content that no log refers to.",
     "inspect": "Show what session files hold.",
+    "repair": "Repair a session file that its agent cannot resume.",
+    "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from redline.cli.request_body import chosen_conversation, request_body
 from redline.formats import FORMATS
 from redline.formats.convert import Conversion, convert
-from redline.transcripts import RecordedConversation, read_transcript
+from redline.transcripts import RecordedConversation
 
 __all__ = ["command"]
 
@@ -21,25 +22,12 @@ def command(file: Path, target: str, number: int) -> None:
 
     What cannot be carried (signed reasoning, say) is listed on standard error.
     """
-    conversations = read_transcript(file).conversations
-    if not 0 <= number < len(conversations):
-        raise click.BadParameter(
-            f"{file} holds {len(conversations)} conversations, numbered from 0.", param_hint="--conversation"
-        )
-    done = _converted(conversations[number], target)
+    done = _converted(chosen_conversation(file, number), target)
     for loss in done.lost:
         click.echo(f"not carried: {loss}", err=True)
-    click.echo(json.dumps(_body(done, target), ensure_ascii=False, indent=2))
+    click.echo(json.dumps(request_body(done, target), ensure_ascii=False, indent=2))
 
 
 def _converted(conversation: RecordedConversation, target: str) -> Conversion:
     messages = [entry.message.native for entry in conversation.windows[-1]] if conversation.windows else []
     return convert(messages, source=conversation.format, target=target, system=conversation.system)
-
-
-def _body(done: Conversion, target: str) -> dict[str, object]:
-    writer = FORMATS[target]
-    body: dict[str, object] = {writer.messages_field: done.messages}
-    if done.system and writer.system_field:
-        body = {writer.system_field: writer.write_system(done.system), **body}
-    return body

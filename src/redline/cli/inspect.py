@@ -2,19 +2,19 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from redline.cli.output import progress, show_rows, show_title
+from redline.cli.session_files import session_files
 from redline.errors import RedlineError
 from redline.inspection import Inspection, inspect_transcript
 
 __all__ = ["command"]
 
-_SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval"})
 _UNREADABLE = 2
 _MOST_SHOWN = 10
 
@@ -28,7 +28,7 @@ def command(files: tuple[Path, ...], as_json: bool) -> None:
     FILES are session files of any agent Redline knows, or folders of them. An unreadable file is one line on standard
     error and exit code 2; the others are still shown.
     """
-    paths = list(_expanded(files))
+    paths = list(session_files(files))
     found: list[Inspection] = []
     failed = False
     for path in progress(paths, "reading", shown=len(paths) > 1 and not as_json):
@@ -44,15 +44,6 @@ def command(files: tuple[Path, ...], as_json: bool) -> None:
     if not as_json:
         _show(found, is_alone=len(paths) == 1)
     sys.exit(_UNREADABLE if failed else 0)
-
-
-def _expanded(files: Iterable[Path]) -> Iterator[Path]:
-    """The files named, and in folders every file that could be a session."""
-    for path in files:
-        if path.is_dir():
-            yield from sorted(inner for inner in path.rglob("*") if inner.suffix in _SUFFIXES and inner.is_file())
-        else:
-            yield path
 
 
 def _show(found: list[Inspection], *, is_alone: bool) -> None:

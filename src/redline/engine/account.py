@@ -50,10 +50,16 @@ class Account:
         return self._position_of[target[0]] >= cut
 
     def sent(self, choice: Choice, moment: Moment, now: float) -> None:
-        """A request went out with this choice."""
+        """A request went out with this choice. What the laws refused is not booked as struck."""
+        for target in [target for target in self._held if self._is_refused(target, choice.cut)]:
+            self._forget(target)
         for target in self._balance.record(choice, moment):
             self._held.discard(target)
         self._sent_at = now
+
+    def _is_refused(self, target: Target, cut: int | None) -> bool:
+        """Still pending though the choice was to apply it."""
+        return cut is not None and target in self.marking.pending and self.is_behind(target, cut)
 
     def _forget(self, target: Target) -> None:
         self._held.discard(target)

@@ -123,6 +123,7 @@ class Balance(Generic[Key]):
         self._sent_end = 0
         self._pending: list[_Pending] = []
         self._keys: dict[Key, _Pending] = {}
+        self._names: dict[int, Key] = {}
         self._pending_saving = 0.0
         self._nearest = Choice("held")
         self._reach, self._gained = math.inf, 0.0
@@ -140,6 +141,7 @@ class Balance(Generic[Key]):
         """One more mark: the message at this position would shrink by so many tokens."""
         self._numbers += 1
         mark = self._keys[key] = _Pending(position, self._numbers, saving, self._requests)
+        self._names[self._numbers] = key
         insort(self._pending, mark)
         self._pending_saving += saving
         self._gained += (self.rates.foresight * self.rates.read + self._premium) * saving
@@ -148,6 +150,7 @@ class Balance(Generic[Key]):
     def release(self, key: Key) -> None:
         """The mark fell away, or may not be applied."""
         mark = self._keys.pop(key)
+        del self._names[mark.number]
         del self._pending[bisect_left(self._pending, mark)]
         self._pending_saving -= mark.saving
 
@@ -171,13 +174,7 @@ class Balance(Generic[Key]):
 
     def record(self, choice: Choice, moment: Moment) -> list[Key]:
         """The request went out with this choice; the keys of the marks that it applied."""
-        applied = [] if choice.cut is None else [key for key, mark in self._keys.items() if mark.position >= choice.cut]
-        for key in applied:
-            mark = self._keys[key]
-            self._tokens[mark.position] -= mark.saving
-            self.release(key)
-        if applied:
-            self._sum_from(choice.cut or 0)
+        applied = [] if choice.cut is None else self._apply(choice.cut)
         bill = self._cost(self._unstruck, self._sent_unstruck, moment)
         warm_end = min(self._warm_end(moment), len(self._tokens) if choice.cut is None else choice.cut)
         self._saved += bill - self._cost(self.tokens, self._prefix + self._sums[warm_end], moment)
@@ -188,6 +185,21 @@ class Balance(Generic[Key]):
         return applied
 
     # --- the pieces
+
+    def _apply(self, cut: int) -> list[Key]:
+        """All at once: what is pending from a cut on stands at the end of the list."""
+        first = self._place(cut)
+        marks = self._pending[first:]
+        del self._pending[first:]
+        for mark in marks:
+            self._tokens[mark.position] -= mark.saving
+            self._pending_saving -= mark.saving
+        if marks:
+            self._sum_from(cut)
+        keys = [self._names.pop(mark.number) for mark in marks]
+        for key in keys:
+            del self._keys[key]
+        return keys
 
     @property
     def _premium(self) -> float:
@@ -213,13 +225,19 @@ class Balance(Generic[Key]):
 
     def _best(self, moment: Moment) -> Choice:
         """The cut with the largest surplus of rent over price, of those the session can afford."""
-        is_usual = moment == Moment()
+        is_usual = self._is_usual(moment)
         start = self._unseen_from if is_usual and self._reach + self._gained <= 0.0 else 0
         cuts = list(self._cuts(moment, start)) if start < math.inf else []
         if is_usual:
             self._remember(cuts, is_all=start == 0)
         paying = [cut for cut in cuts if _surplus(cut) > 0.0 and self._can_afford(cut, moment)]
         return max(paying, key=_surplus, default=self._nearest)
+
+    def _is_usual(self, moment: Moment) -> bool:
+        """Whether surpluses are those of the last such moment, but for what marks have gained since."""
+        is_above_tier = moment.tier_tokens is not None and self.tokens > moment.tier_tokens
+        is_free_to_choose = moment.rewritten_from is None and moment.requests_left is None and moment.allowed_from == 0
+        return moment.alive >= 1.0 and is_free_to_choose and not is_above_tier
 
     def _remember(self, cuts: Sequence[Choice], *, is_all: bool) -> None:
         """Keep the largest surplus: until the others may have caught up, only new cuts need be looked at.
@@ -229,11 +247,10 @@ class Balance(Generic[Key]):
         nearest = max(cuts, key=_surplus, default=None)
         surplus = _surplus(nearest) if nearest is not None else -math.inf
         if is_all:
-            self._reach, self._gained = surplus, 0.0
-        elif surplus - self._gained > self._reach:
+            self._gained = 0.0
+        if is_all or surplus - self._gained > self._reach:
             self._reach = surplus - self._gained
-        if nearest is not None and self._reach + self._gained == surplus:
-            self._nearest = msgspec.structs.replace(nearest, reason="held", cut=None)
+            self._nearest = msgspec.structs.replace(nearest or self._nearest, reason="held", cut=None)
         self._unseen_from = math.inf
 
     def _cuts(self, moment: Moment, start: float = 0) -> Iterator[Choice]:

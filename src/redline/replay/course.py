@@ -1,12 +1,16 @@
-"""What a policy's strikes make of a session: request by request, how much is sent and how much of it was sent before."""
+"""What strikes make of a session: request by request, how much is sent, how much of it was sent before, what it costs."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
+from redline.payloads import Path
+from redline.prices import PriceRule
+from redline.replay.cache import Charge, charge
 from redline.replay.session import RecordedRequest, Session
 
-__all__ = ["Course", "Passage", "Struck", "course_of"]
+__all__ = ["Course", "Passage", "Struck", "charges_of", "course_of"]
 
 
 class Struck(msgspec.Struct, frozen=True, gc=False):
@@ -15,6 +19,8 @@ class Struck(msgspec.Struct, frozen=True, gc=False):
     request: int
     position: int
     saving: float
+    at: Path | None = None
+    """The part of the message; None for all of it."""
 
 
 class Passage(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +53,17 @@ def course_of(session: Session, strikes: Sequence[Struck]) -> Course:
             taken += 1
         walk.send(request, ordered[first:taken])
     return Course(tuple(walk.passages), walk.rewrites)
+
+
+def charges_of(course: Course, rule: PriceRule, *, is_free: bool = False) -> list[Charge]:
+    """What each request of a course is charged. `is_free`: as if changing what was sent lost nothing of the cache."""
+    charges, before_ms = list[Charge](), -math.inf
+    for passage in course.passages:
+        is_alive = passage.time_ms - before_ms <= rule.lifetime_ms
+        cached = passage.carried if is_free else passage.kept
+        charges.append(charge(rule, passage.sent, cached if is_alive else 0.0))
+        before_ms = passage.time_ms
+    return charges
 
 
 class _Walk:

@@ -15,7 +15,7 @@ from redline.rules.superseded_reads import SupersededReads
 from redline.tokens import Counter, Estimate, Remembered, count_part
 from redline.view.facts import Facts
 
-__all__ = ["MARK_SETS", "DueMark", "due_marks", "rules_of"]
+__all__ = ["MARK_SETS", "DueMark", "due_marks", "result_marks", "rules_of"]
 
 MARK_SETS = ("spec", "superseded", "masking")
 """The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results."""
@@ -54,6 +54,20 @@ def due_marks(session: Session, rules: Sequence[Rule], counter: Counter | None =
         if saving > 0:
             found.setdefault((mark.index, mark.at), DueMark(number, mark.index, saving, mark.at))
     return tuple(found.values())
+
+
+def result_marks(session: Session, placeholder: str = "[cleared]", counter: Counter | None = None) -> tuple[DueMark, ...]:
+    """Every result of a tool in order, as a mark that is due when the result is first sent."""
+    counter = counter or Remembered(Estimate())
+    number, marks = 0, list[DueMark]()
+    for position, message in enumerate(session.messages):
+        while number < len(session.requests) and session.requests[number].end <= position:
+            number += 1
+        for result in message.results:
+            saving = sum(count_part(part, counter) for part in result.parts) - counter.count(placeholder)
+            if saving > 0:
+                marks.append(DueMark(number, position, session.scale * saving, result.at))
+    return tuple(marks)
 
 
 def _made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]:

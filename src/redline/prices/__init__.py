@@ -1,0 +1,8 @@
+"""Prices and cache facts of models: a small table that ships, `genai-prices` for the rest, or your own."""
+
+from redline.prices.find import find_price
+from redline.prices.price import Price
+from redline.prices.rule import PRICE_RULES, PriceRule, Tier, parse_rule
+from redline.prices.table import TABLE
+
+__all__ = ["PRICE_RULES", "TABLE", "Price", "PriceRule", "Tier", "find_price", "parse_rule"]

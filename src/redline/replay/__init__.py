@@ -1,0 +1,1 @@
+"""Recorded sessions under policies and prices: what each would have cost, and what was at risk."""

@@ -1,0 +1,127 @@
+"""A model of a provider's prompt cache: of a request, what is read from it, what is written to it, what that costs."""
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Sequence
+
+import msgspec
+
+from redline.prices import PriceRule
+
+__all__ = ["LOOKBACK_BLOCKS", "Charge", "PromptCache", "Segment", "Survival", "charge"]
+
+LOOKBACK_BLOCKS = 20
+"""How far before a breakpoint Anthropic looks for what it has cached.
+
+https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+"""
+
+
+class Charge(msgspec.Struct, frozen=True, gc=False):
+    """What became of a request's tokens."""
+
+    read: float
+    written: float
+    uncached: float
+    cost: float
+    """In uncached input tokens."""
+
+
+class Segment(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a request that is cached or not as a whole: a message, a block. Same id, same bytes."""
+
+    id: Hashable
+    tokens: float
+
+
+def charge(rule: PriceRule, sent: float, cached: float) -> Charge:
+    """The charge for a request of so many tokens, so many of which stand in the cache."""
+    if sent < rule.min_cached_tokens:
+        return Charge(0.0, 0.0, sent, rule.cost(read=0.0, written=0.0, uncached=sent))
+    read = cached if cached >= rule.min_cached_tokens else 0.0
+    return Charge(read, sent - read, 0.0, rule.cost(read=read, written=sent - read))
+
+
+class PromptCache:
+    """Remembers every beginning of what was sent, and when it was last used. Requests come in the order of time."""
+
+    def __init__(self, rule: PriceRule) -> None:
+        self._rule = rule
+        self._nodes: dict[tuple[int, Hashable], int] = {}
+        """A beginning is the beginning before it and one segment more."""
+        self._used_ms: dict[int, float] = {}
+        """When each cached beginning was last read or written."""
+
+    def send(self, segments: Sequence[Segment], time_ms: float, breakpoints: Iterable[int] | None = None) -> Charge:
+        """The charge for a request.
+
+        Without breakpoints every beginning is cached, as most providers do it. With them (numbers of segments, at most four)
+        only what ends there is, and what was cached is found only up to 20 segments before one, as Anthropic does it.
+        """
+        path = self._path(segments)
+        sums = [0.0]
+        for segment in segments:
+            sums.append(sums[-1] + segment.tokens)
+        if breakpoints is None:
+            hit = self._longest(path, time_ms, range(len(segments), 0, -1))
+            self._used_ms.update(dict.fromkeys(path, time_ms))
+            return charge(self._rule, sums[-1], sums[hit])
+        ends = sorted({min(end, len(segments)) for end in breakpoints})[-4:]
+        looked_at = {place for end in ends for place in range(max(end - LOOKBACK_BLOCKS, 0), end + 1)}
+        hit = self._longest(path, time_ms, sorted(looked_at - {0}, reverse=True))
+        self._used_ms.update({path[end - 1]: time_ms for end in (*ends, hit) if end})
+        return self._up_to(sums, hit, ends[-1] if ends else 0)
+
+    def _path(self, segments: Sequence[Segment]) -> list[int]:
+        path, node = list[int](), 0
+        for segment in segments:
+            node = self._nodes.setdefault((node, segment.id), len(self._nodes) + 1)
+            path.append(node)
+        return path
+
+    def _longest(self, path: Sequence[int], time_ms: float, lengths: Iterable[int]) -> int:
+        """The first of these lengths at which the beginning is cached and alive."""
+        for length in lengths:
+            used_ms = self._used_ms.get(path[length - 1])
+            if used_ms is not None and time_ms - used_ms <= self._rule.lifetime_ms:
+                return length
+        return 0
+
+    def _up_to(self, sums: Sequence[float], hit: int, last: int) -> Charge:
+        """What stands behind the last breakpoint is neither read nor written."""
+        cached = charge(self._rule, sums[last], sums[hit])
+        uncached = cached.uncached + sums[-1] - sums[last]
+        cost = self._rule.cost(read=cached.read, written=cached.written, uncached=uncached)
+        return Charge(cached.read, cached.written, uncached, cost)
+
+
+class Survival:
+    """How likely the cache is still there after a gap, learned from what the provider reported.
+
+    A lifetime is a promise, not a measurement: caches are seen to outlive it, and to be gone before.
+    """
+
+    BOUNDS_MS = (60_000.0, 180_000.0, 300_000.0, 600_000.0, 1_800_000.0, 3_600_000.0, float("inf"))
+    """Gaps up to these are told apart."""
+    _PRIOR_WEIGHT = 4.0
+    """How many observations the promise is worth."""
+
+    def __init__(self, lifetime_ms: float) -> None:
+        self._lifetime_ms = lifetime_ms
+        self._shares = [0.0] * len(self.BOUNDS_MS)
+        self._counts = [0] * len(self.BOUNDS_MS)
+
+    def learn(self, gap_ms: float, *, read: float, expected: float) -> None:
+        """After a gap so many tokens were read from the cache, of those that were there before it."""
+        if expected > 0:
+            place = bisect_left(self.BOUNDS_MS, gap_ms)
+            self._shares[place] += min(read / expected, 1.0)
+            self._counts[place] += 1
+
+    def alive(self, gap_ms: float) -> float:
+        """The probability that the cache is there. What was never observed is as promised."""
+        place = bisect_left(self.BOUNDS_MS, gap_ms)
+        promised = 1.0 if gap_ms <= self._lifetime_ms else 0.0
+        if not self._counts[place]:
+            return promised
+        weight = self._PRIOR_WEIGHT
+        return (promised * weight + self._shares[place]) / (weight + self._counts[place])

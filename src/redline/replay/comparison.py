@@ -1,0 +1,154 @@
+"""Policies compared on recorded sessions: what each would have cost by each price rule, and what it put at risk."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from redline.prices import PriceRule
+from redline.replay.course import Course, Struck, charges_of, course_of
+from redline.replay.marks import MARK_SETS
+from redline.replay.policies import POLICIES, PRICED_POLICIES, Recording, strikes_of
+from redline.replay.risk import Risk, risk_of, uses_in
+from redline.replay.session import Session
+
+__all__ = ["BASELINE", "Comparison", "Outcome", "SessionOutcome", "compare"]
+
+BASELINE = "none"
+"""The policy that every other one is measured against."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A session under a policy and a price rule. Costs are in uncached input tokens; output is not counted."""
+
+    cost: float
+    tokens: float
+    """All that was sent."""
+    read: float
+    """Of it, from the cache."""
+    rewrites: int
+    strikes: int
+    strikes_at_risk: int
+    requests_at_risk: int
+    sizes: tuple[float, ...] = ()
+    """The tokens of each request, where asked for."""
+    costs: tuple[float, ...] = ()
+    """What each request cost, where asked for."""
+
+
+class SessionOutcome(msgspec.Struct, frozen=True):
+    """A session under all policies: by price rule, then by policy."""
+
+    id: str
+    agent: str
+    requests: int
+    outcomes: dict[str, dict[str, Outcome]]
+    bounds: dict[str, dict[str, float]]
+    """By price rule and mark set: the cost if each mark were applied at once and no cache were lost by it."""
+
+
+def compare(
+    session: Session,
+    rules: Mapping[str, PriceRule],
+    policies: Sequence[str] = tuple(POLICIES),
+    *,
+    with_requests: bool = False,
+) -> SessionOutcome:
+    """The session under each policy and price rule."""
+    replay = _Replay(session, with_requests=with_requests)
+    names = dict.fromkeys((BASELINE, *policies))
+    outcomes = {name: {policy: replay.outcome(policy, rule) for policy in names} for name, rule in rules.items()}
+    bounds = {name: {mark_set: replay.bound(mark_set, rule) for mark_set in MARK_SETS} for name, rule in rules.items()}
+    return SessionOutcome(session.id, session.agent, len(session.requests), outcomes, bounds)
+
+
+class Comparison:
+    """The sum of many sessions; they are added as they come."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.sessions = 0
+        self._outcomes: defaultdict[str, defaultdict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+        self._bounds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+
+    def add(self, session: SessionOutcome) -> None:
+        """One more session."""
+        self.sessions += 1
+        self.requests += session.requests
+        for rule, outcomes in session.outcomes.items():
+            for policy, outcome in outcomes.items():
+                self._outcomes[rule][policy].append(outcome)
+            for mark_set, cost in session.bounds[rule].items():
+                self._bounds[rule][mark_set] += cost
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs; see docs/replay.md for the fields."""
+        prices = {rule: self._by_price(rule) for rule in self._outcomes}
+        return {"requests": self.requests, "sessions": self.sessions, "prices": prices}
+
+    def _by_price(self, rule: str) -> dict[str, Any]:
+        outcomes = self._outcomes[rule]
+        baseline = outcomes[BASELINE]
+        cost = sum(outcome.cost for outcome in baseline)
+        policies = {policy: self._summary(found, baseline) for policy, found in outcomes.items()}
+        return {"policies": policies, "bounds": {name: _share(bound, cost) for name, bound in self._bounds[rule].items()}}
+
+    def _summary(self, found: Sequence[Outcome], baseline: Sequence[Outcome]) -> dict[str, float]:
+        sums = {name: sum(getattr(one, name) for one in found) for name in ("cost", "tokens", "read", "rewrites", "strikes")}
+        ratios = [_share(one.cost, without.cost) for one, without in zip(found, baseline, strict=True)]
+        return {
+            "cost": sums["cost"],
+            "ratio": _share(sums["cost"], sum(one.cost for one in baseline)),
+            "tokens_ratio": _share(sums["tokens"], sum(one.tokens for one in baseline)),
+            "read_share": sums["read"] / sums["tokens"] if sums["tokens"] else 0.0,
+            "rewrites": sums["rewrites"],
+            "strikes": sums["strikes"],
+            "risk": sum(one.strikes_at_risk for one in found) / sums["strikes"] if sums["strikes"] else 0.0,
+            "risk_requests": sum(one.requests_at_risk for one in found) / self.requests if self.requests else 0.0,
+            "sessions_dearer": sum(ratio > 1 + 1e-9 for ratio in ratios) / len(ratios),
+            "worst_session": max(ratios),
+        }
+
+
+class _Replay:
+    """A session in replay. What does not depend on prices is worked out once."""
+
+    def __init__(self, session: Session, *, with_requests: bool) -> None:
+        self._recording = Recording(session)
+        self._uses = uses_in(session)
+        self._with_requests = with_requests
+        self._known: dict[str, tuple[list[Struck], Course, Risk]] = {}
+
+    def outcome(self, policy: str, rule: PriceRule) -> Outcome:
+        strikes, course, risk = self._followed(policy, rule)
+        charges = charges_of(course, rule)
+        return Outcome(
+            cost=sum(charge.cost for charge in charges),
+            tokens=sum(passage.sent for passage in course.passages),
+            read=sum(charge.read for charge in charges),
+            rewrites=course.rewrites,
+            strikes=len(strikes),
+            strikes_at_risk=risk.strikes,
+            requests_at_risk=risk.requests,
+            sizes=tuple(passage.sent for passage in course.passages) if self._with_requests else (),
+            costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
+        )
+
+    def bound(self, mark_set: str, rule: PriceRule) -> float:
+        _, course, _ = self._followed(f"{mark_set}_eager", rule)
+        return sum(charge.cost for charge in charges_of(course, rule, is_free=True))
+
+    def _followed(self, policy: str, rule: PriceRule) -> tuple[list[Struck], Course, Risk]:
+        if policy in self._known:
+            return self._known[policy]
+        strikes = strikes_of(policy, self._recording, rule)
+        found = strikes, course_of(self._recording.session, strikes), risk_of(self._uses, strikes)
+        if policy not in PRICED_POLICIES:
+            self._known[policy] = found
+        return found
+
+
+def _share(part: float, whole: float) -> float:
+    """A session that costs nothing is as dear as without."""
+    return part / whole if whole else 1.0

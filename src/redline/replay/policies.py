@@ -1,0 +1,138 @@
+"""Policies by name: given a recorded session, which of its parts would have been struck, and from which request on."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+
+from redline.engine.balance import Balance, Moment, Rates
+from redline.errors import ValidationError
+from redline.prices import PriceRule
+from redline.replay.clearing import (
+    Clearing,
+    clear_tool_uses,
+    keep_last_messages,
+    poll_observations,
+    prune_like_opencode,
+    reclear_every_time,
+)
+from redline.replay.course import Struck
+from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of
+from redline.replay.session import Session
+
+__all__ = ["POLICIES", "PRICED_POLICIES", "Recording", "strikes_of"]
+
+
+class Recording:
+    """A session with the marks that policies choose from, each set made when it is asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._marks: dict[str, tuple[DueMark, ...]] = {}
+
+    def marks(self, mark_set: str) -> tuple[DueMark, ...]:
+        """The marks of a set, in the order in which they become due."""
+        if mark_set not in self._marks:
+            self._marks[mark_set] = due_marks(self.session, rules_of(mark_set, self.session.project_root))
+        return self._marks[mark_set]
+
+    @cached_property
+    def results(self) -> tuple[DueMark, ...]:
+        """Every result of a tool, due when it is first sent."""
+        return result_marks(self.session)
+
+
+Policy = Callable[[Recording, PriceRule], list[Struck]]
+
+
+def strikes_of(name: str, recording: Recording, rule: PriceRule) -> list[Struck]:
+    """What the policy of this name strikes."""
+    try:
+        policy = POLICIES[name]
+    except KeyError:
+        raise ValidationError(f"There is no policy named {name!r}. Known are: {', '.join(POLICIES)}.") from None
+    return policy(recording, rule)
+
+
+def _nothing(recording: Recording, rule: PriceRule) -> list[Struck]:  # noqa: ARG001 - as every policy
+    return []
+
+
+def _eager(mark_set: str, recording: Recording, rule: PriceRule) -> list[Struck]:  # noqa: ARG001 - as every policy
+    return [_struck(mark, mark.request) for mark in recording.marks(mark_set)]
+
+
+def _when_free(mark_set: str, recording: Recording, rule: PriceRule, *, is_clairvoyant: bool = False) -> list[Struck]:
+    """The schedule `when_free`; clairvoyant, it knows how many requests follow before the cache goes cold."""
+    session, marks = recording.session, recording.marks(mark_set)
+    balance = Balance[int](Rates(rule.read, rule.write), prefix_tokens=session.prefix_tokens)
+    strikes, held, start, grown = list[Struck](), 0, -1, 0
+    for number, moment in enumerate(_moments(session, rule, is_clairvoyant=is_clairvoyant)):
+        request = session.requests[number]
+        if request.start != start:
+            start = grown = request.start
+            balance.start_over()
+        for tokens in session.tokens[grown : request.end]:
+            balance.grow(tokens)
+        grown = request.end
+        while held < len(marks) and marks[held].request <= number:
+            balance.hold(held, marks[held].position - start, marks[held].saving)
+            held += 1
+        strikes += [_struck(marks[key], number) for key in balance.record(balance.decide(moment), moment)]
+    return strikes
+
+
+def _moments(session: Session, rule: PriceRule, *, is_clairvoyant: bool) -> Iterator[Moment]:
+    """What the schedule is told before each request: whether the cache is warm; when a price tier begins."""
+    warm = _warm(session, rule)
+    left = _requests_left(warm)
+    tier = rule.tiers[0] if rule.tiers else None
+    for is_warm, requests_left in zip(warm, left, strict=True):
+        yield Moment(
+            alive=float(is_warm),
+            tier_tokens=tier.above_tokens if tier else None,
+            tier_factor=tier.input_factor if tier else 1.0,
+            requests_left=requests_left if is_clairvoyant else None,
+        )
+
+
+def _warm(session: Session, rule: PriceRule) -> list[bool]:
+    """For each request whether the one before it is still cached."""
+    warm = []
+    for before, request in zip((None, *session.requests), session.requests, strict=False):
+        is_same = before is not None and before.start == request.start
+        warm.append(is_same and before is not None and request.time_ms - before.time_ms <= rule.lifetime_ms)
+    return warm
+
+
+def _requests_left(warm: list[bool]) -> list[int]:
+    """For each request how many follow before the cache goes cold, itself among them."""
+    left = [1] * len(warm)
+    for number in range(len(warm) - 2, -1, -1):
+        if warm[number + 1]:
+            left[number] = left[number + 1] + 1
+    return left
+
+
+def _struck(mark: DueMark, request: int) -> Struck:
+    return Struck(request, mark.position, mark.saving, mark.at)
+
+
+def _on_results(clear: Clearing) -> Policy:
+    return lambda recording, rule: clear(recording.session, recording.results)  # noqa: ARG005 - as every policy
+
+
+POLICIES: dict[str, Policy] = {
+    "none": _nothing,
+    **{f"{mark_set}_eager": partial(_eager, mark_set) for mark_set in MARK_SETS},
+    **{f"{mark_set}_when_free": partial(_when_free, mark_set) for mark_set in MARK_SETS},
+    **{f"{mark_set}_clairvoyant": partial(_when_free, mark_set, is_clairvoyant=True) for mark_set in MARK_SETS},
+    "clear_tool_uses": _on_results(clear_tool_uses),
+    "clear_tool_uses_min_gain": _on_results(partial(clear_tool_uses, min_gain=20_000)),
+    "langchain_clear": _on_results(reclear_every_time),
+    "opencode_prune": _on_results(prune_like_opencode),
+    "swe_agent_polling": _on_results(poll_observations),
+    "sliding_window": _on_results(keep_last_messages),
+}
+"""Nothing; each mark set at once, when free, and with foreknowledge; and what others do."""
+
+PRICED_POLICIES = frozenset(name for name in POLICIES if name.endswith(("_when_free", "_clairvoyant")))
+"""Those that strike differently where prices differ."""

@@ -1,0 +1,35 @@
+from importlib.util import find_spec
+
+import pytest
+
+from redline.cli.curves import bars, draw_curves
+from redline.errors import MissingExtraError
+from redline.replay.comparison import compare
+from tests.replay.sessions import RULE
+from tests.replay.test_policies import long_session
+
+
+def test_bars_are_as_high_as_their_values():
+    """From the lowest bar to the highest, one for each value."""
+    assert bars([0, 50, 100], 100) == "▁▅█"
+    assert bars([], 0) == ""
+    assert bars([0, 0], 0) == "▁▁"
+
+
+def test_many_values_fit_on_a_line():
+    """The highest of several stands for them."""
+    drawn = bars([1.0] * 500 + [2.0], 2.0)
+    assert len(drawn) <= 60
+    assert drawn.endswith("█")
+
+
+def test_a_picture_is_drawn(tmp_path):
+    """The PNG is written; without matplotlib the error names the extra."""
+    session = compare(long_session(), {"rule": RULE}, ("spec_eager",), with_requests=True)
+    path = tmp_path / "out.png"
+    if find_spec("matplotlib") is None:
+        with pytest.raises(MissingExtraError, match=r"redline\[plot\]"):
+            draw_curves(session, ("spec_eager",), path)
+        return
+    draw_curves(session, ("spec_eager",), path)
+    assert path.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,82 @@
+import json
+import os
+
+import pytest
+
+from redline import Conversation
+from redline.blobs.directory import DirectoryBlobs
+from redline.log.opening import open_log
+from tests.cli.test_inspect import redline
+
+OLD = 1_000_000.0
+
+
+@pytest.fixture
+def blobs(tmp_path):
+    """Three blobs that were stored long ago."""
+    store = DirectoryBlobs(tmp_path / "blobs")
+    for content in (b"one", b"two", b"three"):
+        os.utime(store.path / store.put(content), (OLD, OLD))
+    return store
+
+
+def talk_about(address, *references):
+    """A conversation in which the references are named."""
+    log = open_log(address)
+    Conversation([{"role": "user", "content": f"see {reference}"} for reference in references], log=log)
+    log.close()
+
+
+def test_garbage_is_listed_and_then_removed(tmp_path, blobs):
+    """First one looks, then one removes; what is referred to stays."""
+    one, two, three = (blobs.put(content) for content in (b"one", b"two", b"three"))
+    for reference in (one, two, three):
+        os.utime(blobs.path / reference, (OLD, OLD))
+    talk_about(tmp_path / "a.jsonl", one)
+    talk_about(f"sqlite:///{tmp_path / 'c.db'}#first", two)
+    talk_about(f"sqlite:///{tmp_path / 'c.db'}#the # 100% second")
+    names = (tmp_path / "a.jsonl", f"sqlite:///{tmp_path / 'c.db'}#the # 100% second")
+    done = redline("gc", *names, "--blobs", blobs.path, width=200)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert three in done.stdout
+    assert one not in done.stdout
+    assert two not in done.stdout  # all conversations of a database count
+    assert "1 blobs (5 bytes) are referred to by no log" in done.stdout
+    assert len(list(blobs.list())) == 3
+    done = redline("gc", *names, "--blobs", blobs.path, "--delete")
+    assert "were deleted" in done.stdout
+    assert set(blobs.list()) == {one, two}
+    assert "every blob is referred to" in redline("gc", *names, "--blobs", blobs.path).stdout
+
+
+def test_programs_get_an_object_a_line(tmp_path, blobs):
+    """With what is known about each blob."""
+    talk_about(tmp_path / "a.jsonl", blobs.put(b"one"))
+    done = redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["bytes"] for row in rows} == {3, 5}
+    assert all(row["stored"] == "1970-01-12T13:46:40+00:00" and not row["deleted"] for row in rows)
+
+
+def test_new_blobs_are_spared(tmp_path, blobs):
+    """For an hour, unless another time is given."""
+    talk_about(tmp_path / "a.jsonl", "nothing")
+    new = blobs.put(b"new")
+    assert new not in redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json").stdout
+    assert new in redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json", "--grace", "0").stdout
+
+
+@pytest.mark.parametrize("address", ["missing.jsonl", "sqlite:///missing.db", "blobs"])
+def test_a_log_that_is_not_there_is_an_error(tmp_path, blobs, address, monkeypatch):
+    """All blobs would look forgotten; nothing is removed, and nothing made."""
+    monkeypatch.chdir(tmp_path)
+    done = redline("gc", address, "--blobs", blobs.path, "--delete")
+    assert (done.returncode, done.stderr.startswith("redline: There is no")) == (2, True)
+    assert len(list(blobs.list())) == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["blobs"]
+
+
+def test_without_a_log_nothing_is_done(blobs):
+    """The command asks for one."""
+    done = redline("gc", "--blobs", blobs.path, "--delete")
+    assert (done.returncode, len(list(blobs.list()))) == (2, 3)

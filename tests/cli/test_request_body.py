@@ -1,0 +1,29 @@
+import click
+import pytest
+
+from redline import FORMATS
+from redline.cli.request_body import chosen_conversation, request_body
+from redline.formats.convert import Conversion
+from tests.cli.sample import write_session
+
+
+def test_a_conversation_is_chosen_by_its_number(tmp_path):
+    """A number that the file does not have is an error that says how many there are."""
+    file = write_session(tmp_path / "s.jsonl")
+    assert chosen_conversation(file, 0).format == "anthropic"
+    for number in (-1, 1):
+        with pytest.raises(click.BadParameter, match="holds 1 conversations"):
+            chosen_conversation(file, number)
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("anthropic", {"system": "be brief", "messages": []}),
+        ("openai_chat", {"messages": []}),
+        ("gemini", {"systemInstruction": FORMATS["gemini"].write_system("be brief"), "contents": []}),
+    ],
+)
+def test_the_system_prompt_stands_where_the_format_holds_it(target, body):
+    """Formats that have it among the messages have no field for it."""
+    assert request_body(Conversion([], "be brief", ()), target) == body

@@ -1,0 +1,57 @@
+from redline.messages import Text
+from redline.replay.course import Struck
+from redline.replay.risk import Risk, risk_of, uses_in
+from tests.replay.recorded import recorded, step
+
+LINE = "the_answer = compute_everything(42)"
+FILE = f"import os\n   7→    {LINE}\nprint(1)\n"
+
+
+def session(*more):
+    turns = [("user", (Text("go"),)), *step(0, "Read", {"file_path": "/p/a.py"}, FILE), *more]
+    return recorded([*turns, ("assistant", (Text("done"),))])
+
+
+def strike(made, request=2):
+    return Struck(request, 2, 1.0, made.messages[2].parts[0].at)
+
+
+def test_quoting_a_struck_line_is_a_risk():
+    """The agent edits a line that stood in the struck read and nowhere it still sees."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*step(2, "Bash", {"command": "ls"}, "a.py"), *edit)
+    assert risk_of(uses_in(made), [strike(made)]) == Risk(strikes=1, requests=1)
+
+
+def test_what_is_still_visible_is_no_risk():
+    """If the user had said the line too, the agent has it from there."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(("assistant", (Text("hm"),)), ("user", (Text(LINE),)), *edit)
+    assert risk_of(uses_in(made), [strike(made)]) == Risk()
+
+
+def test_what_is_struck_after_its_use_is_no_risk():
+    """A use counts only if the strike came before it."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*edit)
+    assert risk_of(uses_in(made), [strike(made, request=2)]) == Risk()
+    assert risk_of(uses_in(made), [strike(made, request=1)]) == Risk(1, 1)
+
+
+def test_reading_again_what_has_not_changed_is_a_risk():
+    """The same read with the same result means that the first one was still wanted."""
+    again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
+    assert risk_of(uses_in(made := session(*again)), [strike(made, request=1)]) == Risk(1, 1)
+
+
+def test_reading_again_what_has_changed_is_none():
+    """A read that gives something else was needed anyway."""
+    again = step(1, "Read", {"file_path": "/p/a.py"}, "print(2)\n")
+    assert risk_of(uses_in(made := session(*again)), [strike(made, request=1)]) == Risk()
+
+
+def test_dropping_a_message_counts_for_all_its_parts():
+    """A strike without a part is one on the whole message."""
+    again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
+    made = session(*again)
+    assert risk_of(uses_in(made), [Struck(1, 2, 1.0)]) == Risk(1, 1)

@@ -1,0 +1,62 @@
+import pytest
+
+from redline import read_transcript
+from redline.messages import Text
+from redline.replay.session import sessions_in
+from tests.cli.sample import write_session
+from tests.corpus import corpus_path, corpus_rows, needs_corpus
+from tests.replay.recorded import Usage, recorded, step
+
+TURNS = [("user", (Text("go"),)), *step(0, "Bash", {"command": "ls"}, "a.py " * 50), ("assistant", (Text("done"),))]
+
+
+def test_a_request_goes_out_before_each_answer():
+    """Each thing the assistant says answers a request with all that was said before, at the time of its last message."""
+    session = recorded(TURNS)
+    assert [(one.start, one.end, one.time_ms) for one in session.requests] == [(0, 1, 1000.0), (0, 3, 3000.0)]
+
+
+def test_what_is_sent_besides_comes_from_the_reported_usage():
+    """The prompt of the first request, less its messages, is system prompt and tools."""
+    grown = recorded(TURNS).tokens
+    usages = [Usage(input_tokens=5000), Usage(input_tokens=5000 + round(1.5 * (grown[1] + grown[2])))]
+    session = recorded(TURNS, usages=usages)
+    assert session.scale == pytest.approx(1.5, rel=0.01)
+    assert session.prefix_tokens + session.tokens[0] == pytest.approx(5000)
+
+
+def test_without_reports_nothing_is_known_besides_the_messages():
+    """No usage, no prefix, and the estimate as it is."""
+    session = recorded(TURNS)
+    assert (session.prefix_tokens, session.scale) == (0.0, 1.0)
+
+
+def test_a_compaction_starts_a_new_window():
+    """What follows it is sent without what came before."""
+    turns = [*TURNS, ("user", (Text("summary"),)), ("assistant", (Text("ok"),))]
+    assert [(one.start, one.end) for one in recorded(turns, compact_before=[4]).requests] == [(0, 1), (0, 3), (4, 5)]
+
+
+def test_what_the_agent_wrote_itself_was_no_request():
+    """A message that no model said answers nothing."""
+    assert recorded(TURNS, model="<synthetic>") is None
+
+
+def test_a_session_file_gives_its_sessions(tmp_path):
+    """The reported prompt, 903 tokens, is that of the first request."""
+    [session] = sessions_in(read_transcript(write_session(tmp_path / "s.jsonl")))
+    assert (session.agent, len(session.requests)) == ("claude-code", 4)
+    assert session.prefix_tokens + session.tokens[0] == pytest.approx(903)
+
+
+@needs_corpus
+def test_estimated_prompts_are_near_the_reported_ones():
+    """Over recorded Codex sessions, what the replay sends is within 10 percent of what was reported."""
+    estimated = reported = 0.0
+    for row in corpus_rows("codex")[:8]:
+        for session in sessions_in(read_transcript(corpus_path(row))):
+            for request in session.requests:
+                if request.usage is not None and request.start == 0:
+                    estimated += session.prefix_tokens + sum(session.tokens[request.start : request.end])
+                    reported += request.usage.prompt_tokens
+    assert estimated == pytest.approx(reported, rel=0.10)
