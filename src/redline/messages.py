@@ -1,7 +1,6 @@
 """Messages and their parts: frozen values that keep the native payload they were read from."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -24,11 +23,13 @@ __all__ = [
     "identity",
 ]
 
+# The garbage collector passes over these values: they are frozen and made of JSON, so no cycle can begin in them.
+
 Role = Literal["system", "user", "assistant", "tool"]
 MediaSource = Literal["base64", "url", "file", "text"]
 
 
-class Text(msgspec.Struct, frozen=True):
+class Text(msgspec.Struct, frozen=True, gc=False):
     """Words, as said."""
 
     text: str
@@ -36,7 +37,7 @@ class Text(msgspec.Struct, frozen=True):
     """Where the part stands in the native payload. Empty for a part that was not read from one."""
 
 
-class Reasoning(msgspec.Struct, frozen=True):
+class Reasoning(msgspec.Struct, frozen=True, gc=False):
     """What the model thought before it spoke."""
 
     text: str
@@ -45,7 +46,7 @@ class Reasoning(msgspec.Struct, frozen=True):
     at: Path = ()
 
 
-class Media(msgspec.Struct, frozen=True):
+class Media(msgspec.Struct, frozen=True, gc=False):
     """A picture, sound, video or document."""
 
     media_type: str
@@ -56,7 +57,7 @@ class Media(msgspec.Struct, frozen=True):
     at: Path = ()
 
 
-class Opaque(msgspec.Struct, frozen=True):
+class Opaque(msgspec.Struct, frozen=True, gc=False):
     """A block Redline does not interpret; it is carried as it is."""
 
     kind: str
@@ -64,7 +65,7 @@ class Opaque(msgspec.Struct, frozen=True):
     at: Path = ()
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """The model asks for a tool to be run."""
 
     id: str | None
@@ -88,7 +89,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         return parsed if isinstance(parsed, dict) else {"input": self.input}
 
 
-class ToolResult(msgspec.Struct, frozen=True):
+class ToolResult(msgspec.Struct, frozen=True, gc=False):
     """What a tool gave back."""
 
     call_id: str | None
@@ -102,13 +103,13 @@ class ToolResult(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """Its words, media and unknown blocks aside."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+        return "\n".join([part.text for part in self.parts if isinstance(part, Text)])
 
 
 Part = Text | Reasoning | ToolCall | ToolResult | Media | Opaque
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One message as said by the system, the user, the assistant or a tool."""
 
     role: Role
@@ -122,17 +123,17 @@ class Message(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """Its words, everything else aside."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+        return "\n".join([part.text for part in self.parts if isinstance(part, Text)])
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls that the client must answer."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall) and not part.is_hosted)
+        return tuple([part for part in self.parts if isinstance(part, ToolCall) and not part.is_hosted])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The answers to the client's calls."""
-        return tuple(part for part in self.parts if isinstance(part, ToolResult) and not part.is_hosted)
+        return tuple([part for part in self.parts if isinstance(part, ToolResult) and not part.is_hosted])
 
     def walk(self) -> Iterator[Part]:
         """Every part, and what lies inside the results."""
@@ -150,6 +151,6 @@ def identity(message: Message) -> str:
 
 def _parsed_or_none(text: str) -> Any:
     try:
-        return json.loads(text, strict=False)
+        return payloads.decode_text(text)
     except (ValueError, RecursionError):
         return None

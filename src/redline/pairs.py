@@ -1,7 +1,7 @@
 """Tool calls and the results that answer them, matched per assistant message and only with the results directly behind it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -10,27 +10,28 @@ from redline.messages import Message, ToolCall, ToolResult
 __all__ = ["Pairing", "Pairs", "Spot", "Step", "pair_up"]
 
 
-class Spot(msgspec.Struct, frozen=True, order=True):
+class Spot(msgspec.Struct, frozen=True, order=True, gc=False):
     """A part by its place: the number of the message, the number of the part in it."""
 
     message: int
     part: int
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """What the assistant asked for at once, and what it got."""
 
-    messages: list[int] = field(default_factory=list)
+    messages: list[int] = []
     """The assistant's messages; one, but for formats in which each item is a message of its own."""
-    calls: dict[Spot, ToolCall] = field(default_factory=dict)
-    answers: dict[Spot, Spot] = field(default_factory=dict)
+    calls: dict[Spot, ToolCall] = {}
+    answers: dict[Spot, Spot] = {}
     """From a call to its result."""
 
     @property
     def unanswered(self) -> tuple[Spot, ...]:
         """The calls without a result."""
-        return tuple(spot for spot in self.calls if spot not in self.answers)
+        if len(self.answers) == len(self.calls):
+            return ()
+        return tuple([spot for spot in self.calls if spot not in self.answers])
 
     def take(self, result: ToolResult, spot: Spot) -> bool:
         """Match a result with a call that is still open; False if there is none."""
@@ -74,33 +75,35 @@ class Pairing:
 
     def add(self, message: Message) -> list[Spot]:
         """Take the next message; its results that answer nothing are given back."""
-        number, orphans = self._count, []
-        if message.role == "assistant":
-            if not (self._items_are_messages and self._is_speaking):
-                self._step = Step()
-                self.steps.append(self._step)
-            _ask(self._step, number, message)
-        else:
-            orphans = list(_answer(self._step, number, message))
-            if len(message.results) < len(message.parts) or not message.parts:
-                self._step = Step()
-        self._is_speaking = message.role == "assistant"
+        number = self._count
         self._count += 1
+        if message.role == "assistant":
+            self._ask(number, message)
+            return []
+        self._is_speaking = False
+        return self._answer(number, message)
+
+    def _ask(self, number: int, message: Message) -> None:
+        if not (self._items_are_messages and self._is_speaking):
+            self._step = Step()
+            self.steps.append(self._step)
+        self._is_speaking = True
+        self._step.messages.append(number)
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolCall) and not part.is_hosted:
+                self._step.calls[Spot(number, place)] = part
+
+    def _answer(self, number: int, message: Message) -> list[Spot]:
+        """Match the results of a message; what is left over is given back."""
+        orphans, are_all_results = [], bool(message.parts)
+        for place, part in enumerate(message.parts):
+            if not isinstance(part, ToolResult) or part.is_hosted:
+                are_all_results = False
+            elif not self._step.take(part, spot := Spot(number, place)):
+                orphans.append(spot)
+        if not are_all_results:
+            self._step = Step()
         return orphans
-
-
-def _ask(step: Step, number: int, message: Message) -> None:
-    step.messages.append(number)
-    for place, part in enumerate(message.parts):
-        if isinstance(part, ToolCall) and not part.is_hosted:
-            step.calls[Spot(number, place)] = part
-
-
-def _answer(step: Step, number: int, message: Message) -> Iterable[Spot]:
-    """Match the results of a message; what is left over is given back."""
-    for place, part in enumerate(message.parts):
-        if isinstance(part, ToolResult) and not part.is_hosted and not step.take(part, Spot(number, place)):
-            yield Spot(number, place)
 
 
 def _fits(call: ToolCall, result: ToolResult) -> bool:

@@ -3,12 +3,23 @@
 import base64
 import json
 from collections.abc import Iterable, Iterator
-from functools import reduce
 from typing import Any
 
 import msgspec
 
-__all__ = ["Path", "Payload", "canonical", "decode", "encode", "remove", "replace", "value_at"]
+__all__ = [
+    "Path",
+    "Payload",
+    "canonical",
+    "decode",
+    "decode_text",
+    "encode",
+    "members_of",
+    "remove",
+    "replace",
+    "skip_space",
+    "value_at",
+]
 
 Path = tuple[str | int, ...]
 """Where a value stands inside a payload: keys and list positions from the outside in."""
@@ -31,6 +42,14 @@ def decode(payload: Payload) -> Any:
         return json.loads(_as_text(payload).removeprefix("\ufeff"), strict=False)
 
 
+def decode_text(text: str) -> Any:
+    """The value of a JSON text, also of one with lone surrogates, NaN or control characters. Anything else is a ValueError."""
+    try:
+        return _decode_fast(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return json.loads(text, strict=False)
+
+
 def encode(value: object) -> bytes:
     """Compact JSON; text that is not valid Unicode is escaped instead of refused."""
     try:
@@ -46,7 +65,9 @@ def canonical(value: object) -> bytes:
 
 def value_at(value: Any, path: Path) -> Any:
     """The value that stands at the path."""
-    return reduce(lambda inner, key: inner[key], path, value)
+    for key in path:
+        value = value[key]
+    return value
 
 
 def replace(payload: Payload, path: Path, value: object) -> Payload:
@@ -63,6 +84,29 @@ def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
     for path in sorted(set(paths), key=_from_the_end, reverse=True):
         payload = _cut(payload, path) if isinstance(payload, bytes) else _removed(payload, path)
     return payload
+
+
+def members_of(text: str, start: int) -> Iterator[tuple[str | int, int, int, int]]:
+    """Of each member of the object or list at start: key or position, its beginning, its value's beginning, its end."""
+    is_object = text[start] == "{"
+    at, number = skip_space(text, start + 1), 0
+    while text[at] not in "}]":
+        begin, name = at, number
+        if is_object:
+            name, at = _scan_value(text, at)
+            at = skip_space(text, skip_space(text, at) + 1)
+        end = _scan_value(text, at)[1]
+        yield name, begin, at, end
+        at, number = skip_space(text, end), number + 1
+        if text[at] == ",":
+            at = skip_space(text, at + 1)
+
+
+def skip_space(text: str, at: int) -> int:
+    """The place of the first character from here on that is no white space."""
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
 
 
 def _base64_text(value: object) -> str:
@@ -114,14 +158,14 @@ def _cut(payload: bytes, path: Path) -> bytes:
     """A duplicated key goes entirely, or the earlier one would come back to life."""
     text = _as_text(payload)
     outer, _ = _span(text, path[:-1])
-    names = [name for name, *_ in _members(text, outer)]
+    names = [name for name, *_ in members_of(text, outer)]
     for number in reversed([number for number, name in enumerate(names) if name == path[-1]]):
         text = _without_member(text, outer, number)
     return _as_bytes(text)
 
 
 def _without_member(text: str, outer: int, number: int) -> str:
-    members = list(_members(text, outer))
+    members = list(members_of(text, outer))
     _, start, _, end = members[number]
     if number + 1 < len(members):
         return text[:start] + text[members[number + 1][1] :]
@@ -133,37 +177,15 @@ def _without_member(text: str, outer: int, number: int) -> str:
 def _add_member(payload: bytes, path: Path, value: object) -> bytes:
     text = _as_text(payload)
     start, end = _span(text, path[:-1])
-    comma = "," if any(True for _ in _members(text, start)) else ""
+    comma = "," if any(True for _ in members_of(text, start)) else ""
     member = f"{comma}{_as_text(encode(path[-1]))}:{_as_text(encode(value))}"
     return _as_bytes(text[: end - 1] + member + text[end - 1 :])
 
 
 def _span(text: str, path: Path) -> tuple[int, int]:
     """Where the value at the path begins and ends. Of duplicated keys the last counts, as in every parser."""
-    start = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
     for key in path:
-        found = [value for name, _, value, _ in _members(text, start) if name == key]
+        found = [value for name, _, value, _ in members_of(text, start) if name == key]
         start = found[-1]
     return start, _scan_value(text, start)[1]
-
-
-def _members(text: str, start: int) -> Iterator[tuple[str | int, int, int, int]]:
-    """Of each member of the object or list at start: key or position, its beginning, its value's beginning, its end."""
-    is_object = text[start] == "{"
-    at, number = _skip_space(text, start + 1), 0
-    while text[at] not in "}]":
-        begin, name = at, number
-        if is_object:
-            name, at = _scan_value(text, at)
-            at = _skip_space(text, _skip_space(text, at) + 1)
-        end = _scan_value(text, at)[1]
-        yield name, begin, at, end
-        at, number = _skip_space(text, end), number + 1
-        if text[at] == ",":
-            at = _skip_space(text, at + 1)
-
-
-def _skip_space(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at

@@ -1,8 +1,12 @@
+import json
+
 import pytest
+from msgspec import structs
 
 from redline import FORMATS, FormatError, ValidationError, detect_format, find_format, read_messages
 from redline.formats.base import result_words, what_is_lost
-from redline.messages import Opaque, Reasoning, Text, ToolResult
+from redline.messages import Opaque, Reasoning, Text, ToolCall, ToolResult
+from redline.testing import conversation
 
 ANTHROPIC = FORMATS["anthropic"]
 BODY = {
@@ -62,3 +66,64 @@ def test_what_is_lost_is_said():
     """Each kind of part that cannot be carried is named."""
     assert "signed reasoning" in what_is_lost(Reasoning("hm", is_bound=True), "gemini")
     assert "'weird'" in what_is_lost(Opaque("weird"), "gemini")
+
+
+# --- what the repair of calls and results needs
+
+
+def exchange(format, *ids):
+    """A message with these calls and one with their results; several of either where each is a message of its own."""
+    calls = tuple(ToolCall(own, "read", {}) for own in ids)
+    results = tuple(ToolResult(own, (Text(f"of {own}"),), "read") for own in ids)
+    return [FORMATS[format].read(one) for one in conversation(format, [("assistant", calls), ("tool", results)])]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_call_and_result_are_renamed(format):
+    """The id that pairs them is exchanged, and nothing else."""
+    for message in exchange(format, "a"):
+        after = FORMATS[format].rename(message, {0: "b"})
+        assert (*after.calls, *after.results)[0] in (
+            *(structs.replace(call, id="b") for call in message.calls),
+            *(structs.replace(result, call_id="b") for result in message.results),
+        )
+        assert after.native == json.loads(json.dumps(message.native).replace('"a"', '"b"'))
+
+
+@pytest.mark.parametrize("format", [name for name, format in FORMATS.items() if format.blocks_field])
+def test_results_are_gathered_in_front(format):
+    """Own results first, then those of the others, then the rest; and one of them can be set apart again."""
+    writer = FORMATS[format]
+    _, first = exchange(format, "a", "b")
+    _, second = exchange(format, "c")
+    words = conversation(format, [("user", (Text("hi"),))])[0][writer.blocks_field]
+    mixed = writer.read({**first.native, writer.blocks_field: [*words, *first.native[writer.blocks_field]]})
+    gathered = writer.gather(mixed, [second])
+    assert [result.call_id for result in gathered.results] == ["a", "b", "c"]
+    assert isinstance(gathered.parts[-1], Text)
+    alone = writer.set_apart(gathered, [gathered.results[1]])
+    assert [result.call_id for result in alone.results] == ["b"]
+    assert len(alone.parts) == 1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_call_is_answered_with_a_failure(format):
+    """The answer pairs with the call and says the words."""
+    asked, *_ = exchange(format, "a")
+    answer = FORMATS[format].answer(asked, asked.calls[0], "interrupted")
+    assert answer is not None
+    (told,) = answer.results
+    assert told.call_id == "a"
+    assert told.is_error
+    assert "interrupted" in told.text
+
+
+@pytest.mark.parametrize(
+    ("format", "id", "accepted"),
+    [("anthropic", "a.b", False), ("openai_chat", "a.b", True), ("ai_sdk", "", False), ("gemini", "", True)],
+)
+def test_accepted_ids(format, id, accepted):
+    """Each provider has its own taste."""
+    asked, answered = exchange(format, id)
+    assert FORMATS[format].accepts_id(asked, asked.calls[0]) is accepted
+    assert FORMATS[format].accepts_id(answered, answered.results[0]) is accepted

@@ -13,7 +13,7 @@ from redline.formats.openai_responses import OpenAIResponses
 from redline.messages import Message
 from redline.payloads import Payload
 
-__all__ = ["FORMATS", "Format", "detect_format", "find_format", "read_messages"]
+__all__ = ["FORMATS", "Format", "detect_format", "find_format", "read_history", "read_messages"]
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (OpenAIChat(), Anthropic(), OpenAIResponses(), Gemini(), AiSdk())
@@ -23,8 +23,27 @@ FORMATS: dict[str, Format] = {
 
 def find_format(name: str, messages: Sequence[Payload] = ()) -> Format:
     """The format of this name; `auto` recognises it from the messages."""
-    if name == "auto":
-        return detect_format(messages)
+    return detect_format(messages) if name == "auto" else _named(name)
+
+
+def detect_format(messages: Sequence[Payload]) -> Format:
+    """The format that every message could be of, and that most of them speak for."""
+    return _recognised(_decoded(messages))
+
+
+def read_history(messages: Sequence[Payload], format: str = "auto") -> tuple[Format, list[Message]]:
+    """The messages of a plain list, and the format they are read by, which `auto` recognises from them."""
+    natives = _decoded(messages)
+    chosen = _recognised(natives) if format == "auto" else _named(format)
+    return chosen, [chosen.interpret(native, payload) for native, payload in zip(natives, messages, strict=True)]
+
+
+def read_messages(messages: Sequence[Payload], format: str = "auto") -> tuple[Message, ...]:
+    """The messages of a plain list."""
+    return tuple(read_history(messages, format)[1])
+
+
+def _named(name: str) -> Format:
     try:
         return FORMATS[name]
     except KeyError:
@@ -32,9 +51,18 @@ def find_format(name: str, messages: Sequence[Payload] = ()) -> Format:
         raise ValidationError(f"There is no format named {name!r}. Known are: {known}.") from None
 
 
-def detect_format(messages: Sequence[Payload]) -> Format:
-    """The format that every message could be of, and that most of them speak for."""
-    natives = [decode_object(payload) for payload in messages]
+def _decoded(messages: Sequence[Payload]) -> list[dict[str, Any]]:
+    """The messages as objects; the error for one that is none names its position."""
+    natives: list[dict[str, Any]] = []
+    try:
+        for payload in messages:
+            natives.append(payload if type(payload) is dict else decode_object(payload))
+    except FormatError as problem:
+        raise FormatError(f"Message {len(natives)}: {problem}") from problem
+    return natives
+
+
+def _recognised(natives: list[dict[str, Any]]) -> Format:
     votes = {name: _votes(format, natives) for name, format in FORMATS.items()}
     best = max(votes, key=lambda name: votes[name][0])
     if votes[best][0] >= 0:
@@ -42,21 +70,15 @@ def detect_format(messages: Sequence[Payload]) -> Format:
     best, (_, first_misfit) = max(votes.items(), key=lambda vote: vote[1][1])
     raise FormatError(
         f"The messages are of no format that Redline knows: {best} fits best, but not message {first_misfit} "
-        f"(keys {sorted(natives[first_misfit])}). Name the format, or correct the message."
+        f"(keys {sorted(map(str, natives[first_misfit]))}). Name the format, or correct the message."
     )
-
-
-def read_messages(messages: Sequence[Payload], format: str = "auto") -> tuple[Message, ...]:
-    """The messages of a plain list."""
-    chosen = find_format(format, messages)
-    return tuple(chosen.read(payload) for payload in messages)
 
 
 def _votes(format: Format, natives: list[dict[str, Any]]) -> tuple[int, int]:
     """How many messages only this format could have written; -1 and the first misfit if one cannot be of it."""
-    certain = 0
+    certain, evidence_of = 0, format.evidence
     for position, native in enumerate(natives):
-        evidence = format.evidence(native)
+        evidence = evidence_of(native)
         if evidence == 0:
             return -1, position
         certain += evidence == 2

@@ -1,14 +1,13 @@
 """The AI SDK format: its model messages since version 4, and the session lines of Neovate, which resemble them."""
 
-import base64
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from redline import payloads
-from redline.formats.base import Composed, Evidence, Format, result_words, what_is_lost
+from redline.formats.base import Composed, Evidence, Format, base64_text, result_words, what_is_lost
+from redline.formats.reading import Reader, kind_of, known_role, read_block, split_data_url, string_at
 from redline.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, value_at
 
@@ -40,7 +39,7 @@ class AiSdk(Format):
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its tool parts, impossible by another format's keys, blocks or roles."""
-        role, content = _known_role(native), native.get("content")
+        role, content = known_role(native, _ROLES), native.get("content")
         if role is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
         if isinstance(content, str):
@@ -64,22 +63,19 @@ class AiSdk(Format):
         return Composed(said, tuple(lost))
 
     def _role(self, native: dict[str, Any]) -> Role:
-        role, content = _known_role(native) or "user", native.get("content")
+        role, content = known_role(native, _ROLES) or "user", native.get("content")
         if role != "user" or not isinstance(content, list):
             return role
-        return "tool" if content and all(_is_result(block) for block in content) else "user"
+        return "tool" if content and all([_is_result(block) for block in content]) else "user"
 
-    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
         content = native.get("content")
         if isinstance(content, str):
-            yield Text(content, ("content",))
-        elif isinstance(content, list):
-            is_assistant = native.get("role") == "assistant"
-            for position, block in enumerate(content):
-                part = _read_block(block, ("content", position))
-                # A result beside the call it answers: the provider ran the tool.
-                is_hosted = is_assistant and isinstance(part, ToolResult)
-                yield msgspec.structs.replace(part, is_hosted=True) if is_hosted else part
+            return (Text(content, ("content",)),)
+        if not isinstance(content, list):
+            return ()
+        parts = [read_block(block, ("content", position), _READERS) for position, block in enumerate(content)]
+        return tuple([_hosted(part) for part in parts] if role == "assistant" else parts)
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         held = value_at(native, part.at)
@@ -103,26 +99,18 @@ class AiSdk(Format):
 # --- reading
 
 
-def _known_role(native: dict[str, Any]) -> Role | None:
-    role = native.get("role")
-    return _ROLES.get(role) if isinstance(role, str) else None
-
-
-def _read_block(block: Any, at: Path) -> Part:
-    kind = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(kind, str):
-        return Opaque("unknown", block, at)
-    reader = _READERS.get(kind)
-    return (reader and reader(block, at)) or Opaque(kind, block, at)
+def _hosted(part: Part) -> Part:
+    """A result beside the call it answers: the provider ran the tool."""
+    return msgspec.structs.replace(part, is_hosted=True) if isinstance(part, ToolResult) else part
 
 
 def _read_text(block: dict[str, Any], at: Path) -> Part | None:
-    text = _string(block, "text")
+    text = string_at(block, "text")
     return Text(text, at) if text is not None else None
 
 
 def _read_reasoning(block: dict[str, Any], at: Path) -> Part | None:
-    text = _string(block, "text")
+    text = string_at(block, "text")
     return Reasoning(text, _is_signed(block), at) if text is not None else None
 
 
@@ -135,23 +123,23 @@ def _read_reasoning_file(block: dict[str, Any], at: Path) -> Part:
 
 
 def _read_call(block: dict[str, Any], at: Path) -> Part:
-    call_id, name, is_hosted = _string(block, "toolCallId"), _string(block, "toolName"), _is_hosted(block)
+    call_id, name, is_hosted = string_at(block, "toolCallId"), string_at(block, "toolName"), _is_hosted(block)
     return ToolCall(call_id, name or "", block.get(_input_key(block)), is_hosted, at)
 
 
 def _read_neovate_call(block: dict[str, Any], at: Path) -> Part:
-    return ToolCall(_string(block, "id"), _string(block, "name") or "", block.get("input"), at=at)
+    return ToolCall(string_at(block, "id"), string_at(block, "name") or "", block.get("input"), at=at)
 
 
 def _read_result(block: dict[str, Any], at: Path) -> Part:
-    call_id, name = _string(block, "toolCallId"), _string(block, "toolName")
+    call_id, name = string_at(block, "toolCallId"), string_at(block, "toolName")
     return ToolResult(call_id, _inside(block, at), name, _is_failure(block), _is_hosted(block), at)
 
 
 def _read_neovate_result(block: dict[str, Any], at: Path) -> Part | None:
     if not _is_result(block):
         return None
-    return ToolResult(_string(block, "id"), _inside(block, at), _string(block, "name"), _is_failure(block), at=at)
+    return ToolResult(string_at(block, "id"), _inside(block, at), string_at(block, "name"), _is_failure(block), at=at)
 
 
 def _is_result(block: Any) -> bool:
@@ -176,11 +164,6 @@ def _input_key(block: dict[str, Any]) -> str:
     return "args" if "args" in block and "input" not in block else "input"
 
 
-def _string(block: dict[str, Any], key: str) -> str | None:
-    value = block.get(key)
-    return value if isinstance(value, str) else None
-
-
 _SIGNATURE_KEYS = ("signature", "redactedData", "reasoningEncryptedContent", "thoughtSignature")
 
 
@@ -188,16 +171,20 @@ _SIGNATURE_KEYS = ("signature", "redactedData", "reasoningEncryptedContent", "th
 
 
 def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
-    *outer, key = _words_path(block)
-    value = value_at(block, tuple(outer)).get(key)
-    has_blocks = key in ("llmContent", "experimental_content") or _output_type(block) == "content"
-    return _read_value(value, (*at, *outer, key), has_blocks=has_blocks)
+    path = _words_path(block)
+    value, inside = value_at(block, path[:-1]).get(path[-1]), (*at, *path)
+    if isinstance(value, str):
+        return (Text(value, inside),)
+    if isinstance(value, list) and (path[-1] in ("llmContent", "experimental_content") or _output_type(block) == "content"):
+        return tuple([_read_nested(item, (*inside, position)) for position, item in enumerate(value)])
+    return () if value is None else (Text(payloads.encode(value).decode(), inside),)
 
 
 def _words_path(block: dict[str, Any]) -> tuple[str, ...]:
     """Where the words stand in a result."""
-    if _output_type(block) is not None:
-        return ("output", "reason" if _output_type(block) == "execution-denied" else "value")
+    output_type = _output_type(block)
+    if output_type is not None:
+        return ("output", "reason" if output_type == "execution-denied" else "value")
     if "output" in block:
         return ("output",)
     if isinstance(block.get("experimental_content"), list):
@@ -208,30 +195,24 @@ def _words_path(block: dict[str, Any]) -> tuple[str, ...]:
 
 def _output_type(block: dict[str, Any]) -> str | None:
     output = block.get("output")
-    return _string(output, "type") if isinstance(output, dict) else None
+    return string_at(output, "type") if isinstance(output, dict) else None
 
 
 def _is_failure(block: dict[str, Any]) -> bool:
     """Said by the kind of output, or flagged beside it, or in what an MCP server or Neovate's tool returned."""
-    if _output_type(block) in ("error-text", "error-json", "execution-denied"):
-        return True
     output = block.get("output")
-    flagged = (block, block.get("result"), output.get("value") if isinstance(output, dict) else None)
-    return any(isinstance(held, dict) and held.get("isError") is True for held in flagged)
+    if isinstance(output, dict):
+        if output.get("type") in ("error-text", "error-json", "execution-denied") or _is_flagged(output.get("value")):
+            return True
+    return _is_flagged(block) or _is_flagged(block.get("result"))
 
 
-def _read_value(value: Any, at: Path, *, has_blocks: bool) -> tuple[Text | Media | Opaque, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (Text(value, at),)
-    if isinstance(value, list) and has_blocks:
-        return tuple(_read_nested(item, (*at, position)) for position, item in enumerate(value))
-    return (Text(payloads.encode(value).decode(), at),)
+def _is_flagged(held: object) -> bool:
+    return isinstance(held, dict) and held.get("isError") is True
 
 
 def _read_nested(block: Any, at: Path) -> Text | Media | Opaque:
-    part = _read_block(block, at)
+    part = read_block(block, at, _READERS)
     return part if isinstance(part, Text | Media | Opaque) else Opaque(str(block["type"]), block, at)
 
 
@@ -259,28 +240,25 @@ def _words_instead(block: Any, words: str) -> dict[str, Any]:
 def _read_media(block: dict[str, Any], at: Path) -> Part | None:
     """Its source is a string, or since version 7 an object that holds it under the name of its type."""
     held = next((block[key] for key in ("data", "image", "url", "fileId") if block.get(key) is not None), None)
-    tag = _string(held, "type") if isinstance(held, dict) else None
+    tag = string_at(held, "type") if isinstance(held, dict) else None
     source = held.get(tag) if isinstance(held, dict) and tag in ("data", "url", "text") else held
     if not isinstance(source, str):
         return None
     kind = "image/*" if str(block["type"]).startswith("image") else "application/*"
-    media_type = _string(block, "mediaType") or _string(block, "mimeType") or kind
+    media_type = string_at(block, "mediaType") or string_at(block, "mimeType") or kind
     if tag == "text" or "fileId" in block:
         return Media(media_type, source, "text" if tag == "text" else "file", at)
     return _located(media_type, source, at)
 
 
 def _located(media_type: str, source: str, at: Path) -> Media:
-    inline = _DATA_URL.fullmatch(source)
-    if inline:
-        return Media(inline["type"] or media_type, inline["data"], "base64", at)
+    if inline := split_data_url(source):
+        return Media(inline[0] or media_type, inline[1], "base64", at)
     source_type: MediaSource = "url" if source.startswith(("http://", "https://", "data:")) else "base64"
     return Media(media_type, source, source_type, at)
 
 
-_DATA_URL = re.compile(r"data:(?P<type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
-
-_READERS: dict[str, Callable[[dict[str, Any], Path], Part | None]] = {
+_READERS: dict[str, Reader[Part]] = {
     "text": _read_text,
     "reasoning": _read_reasoning,
     "redacted-reasoning": _read_hidden_reasoning,
@@ -298,15 +276,16 @@ _READERS: dict[str, Callable[[dict[str, Any], Path], Part | None]] = {
 
 
 def _evidence_of_blocks(blocks: list[Any]) -> Evidence:
-    typed = [block for block in blocks if isinstance(block, dict) and isinstance(block.get("type"), str)]
-    if any(_is_foreign(block) for block in typed):
-        return 0
-    return 2 if any(_is_result(block) or block["type"] == "tool-call" or "toolCallId" in block for block in typed) else 1
-
-
-def _is_foreign(block: dict[str, Any]) -> bool:
-    is_anthropic = "tool_use_id" in block or (block["type"] == "image" and "source" in block)
-    return is_anthropic or block["type"] in _FOREIGN_BLOCKS
+    found: Evidence = 1
+    for block in blocks:
+        kind = kind_of(block)
+        if kind == "unknown":
+            continue
+        if kind in _FOREIGN_BLOCKS or "tool_use_id" in block or (kind == "image" and "source" in block):
+            return 0
+        if kind == "tool-call" or "toolCallId" in block or _is_result(block):
+            found = 2
+    return found
 
 
 # --- composing
@@ -331,7 +310,7 @@ def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
         case Media(source_type="base64" | "url"):
             return [{"type": "file", "data": part.source, "mediaType": part.media_type}]
         case Media(source_type="text"):
-            return [{"type": "file", "data": _base64(part.source), "mediaType": "text/plain"}]
+            return [{"type": "file", "data": base64_text(part.source), "mediaType": "text/plain"}]
         case _:
             lost.append(what_is_lost(part, "ai_sdk"))
             return []
@@ -368,7 +347,3 @@ def _composed_inside(part: Part, lost: list[str]) -> list[dict[str, Any]]:
             return [{"type": f"{kind}-url", "url": part.source}]
         case "file":
             return [{"type": "image-file-id" if kind == "image" else "file-id", "fileId": part.source}]
-
-
-def _base64(words: str) -> str:
-    return base64.b64encode(words.encode("utf-8", "replace")).decode()

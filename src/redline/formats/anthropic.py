@@ -1,10 +1,13 @@
 """The Anthropic Messages format: content blocks, results in user messages, the system prompt beside the messages."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import msgspec
+
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
+from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
 from redline.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, value_at
 
@@ -29,7 +32,7 @@ class Anthropic(Format):
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its own block types, impossible by another provider's keys or roles."""
-        if _known_role(native) is None or not _FOREIGN_KEYS.isdisjoint(native):
+        if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
         content = native.get("content")
         if isinstance(content, str):
@@ -49,15 +52,15 @@ class Anthropic(Format):
         return Composed((message,) if blocks else (), tuple(lost))
 
     def _role(self, native: dict[str, Any]) -> Role:
-        return _known_role(native) or "user"
+        return known_role(native, _ROLES) or "user"
 
-    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - blocks say what they are
         content = native.get("content")
         if isinstance(content, str):
-            yield Text(content, ("content",))
-        elif isinstance(content, list):
-            for position, block in enumerate(content):
-                yield _read_block(block, ("content", position))
+            return (Text(content, ("content",)),)
+        if isinstance(content, list):
+            return tuple([_read_block(block, ("content", position)) for position, block in enumerate(content)])
+        return ()
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         match part:
@@ -93,20 +96,11 @@ def _words_instead(block: Any, words: str) -> dict[str, Any]:
 # --- reading
 
 
-def _known_role(native: dict[str, Any]) -> Role | None:
-    role = native.get("role")
-    return _ROLES.get(role) if isinstance(role, str) else None
-
-
 def _read_block(block: Any, at: Path) -> Part:
     """One content block as a part; unknown ones are carried as they are."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(kind, str):
-        return Opaque("unknown", block, at)
-    reader = _READERS.get(kind)
-    if reader is None and kind.endswith("_tool_result"):
-        reader = _hosted_result
-    return (reader and reader(block, at)) or Opaque(kind, block, at)
+    part = read_block(block, at, _READERS)
+    is_hosted = isinstance(part, Opaque) and part.kind.endswith("_tool_result")
+    return _hosted_result(block, at) if is_hosted else part
 
 
 def _text(block: dict[str, Any], at: Path) -> Part | None:
@@ -124,25 +118,20 @@ def _redacted_thinking(_block: dict[str, Any], at: Path) -> Part:
 
 
 def _call(block: dict[str, Any], at: Path) -> Part:
-    return ToolCall(_string(block, "id"), _string(block, "name") or "", block.get("input"), at=at)
+    return ToolCall(string_at(block, "id"), string_at(block, "name") or "", block.get("input"), at=at)
 
 
 def _hosted_call(block: dict[str, Any], at: Path) -> Part:
-    return ToolCall(_string(block, "id"), _string(block, "name") or "", block.get("input"), is_hosted=True, at=at)
+    return msgspec.structs.replace(_call(block, at), is_hosted=True)
 
 
 def _result(block: dict[str, Any], at: Path) -> Part:
-    return ToolResult(_string(block, "tool_use_id"), _inside(block, at), None, bool(block.get("is_error")), at=at)
+    failed = bool(block.get("is_error"))
+    return ToolResult(string_at(block, "tool_use_id"), _inside(block, at), None, failed, at=at)
 
 
 def _hosted_result(block: dict[str, Any], at: Path) -> Part:
-    failed = bool(block.get("is_error"))
-    return ToolResult(_string(block, "tool_use_id"), _inside(block, at), None, failed, is_hosted=True, at=at)
-
-
-def _string(block: dict[str, Any], key: str) -> str | None:
-    value = block.get(key)
-    return value if isinstance(value, str) else None
+    return msgspec.structs.replace(_result(block, at), is_hosted=True)
 
 
 def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
@@ -150,7 +139,7 @@ def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...
     if isinstance(content, str):
         return (Text(content, inner),)
     if isinstance(content, list):
-        return tuple(_nested(item, (*inner, position)) for position, item in enumerate(content))
+        return tuple([_nested(item, (*inner, position)) for position, item in enumerate(content)])
     if content is None:
         return ()
     return (Opaque(str(content.get("type")) if isinstance(content, dict) else "unknown", content, inner),)
@@ -165,7 +154,7 @@ def _media(block: dict[str, Any], at: Path) -> Part | None:
     source = block.get("source")
     if not isinstance(source, dict):
         return None
-    media_type = _string(source, "media_type") or ("image/*" if block["type"] == "image" else "application/*")
+    media_type = string_at(source, "media_type") or ("image/*" if block["type"] == "image" else "application/*")
     for source_type, key in _MEDIA_SOURCES.items():
         if source.get("type") == source_type and isinstance(source.get(key), str):
             return Media(media_type, source[key], source_type, at)
@@ -175,7 +164,7 @@ def _media(block: dict[str, Any], at: Path) -> Part | None:
 _ACCEPTED_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf"})
 _MEDIA_SOURCES: dict[MediaSource, str] = {"base64": "data", "url": "url", "file": "file_id", "text": "data"}
 
-_READERS: dict[str, Callable[[dict[str, Any], Path], Part | None]] = {
+_READERS: dict[str, Reader[Part]] = {
     "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _redacted_thinking,
@@ -192,16 +181,19 @@ _READERS: dict[str, Callable[[dict[str, Any], Path], Part | None]] = {
 
 
 def _evidence_of_blocks(blocks: list[Any]) -> Evidence:
-    typed = [block for block in blocks if isinstance(block, dict) and isinstance(block.get("type"), str)]
-    kinds = {block["type"] for block in typed}
-    if kinds & _FOREIGN_BLOCKS or any(_is_foreign_result(block) for block in typed):
-        return 0
-    return 2 if kinds & _OWN_BLOCKS else 1
+    found: Evidence = 1
+    for block in blocks:
+        kind = kind_of(block)
+        if kind in _FOREIGN_BLOCKS or (kind == "tool_result" and _is_foreign_result(block)):
+            return 0
+        if kind in _OWN_BLOCKS:
+            found = 2
+    return found
 
 
 def _is_foreign_result(block: dict[str, Any]) -> bool:
     """Older Neovate sessions use the same name for a result, and another key for the call it answers."""
-    return block["type"] == "tool_result" and "id" in block and "tool_use_id" not in block
+    return "id" in block and "tool_use_id" not in block
 
 
 # --- composing

@@ -1,5 +1,6 @@
 """What every format does: read a payload into a message, write it back, change one part, recognise its own."""
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -11,7 +12,7 @@ from redline.errors import FormatError, ValidationError
 from redline.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, Payload, value_at
 
-__all__ = ["Composed", "Evidence", "Format", "decode_object", "read_timestamp", "result_words", "what_is_lost"]
+__all__ = ["Composed", "Evidence", "Format", "base64_text", "decode_object", "read_timestamp", "result_words", "what_is_lost"]
 
 Evidence = Literal[0, 1, 2]
 """0: cannot be this format; 1: could be; 2: has something that this format has and others lack."""
@@ -27,7 +28,7 @@ class Composed(msgspec.Struct, frozen=True):
 class Format(ABC):
     """One provider's wire shape: the only place where its field names appear.
 
-    A format writes `_role`, `_parts`, `evidence`, `_reworded` and `compose`; the rest is the same for all.
+    A format writes `_role`, `_parts`, `evidence`, `_reworded`, `_id_path` and `compose`; the rest is the same for all.
     """
 
     name: ClassVar[str]
@@ -50,8 +51,12 @@ class Format(ABC):
 
     def read(self, payload: Payload) -> Message:
         """The message in a payload. The payload itself is kept, and never changed."""
-        native = decode_object(payload)
-        return Message(self._role(native), tuple(self._parts(native)), payload, self.name, read_timestamp(native))
+        return self.interpret(decode_object(payload), payload)
+
+    def interpret(self, native: dict[str, Any], payload: Payload) -> Message:
+        """The message in a payload that is decoded already."""
+        role = self._role(native)
+        return Message(role, self._parts(native, role), payload, self.name, read_timestamp(native))
 
     def write(self, message: Message) -> Payload:
         """What is sent: for a message as it was read, the very same object or bytes."""
@@ -62,10 +67,14 @@ class Format(ABC):
 
         Text, results and media take words; a call takes the object that becomes its input.
         """
+        return self.read(self.reword(message.native, part, replacement))
+
+    def reword(self, payload: Payload, part: Part, replacement: str | dict[str, Any]) -> Payload:
+        """The same for the payload of a message, for those who need not read it again."""
         if not part.at:
             raise ValidationError(f"{self.name}: {type(part).__name__} was not read from a payload; pass a part of the message")
-        path, value = self._reworded(payloads.decode(message.native), part, replacement)
-        return self.read(payloads.replace(message.native, path, value))
+        path, value = self._reworded(payloads.decode(payload), part, replacement)
+        return payloads.replace(payload, path, value)
 
     def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
         """The message without these parts; None when nothing is left of it."""
@@ -104,7 +113,7 @@ class Format(ABC):
     def _role(self, native: dict[str, Any]) -> Role: ...
 
     @abstractmethod
-    def _parts(self, native: dict[str, Any]) -> Iterable[Part]: ...
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]: ...
 
     @abstractmethod
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
@@ -179,7 +188,7 @@ def decode_object(payload: Payload) -> dict[str, Any]:
 def read_timestamp(native: dict[str, Any]) -> float | None:
     """The time in milliseconds that a stored message carries beside the provider's fields, where it is a number."""
     stamp = native.get("timestamp")
-    return stamp if isinstance(stamp, (int, float)) and not isinstance(stamp, bool) else None
+    return stamp if isinstance(stamp, int | float) and not isinstance(stamp, bool) else None
 
 
 def what_is_lost(part: Part, format_name: str) -> str:
@@ -201,3 +210,8 @@ def result_words(result: ToolResult) -> str:
     """A result in words, with the failure in front, for a provider that has no field for it."""
     said = result.text
     return f"Error: {said}" if result.is_error and not said.lstrip().startswith("Error:") else said
+
+
+def base64_text(words: str) -> str:
+    """Words as the content of a text file, for a provider that takes documents but no such text."""
+    return base64.b64encode(words.encode("utf-8", "replace")).decode()

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from redline.errors import ValidationError
-from redline.formats import find_format
+from redline.formats import find_format, read_history
 from redline.formats.base import Composed, Format
 from redline.messages import Message, Part, Role, Text, ToolCall, ToolResult
 from redline.pairs import Spot, pair_up
@@ -54,13 +54,13 @@ def convert(
     `system` is the system prompt that the source holds beside its messages. Calls keep their ids, but for those that are
     missing, used twice or malformed: such a call and its result get an id made from their place.
     """
-    reader, writer = find_format(source, messages), find_format(target)
     if target == "auto":
         raise ValidationError("Name the format to convert to; only the source can be recognised.")
+    writer = find_format(target)
+    reader, history = read_history(messages, source)
     if reader is writer:
         return Conversion(list(messages), system, ())
-    turns = list(_turns(_identified(reader, [reader.read(payload) for payload in messages]), reader))
-    return _written(writer, turns, system)
+    return _written(writer, list(_turns(_identified(reader, history), reader)), system)
 
 
 @dataclass(frozen=True, slots=True)

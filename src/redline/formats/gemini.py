@@ -1,12 +1,12 @@
 """The Gemini format: contents made of parts, each part named by the one key it holds, in camelCase or snake_case."""
 
 import base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 from redline import payloads
-from redline.formats.base import Composed, Evidence, Format, what_is_lost
+from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, value_at
 
@@ -52,9 +52,8 @@ class Gemini(Format):
         kinds = {_kind(part)[0] for part in _part_list(native)}
         return "tool" if kinds == {"functionResponse"} else "user"
 
-    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
-        for position, part in enumerate(_part_list(native)):
-            yield _read_part(part, ("parts", position))
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - parts say what they are
+        return tuple([_read_part(part, ("parts", position)) for position, part in enumerate(_part_list(native))])
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         held = value_at(native, part.at)
@@ -94,7 +93,10 @@ def _snake(name: str) -> str:
 
 def _key(holder: dict[str, Any], name: str) -> str | None:
     """The spelling under which a value stands. Null is none: the Python SDK dumps every absent field as null."""
-    return next((key for key in (name, _snake(name)) if holder.get(key) is not None), None)
+    if holder.get(name) is not None:
+        return name
+    snake = _snake(name)
+    return snake if holder.get(snake) is not None else None
 
 
 def _get(holder: dict[str, Any], name: str) -> Any:
@@ -117,11 +119,10 @@ def _part_list(native: dict[str, Any]) -> list[Any]:
 
 def _kind(part: Any) -> tuple[str, str]:
     """What a part is, and the key that says so as it is spelled there; both empty for a kind not known here."""
-    if isinstance(part, dict):
-        for name, shape in _SHAPES.items():
-            key = _key(part, name)
-            if key is not None and isinstance(part[key], shape):
-                return name, key
+    told = [key for key, held in part.items() if held is not None and key in _NAMES] if isinstance(part, dict) else []
+    for key in told if len(told) < 2 else sorted(told, key=_RANKS.__getitem__):
+        if isinstance(part[key], _SHAPES[_NAMES[key]]):
+            return _NAMES[key], key
     return "", ""
 
 
@@ -139,8 +140,9 @@ def _is_thought(part: dict[str, Any], kind: str, text: str) -> bool:
     """Marked as one, in words or pictures; or empty but for a signature, which must go back as it came."""
     if part.get("thought") is True and kind != "":
         return True
-    present = {key for key, value in part.items() if value not in (None, "")}
-    return not text and _is_signed(part) and present <= _KEPT_KEYS
+    if text or not _is_signed(part):
+        return False
+    return _KEPT_KEYS.issuperset(key for key, value in part.items() if value not in (None, ""))
 
 
 def _is_signed(part: dict[str, Any]) -> bool:
@@ -234,6 +236,10 @@ _READERS: dict[str, Callable[[dict[str, Any], Path, Path], Part]] = {
     "codeExecutionResult": _read_code_result,
 }
 _SHAPES: dict[str, type] = {**dict.fromkeys(_READERS, dict), "inlineData": dict, "fileData": dict, "text": str}
+_NAMES = {spelling: name for name in _SHAPES for spelling in (name, _snake(name))}
+"""By the spelling of a key, the kind of part that it makes."""
+_RANKS = {spelling: rank for rank, spelling in enumerate(_NAMES)}
+"""Which key counts where a part holds several."""
 
 
 # --- rewording
@@ -261,7 +267,7 @@ def _reworded_result(held: dict[str, Any], result: ToolResult, words: str) -> tu
 def _reworded_inside(held: Any, part: Part, words: str) -> object:
     """What stands inside a response: its string, all of it, or media, in whose place only a text file can stand."""
     if not isinstance(part, Text):
-        return {"inlineData": {"mimeType": "text/plain", "data": _base64(words)}}
+        return {"inlineData": {"mimeType": "text/plain", "data": base64_text(words)}}
     return words if isinstance(held, str) else _response(words, is_error=_is_failure(held))
 
 
@@ -323,12 +329,8 @@ def _composed_media(media: Media, lost: list[str]) -> list[dict[str, Any]]:
         case "base64" if is_exact:
             return [{"inlineData": {**typed, "data": media.source}}]
         case "text":
-            return [{"inlineData": {"mimeType": "text/plain", "data": _base64(media.source)}}]
+            return [{"inlineData": {"mimeType": "text/plain", "data": base64_text(media.source)}}]
         case "url" | "file" if "://" in media.source:  # another provider's file id is no address
             return [{"fileData": {**typed, "fileUri": media.source}}]
     lost.append(what_is_lost(media, "gemini"))
     return []
-
-
-def _base64(words: str) -> str:
-    return base64.b64encode(words.encode("utf-8", "replace")).decode()

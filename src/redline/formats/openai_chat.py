@@ -1,38 +1,33 @@
 """The OpenAI Chat Completions format: calls beside the content, and each result a message of its own."""
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
-
-import msgspec
 
 from redline import payloads
 from redline.errors import ValidationError
-from redline.formats.base import Composed, Evidence, Format, result_words, what_is_lost
+from redline.formats.base import Composed, Evidence, Format, result_words
+from redline.formats.openai_parts import (
+    Content,
+    arguments_text,
+    data_url,
+    file_name,
+    has_known_type,
+    identified,
+    input_as_held,
+    is_failure,
+    lost_words,
+    media_from_url,
+    read_audio,
+    read_content,
+    read_file,
+    read_words,
+    text_key,
+)
+from redline.formats.reading import Reader, kind_of, known_role, string_at
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, Payload, value_at
 
-__all__ = [
-    "Content",
-    "OpenAIChat",
-    "arguments_text",
-    "data_url",
-    "file_name",
-    "has_known_type",
-    "identified",
-    "input_as_held",
-    "is_failure",
-    "kind_of",
-    "lost_words",
-    "media_from_url",
-    "read_audio",
-    "read_content",
-    "read_file",
-    "read_words",
-    "string_or_none",
-    "text_key",
-]
+__all__ = ["OpenAIChat"]
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -46,6 +41,7 @@ _REASONING_KEYS = ("reasoning_content", "reasoning")
 """Not OpenAI's own: servers that speak this format put the model's thoughts under one of these."""
 _OWN_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _SPEAKING_KEYS = _OWN_KEYS.union(("content", "refusal", "audio"), _REASONING_KEYS)
+_RARE_KEYS = _SPEAKING_KEYS - {"content", "tool_calls", "tool_call_id"}
 _FOREIGN_KEYS = frozenset({"parts", "call_id", "toolCallId"})
 _OWN_PARTS = frozenset({"image_url", "video_url", "audio_url", "input_audio", "file"})
 _FOREIGN_PARTS = frozenset(
@@ -64,12 +60,11 @@ class OpenAIChat(Format):
     messages_field: ClassVar[str] = "messages"
     system_field: ClassVar[str | None] = None
 
-    def rewrite(self, message: Message, part: Part, replacement: str | dict[str, Any]) -> Message:
+    def reword(self, payload: Payload, part: Part, replacement: str | dict[str, Any]) -> Payload:
         """As for every format; a result that says something else also loses the pictures stored beside its words."""
-        after = super().rewrite(message, part, replacement)
-        if isinstance(part, ToolResult) and "images" in payloads.decode(after.native):
-            return self.read(payloads.remove(after.native, [("images",)]))
-        return after
+        after = super().reword(payload, part, replacement)
+        has_pictures = isinstance(part, ToolResult) and "images" in payloads.decode(after)
+        return payloads.remove(after, [("images",)]) if has_pictures else after
 
     def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
         """As for every format; content that was there and is gone leaves the key, which many servers ask for."""
@@ -81,10 +76,7 @@ class OpenAIChat(Format):
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by the keys and parts only chat has, impossible by another's; roles and strings prove nothing."""
-        role = native.get("role")
-        if not isinstance(role, str) or role not in _ROLES or not _FOREIGN_KEYS.isdisjoint(native):
-            return 0
-        if _SPEAKING_KEYS.isdisjoint(native):
+        if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native) or _SPEAKING_KEYS.isdisjoint(native):
             return 0
         found = _evidence_of_content(native.get("content"))
         return 2 if found and not _OWN_KEYS.isdisjoint(native) else found
@@ -109,22 +101,15 @@ class OpenAIChat(Format):
         return Composed((*said, *answers, *_user_message(shown)), tuple(lost))
 
     def _role(self, native: dict[str, Any]) -> Role:
-        role = native.get("role")
-        return _ROLES.get(role, "user") if isinstance(role, str) else "user"
+        return known_role(native, _ROLES) or "user"
 
-    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
-        if self._role(native) == "tool":
-            yield _result(native)
-            return
-        for key in _REASONING_KEYS:
-            if isinstance(thought := native.get(key), str) and thought:
-                yield Reasoning(thought, at=(key,))
-        yield from read_content(native, "content", _read_part)
-        if isinstance(refusal := native.get("refusal"), str) and refusal:
-            yield Text(refusal, ("refusal",))
-        if isinstance(audio := native.get("audio"), dict):
-            yield _spoken_before(audio)
-        yield from _calls(native)
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
+        if role == "tool":
+            return (_result(native),)
+        content = read_content(native, "content", _READERS)
+        if not _RARE_KEYS.isdisjoint(native):
+            return (*_thoughts(native), *content, *_said_beside(native), *_calls(native))
+        return (*content, *_calls(native)) if "tool_calls" in native else content
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         match part:
@@ -164,86 +149,6 @@ class OpenAIChat(Format):
 
 # --- reading
 
-Content = Text | Media | Opaque
-"""What may stand in a message's content, and inside a result."""
-
-
-def read_content(native: dict[str, Any], key: str, read: Callable[[Any, Path], Content]) -> Iterator[Content]:
-    """The parts under a key that holds a string, a list of parts, or nothing."""
-    content = native.get(key)
-    if isinstance(content, str):
-        yield Text(content, (key,))
-    elif isinstance(content, list):
-        for position, block in enumerate(content):
-            yield read(block, (key, position))
-    elif content is not None:
-        yield Opaque("unknown", content, (key,))
-
-
-def _read_part(block: Any, at: Path) -> Content:
-    """One content part; unknown ones are carried as they are."""
-    kind = kind_of(block)
-    reader = _READERS.get(kind)
-    return (reader and reader(block, at)) or Opaque(kind, block, at)
-
-
-def kind_of(block: Any) -> str:
-    """The type a content part or item names, `unknown` where it names none."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    return kind if isinstance(kind, str) else "unknown"
-
-
-def text_key(block: dict[str, Any]) -> str:
-    """The key under which a content part holds its words."""
-    return {"refusal": "refusal", "logs": "logs"}.get(kind_of(block), "text")
-
-
-def read_words(block: dict[str, Any], at: Path) -> Content | None:
-    """A content part that says something."""
-    words = block.get(text_key(block))
-    return Text(words, at) if isinstance(words, str) else None
-
-
-def media_from_url(url: str, media_type: str, at: Path) -> Media:
-    """What stands at a URL. A base64 data URL is taken apart; the type given is for a URL that names none."""
-    match = _DATA_URL.fullmatch(url)
-    return Media(match[1] or media_type, match[2], "base64", at) if match else Media(media_type, url, "url", at)
-
-
-_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,(.*)", re.DOTALL | re.IGNORECASE)
-
-
-def read_file(held: dict[str, Any], at: Path) -> Media | None:
-    """A document by its content, its URL or its id, whichever is there."""
-    match held:
-        case {"file_data": str(content)}:
-            media = media_from_url(content, "application/*", at)
-            return media if media.source_type == "base64" else Media("application/*", content, "base64", at)
-        case {"file_url": str(url)}:
-            return media_from_url(url, "application/*", at)
-        case {"file_id": str(file_id)}:
-            return Media("application/*", file_id, "file", at)
-    return None
-
-
-def read_audio(block: dict[str, Any], at: Path) -> Content | None:
-    """Recorded speech in an `input_audio` part."""
-    match block.get("input_audio"):
-        case {"data": str(sound), "format": str(encoding)}:
-            return Media(f"audio/{encoding}", sound, "base64", at)
-    return None
-
-
-def is_failure(native: dict[str, Any], parts: Iterable[Part]) -> bool:
-    """Whether a result reports a failure. The wire has no field for it: a stored status or the first word tells."""
-    said = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return native.get("messageStatus") == "error" or said.lstrip().startswith("Error:")
-
-
-def string_or_none(value: Any) -> str | None:
-    """An id or name, where it is one."""
-    return value if isinstance(value, str) else None
-
 
 def _linked_media(block: dict[str, Any], at: Path) -> Content | None:
     kind = kind_of(block)
@@ -257,7 +162,7 @@ def _file(block: dict[str, Any], at: Path) -> Content | None:
     return read_file(held, at) if isinstance(held, dict) else None
 
 
-_READERS: dict[str, Callable[[dict[str, Any], Path], Content | None]] = {
+_READERS: dict[str, Reader[Content]] = {
     "text": read_words,
     "refusal": read_words,
     "image_url": _linked_media,
@@ -268,17 +173,28 @@ _READERS: dict[str, Callable[[dict[str, Any], Path], Content | None]] = {
 }
 
 
-def _spoken_before(audio: dict[str, Any]) -> Part:
-    """An earlier spoken answer, which the provider knows by its id."""
-    match audio:
+def _thoughts(native: dict[str, Any]) -> Iterator[Part]:
+    for key in _REASONING_KEYS:
+        if isinstance(thought := native.get(key), str) and thought:
+            yield Reasoning(thought, at=(key,))
+
+
+def _said_beside(native: dict[str, Any]) -> Iterator[Part]:
+    """A refusal, and an earlier spoken answer, which the provider knows by its id."""
+    if isinstance(refusal := native.get("refusal"), str) and refusal:
+        yield Text(refusal, ("refusal",))
+    match native.get("audio"):
         case {"id": str(spoken_id)}:
-            return Media("audio/*", spoken_id, "file", ("audio",))
-    return Opaque("audio", audio, ("audio",))
+            yield Media("audio/*", spoken_id, "file", ("audio",))
+        case dict(audio):
+            yield Opaque("audio", audio, ("audio",))
 
 
 def _result(native: dict[str, Any]) -> ToolResult:
-    parts = (*read_content(native, "content", _read_part), *_pictures_beside(native))
-    call_id, name = string_or_none(native.get("tool_call_id")), string_or_none(native.get("name"))
+    parts = read_content(native, "content", _READERS)
+    if "images" in native:
+        parts += tuple(_pictures_beside(native))
+    call_id, name = string_at(native, "tool_call_id"), string_at(native, "name")
     return ToolResult(call_id, parts, name, is_failure(native, parts), at=("content",))
 
 
@@ -293,35 +209,28 @@ def _pictures_beside(native: dict[str, Any]) -> Iterator[Content]:
                 yield Opaque(kind_of(image), image, ("images", position))
 
 
-def _calls(native: dict[str, Any]) -> Iterator[Part]:
+def _calls(native: dict[str, Any]) -> list[Part]:
     calls = native.get("tool_calls")
-    for position, call in enumerate(calls if isinstance(calls, list) else ()):
-        yield _call(call, ("tool_calls", position))
-    if isinstance(native.get("function_call"), dict):
-        yield _called(None, native["function_call"], "arguments", ("function_call",))
+    found = [_call(call, ("tool_calls", at)) for at, call in enumerate(calls)] if isinstance(calls, list) else []
+    if isinstance(function_call := native.get("function_call"), dict):
+        found.append(_called(None, function_call, "arguments", ("function_call",)))
+    return found
 
 
 def _call(call: Any, at: Path) -> Part:
-    match call:
-        case {"custom": dict(custom)}:
-            return _called(call.get("id"), custom, "input", at)
-        case {"function": dict(function)}:
-            return _called(call.get("id"), function, "arguments", at)
+    if isinstance(call, dict):
+        if isinstance(custom := call.get("custom"), dict):
+            return _called(string_at(call, "id"), custom, "input", at)
+        if isinstance(function := call.get("function"), dict):
+            return _called(string_at(call, "id"), function, "arguments", at)
     return Opaque(kind_of(call), call, at)
 
 
-def _called(call_id: Any, called: dict[str, Any], input_key: str, at: Path) -> ToolCall:
-    return ToolCall(string_or_none(call_id), str(called.get("name", "")), called.get(input_key), at=at)
+def _called(call_id: str | None, called: dict[str, Any], input_key: str, at: Path) -> ToolCall:
+    return ToolCall(call_id, str(called.get("name", "")), called.get(input_key), at=at)
 
 
 # --- rewriting
-
-
-def input_as_held(held: Any, replacement: Any) -> Any:
-    """A call's new input the way the wire holds the old one: an object, or its JSON text."""
-    if isinstance(replacement, str) or isinstance(held, dict | list):
-        return replacement
-    return payloads.encode(replacement).decode()
 
 
 def _input_path(call: dict[str, Any], at: Path) -> Path:
@@ -347,10 +256,14 @@ def _evidence_of_content(content: Any) -> Evidence:
         return 1
     if not isinstance(content, list):
         return 0
-    kinds = {_recognised_kind(block) for block in content}
-    if kinds & _FOREIGN_PARTS or "unknown" in kinds:
-        return 0
-    return 2 if kinds & _OWN_PARTS else 1
+    found: Evidence = 1
+    for block in content:
+        kind = _recognised_kind(block)
+        if kind in _FOREIGN_PARTS or kind == "unknown":
+            return 0
+        if kind in _OWN_PARTS:
+            found = 2
+    return found
 
 
 def _recognised_kind(block: Any) -> str:
@@ -360,60 +273,6 @@ def _recognised_kind(block: Any) -> str:
 
 
 # --- composing
-
-
-def identified(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts, each call and result without an id given one from its tool's name and how often that came before.
-
-    The nth unnamed call of a tool and its nth unnamed result get the same id, though they are composed apart.
-    """
-    seen: Counter[tuple[type, str]] = Counter()
-    for part in parts:
-        match part:
-            case ToolCall(id=None, name=name):
-                yield msgspec.structs.replace(part, id=_made_up_id(seen, ToolCall, name))
-            case ToolResult(call_id=None, name=name):
-                yield msgspec.structs.replace(part, call_id=_made_up_id(seen, ToolResult, name or ""))
-            case _:
-                yield part
-
-
-def _made_up_id(seen: Counter[tuple[type, str]], kind: type, name: str) -> str:
-    seen[kind, name] += 1
-    count = seen[kind, name]
-    return f"call_{name or 'tool'}" + (f"_{count}" if count > 1 else "")
-
-
-def arguments_text(call: ToolCall) -> str:
-    """A call's input as the JSON text of an object, in its own spelling where it has one."""
-    if not isinstance(call.input, str):
-        return payloads.encode(call.arguments).decode()
-    if not call.input.strip():
-        return "{}"
-    arguments = call.arguments
-    return payloads.encode(arguments).decode() if arguments == {"input": call.input} else call.input
-
-
-def lost_words(part: Part, format_name: str) -> str:
-    """In words, a part that has no place here; a client's call is out of place only where another speaks."""
-    if isinstance(part, ToolCall) and not part.is_hosted:
-        return f"call of {part.name!r}: in {format_name} only the assistant calls tools"
-    return what_is_lost(part, format_name)
-
-
-def data_url(media: Media) -> str:
-    """Base64 content as the URL that carries it."""
-    return f"data:{media.media_type};base64,{media.source}"
-
-
-def has_known_type(media: Media) -> bool:
-    """Whether a data URL can name its type: `image/*` only says the kind."""
-    return "*" not in media.media_type
-
-
-def file_name(media: Media) -> str:
-    """A name for a document that has none; the provider asks for one beside the content."""
-    return f"file.{media.media_type.rpartition('/')[2]}"
 
 
 def _assistant_message(parts: Iterable[Part], lost: list[str]) -> Iterator[dict[str, Any]]:

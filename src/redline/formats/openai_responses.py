@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from redline import payloads
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words
-from redline.formats.openai_chat import (
+from redline.formats.openai_parts import (
     Content,
     arguments_text,
     data_url,
@@ -15,16 +15,15 @@ from redline.formats.openai_chat import (
     identified,
     input_as_held,
     is_failure,
-    kind_of,
     lost_words,
     media_from_url,
     read_audio,
     read_content,
     read_file,
     read_words,
-    string_or_none,
     text_key,
 )
+from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, Payload, value_at
 
@@ -122,8 +121,7 @@ class OpenAIResponses(Format):
             return 2
         if kind != "message":
             return 1 if kind.endswith(("_call", "_output")) and "role" not in native else 0
-        role = native.get("role")
-        if not isinstance(role, str) or role not in _ROLES or not _FOREIGN_KEYS.isdisjoint(native):
+        if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
         return _evidence_of_content(native.get("content"))
 
@@ -149,24 +147,20 @@ class OpenAIResponses(Format):
         if kind in _CARRIED:
             return _CARRIED[kind]
         if kind in _OUTPUTS:
-            return "assistant" if _is_hosted_output(native) else "tool"
+            return "assistant" if _is_hosted_output(native, kind) else "tool"
         if kind in _MESSAGES or "role" in native:
-            role = native.get("role")
-            return _ROLES.get(role, "user") if isinstance(role, str) else "user"
+            return known_role(native, _ROLES) or "user"
         return "tool" if kind.endswith("_output") else "assistant"
 
-    def _parts(self, native: dict[str, Any]) -> Iterator[Part]:
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - items say what they are
         kind = _item_kind(native)
         if kind in _MESSAGES:
-            yield from read_content(native, "content", _read_part)
-        elif kind == "reasoning":
-            yield from _thoughts(native)
-        elif kind in _CALLS:
-            yield from _call(native, _CALLS[kind], kind)
-        elif kind in _OUTPUTS:
-            yield _output(native, _OUTPUTS[kind])
-        else:
-            yield Opaque(kind, native, ("type",))
+            return read_content(native, "content", _READERS)
+        if kind == "reasoning":
+            return tuple(_thoughts(native))
+        if kind in _CALLS:
+            return _call(native, _CALLS[kind], kind)
+        return (_output(native, kind) if kind in _OUTPUTS else Opaque(kind, native, ("type",)),)
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         match part:
@@ -224,12 +218,6 @@ def _item_kind(native: dict[str, Any]) -> str:
     return "item_reference" if native.keys() <= {"id", "type"} and "id" in native else "message"
 
 
-def _read_part(block: Any, at: Path) -> Content:
-    kind = kind_of(block)
-    reader = _READERS.get(kind)
-    return (reader and reader(block, at)) or Opaque(kind, block, at)
-
-
 def _image(block: dict[str, Any], at: Path) -> Content | None:
     match block:
         case {"image_url": str(url)} | {"type": "image", "url": str(url)}:
@@ -239,7 +227,7 @@ def _image(block: dict[str, Any], at: Path) -> Content | None:
     return None
 
 
-_READERS: dict[str, Callable[[dict[str, Any], Path], Content | None]] = {
+_READERS: dict[str, Reader[Content]] = {
     "input_text": read_words,
     "output_text": read_words,
     "text": read_words,
@@ -263,15 +251,16 @@ def _thoughts(native: dict[str, Any]) -> Iterator[Reasoning]:
         yield Reasoning("\n".join(texts), is_bound, (key,))
 
 
-def _call(native: dict[str, Any], call: _Call, kind: str) -> Iterator[Part]:
+def _call(native: dict[str, Any], call: _Call, kind: str) -> tuple[Part, ...]:
     is_hosted = kind in _HOSTED_CALLS and not _is_left_to_client(native)
-    call_id = string_or_none(native.get("call_id") or (native.get("id") if is_hosted else None))
+    call_id = string_at(native, "call_id") or (string_at(native, "id") if is_hosted else None)
     name = call.tool or str(native.get("name", ""))
     input_key = "actions" if call.input_key not in native and "actions" in native else call.input_key
-    yield ToolCall(call_id, name, native.get(input_key), is_hosted, (input_key,))
+    asked = ToolCall(call_id, name, native.get(input_key), is_hosted, (input_key,))
     came_out = tuple(_came_out(native, call.output_key)) if call.output_key else ()
-    if call.output_key and came_out:
-        yield ToolResult(call_id, came_out, name, _has_failed(native), is_hosted=True, at=(call.output_key,))
+    if not call.output_key or not came_out:
+        return (asked,)
+    return (asked, ToolResult(call_id, came_out, name, _has_failed(native), is_hosted=True, at=(call.output_key,)))
 
 
 def _came_out(native: dict[str, Any], key: str) -> Iterator[Content]:
@@ -280,8 +269,10 @@ def _came_out(native: dict[str, Any], key: str) -> Iterator[Content]:
         encoding = native.get("output_format")
         if isinstance(image := native.get(key), str):
             yield Media(f"image/{encoding}" if isinstance(encoding, str) else "image/*", image, "base64", (key,))
+    elif key == "results" and isinstance(native.get(key), list):
+        yield from (_found(result, (key, position)) for position, result in enumerate(native[key]))
     else:
-        yield from read_content(native, key, _found if key == "results" else _read_part)
+        yield from read_content(native, key, _READERS)
     if isinstance(error := native.get("error"), str):
         yield Text(error, ("error",))
     elif error is not None:
@@ -301,32 +292,26 @@ def _is_left_to_client(native: dict[str, Any]) -> bool:
     return native.get("execution") == "client"
 
 
-def _is_hosted_output(native: dict[str, Any]) -> bool:
-    kind = _item_kind(native)
+def _is_hosted_output(native: dict[str, Any], kind: str) -> bool:
     return kind == "program_output" or (kind == "tool_search_output" and not _is_left_to_client(native))
 
 
-def _output(native: dict[str, Any], key: str) -> ToolResult:
+def _output(native: dict[str, Any], kind: str) -> ToolResult:
     """A result. That of a local shell gives the call's id as its own."""
-    parts = tuple(_said_by(native, key))
+    key = _OUTPUTS[kind]
+    parts = _said_by(native, kind, key)
     is_error = native.get("status") == "failed" or is_failure(native, parts) or any(_failed_runs(native))
-    call_id = native.get("call_id") or (native.get("id") if native["type"] == "local_shell_call_output" else None)
-    name = string_or_none(native.get("name"))
-    return ToolResult(string_or_none(call_id), parts, name, is_error, _is_hosted_output(native), (key,))
+    call_id = string_at(native, "call_id") or (string_at(native, "id") if kind == "local_shell_call_output" else None)
+    return ToolResult(call_id, parts, string_at(native, "name"), is_error, _is_hosted_output(native, kind), (key,))
 
 
-def _said_by(native: dict[str, Any], key: str) -> Iterator[Content]:
+def _said_by(native: dict[str, Any], kind: str, key: str) -> tuple[Content, ...]:
     held = native.get(key)
-    match native["type"]:
-        case "shell_call_output" if isinstance(held, list):
-            for position, run in enumerate(held):
-                yield from _streams(run, (key, position))
-        case "computer_call_output" if isinstance(held, dict):
-            yield _read_part(held, (key,))
-        case "tool_search_output":
-            yield Opaque("tools", held, (key,))
-        case _:
-            yield from read_content(native, key, _read_part)
+    if kind == "shell_call_output" and isinstance(held, list):
+        return tuple([said for position, run in enumerate(held) for said in _streams(run, (key, position))])
+    if kind == "computer_call_output" and isinstance(held, dict):
+        return (read_block(held, (key,), _READERS),)
+    return (Opaque("tools", held, (key,)),) if kind == "tool_search_output" else read_content(native, key, _READERS)
 
 
 def _streams(run: Any, at: Path) -> Iterator[Content]:

@@ -60,18 +60,19 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
 
 
 def _on_files(tool: Tool, arguments: Arguments) -> Iterator[Action]:
-    yield from _reads(tool, arguments)
-    for path in paths_of(_first(arguments, tool.writes)):
-        yield Writes(path)
-    for path in paths_of(_first(arguments, tool.edits)):
-        yield Writes(path, is_edit=True)
-    yield from patch_writes(_text(arguments, tool.patches))
+    if tool.reads:
+        yield from _reads(tool, arguments)
+    if tool.writes:
+        yield from (Writes(path) for path in paths_of(_first(arguments, tool.writes)))
+    if tool.edits:
+        yield from (Writes(path, is_edit=True) for path in paths_of(_first(arguments, tool.edits)))
+    if tool.patches:
+        yield from patch_writes(_text(arguments, tool.patches))
     if tool.lists:
         pattern = _text(arguments, _NAME_PATTERNS) or None
-        for path in paths_of(_first(arguments, tool.lists)) or (".",):
-            yield Lists(path, pattern)
-    if pattern := _text(arguments, tool.searches):
-        yield Searches(pattern, _places(arguments))
+        yield from (Lists(path, pattern) for path in paths_of(_first(arguments, tool.lists)) or (".",))
+    if tool.searches and (sought := _text(arguments, tool.searches)):
+        yield Searches(sought, _places(arguments))
 
 
 def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
@@ -130,19 +131,20 @@ def _number(value: object) -> int | None:
 
 
 def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> Iterator[Action]:
-    for command in _commands(tool, arguments):
-        yield Runs(command)
-    yield from _looks(tool, arguments)
-    if code := _text(arguments, tool.evaluates):
+    if commands := _commands(tool, arguments):
+        yield from map(Runs, commands)
+        yield from _looks(commands, arguments)
+    if tool.evaluates and (code := _text(arguments, tool.evaluates)):
         yield Runs(code)
-    if code := _text(arguments, tool.scripts):
+    if tool.scripts and (code := _text(arguments, tool.scripts)):
         yield from _scripted(code, tools)
-    process = _first(arguments, tool.resumes)
-    if isinstance(process, str | int):
+    if tool.resumes and isinstance(process := _first(arguments, tool.resumes), str | int):
         yield Resumes(str(process))
 
 
 def _commands(tool: Tool, arguments: Arguments) -> list[str]:
+    if not (tool.runs or tool.runs_each):
+        return []
     command, several = _first(arguments, tool.runs), _first(arguments, tool.runs_each)
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         command = command_text(command)
@@ -150,10 +152,10 @@ def _commands(tool: Tool, arguments: Arguments) -> list[str]:
     return [text for text in (command, *listed) if isinstance(text, str) and text]
 
 
-def _looks(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+def _looks(commands: list[str], arguments: Arguments) -> Iterator[Action]:
     """What the commands show, where all of them do nothing else: the result is theirs together."""
     base = _text(arguments, _WORKING_DIRECTORIES) or None
-    looks = [look(command, base) for command in _commands(tool, arguments)]
+    looks = [look(command, base) for command in commands]
     for actions in looks if None not in looks else ():
         yield from actions or ()
 
@@ -175,13 +177,13 @@ def _scripted(code: str, tools: ToolBook) -> Iterator[Action]:
 
 
 def _elsewhere(tool: Tool, arguments: Arguments) -> Iterator[Action]:
-    for url in paths_of(_first(arguments, tool.fetches)):
-        yield Fetches(url)
-    if query := _text(arguments, tool.searches_web):
+    if tool.fetches:
+        yield from map(Fetches, paths_of(_first(arguments, tool.fetches)))
+    if tool.searches_web and (query := _text(arguments, tool.searches_web)):
         yield SearchesWeb(query)
-    if words := _words(arguments, tool.asks):
+    if tool.asks and (words := _words(arguments, tool.asks)):
         yield Asks(words)
-    if words := _words(arguments, tool.asks_user):
+    if tool.asks_user and (words := _words(arguments, tool.asks_user)):
         yield Asks(words, whom="user")
     if tool.notes:
         yield Notes()
@@ -189,7 +191,10 @@ def _elsewhere(tool: Tool, arguments: Arguments) -> Iterator[Action]:
 
 def _first(arguments: Arguments, names: str) -> object:
     """The first of these arguments that the call has."""
-    return next((arguments[name] for name in names.split() if arguments.get(name) is not None), None)
+    for name in names.split():
+        if (value := arguments.get(name)) is not None:
+            return value
+    return None
 
 
 def _text(arguments: Arguments, names: str) -> str:

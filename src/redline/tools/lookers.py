@@ -10,7 +10,7 @@ from redline.tools.actions import Action, Lines, Lists, Reads, Searches, Writes
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
 
-__all__ = ["Actions", "UncertainError", "filtered", "source"]
+__all__ = ["LOOKERS", "Actions", "UncertainError", "filtered", "source"]
 
 Actions = tuple[Action, ...]
 
@@ -263,3 +263,6 @@ _SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
     "applypatch": _patch,
     **dict.fromkeys(("echo", "printf", "pwd", "true"), _say),
 }
+
+LOOKERS = frozenset({*_VIEWERS, *_SOURCES, *_FILTER_OPTIONS, *_SEARCH_OPTIONS})
+"""The names of all commands that may only look."""

@@ -60,7 +60,7 @@ def _listed(text: str) -> list[Any]:
     if not text.lstrip().startswith("["):
         return [text]
     try:
-        parsed = payloads.decode(text.encode("utf-8", "surrogatepass"))
+        parsed = payloads.decode_text(text)
     except (ValueError, RecursionError):
         return [text]
     return parsed if isinstance(parsed, list) else [text]

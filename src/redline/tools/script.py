@@ -35,7 +35,7 @@ def read_script(code: str) -> Script:
 
 def _call(name: str, argument: str, constants: dict[str, str]) -> ToolCall | None:
     try:
-        value = payloads.decode(_as_json(argument, constants).encode("utf-8", "surrogatepass"))
+        value = payloads.decode_text(_as_json(argument, constants))
     except (ValueError, RecursionError):
         return None
     return ToolCall(id=None, name=name, input=value)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from redline.tools.actions import Action, Writes
-from redline.tools.lookers import Actions, UncertainError, filtered, source
+from redline.tools.lookers import LOOKERS, Actions, UncertainError, filtered, source
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
 
@@ -24,7 +24,7 @@ _SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
 
 def look(command: str, base: str | None = None) -> Actions | None:
     """What a command looks at, starting in the base folder; None where it may do anything else."""
-    if heredoc := _HEREDOC_PATCH.fullmatch(command):
+    if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
         return tuple(_patched(heredoc, base))
     try:
         return tuple(_look(command, base))
@@ -81,18 +81,33 @@ _TOKEN = re.compile(
 )
 
 
+_QUOTING = re.compile(r"""['"\\]""")
+
+
 def _steps(command: str) -> Iterator[_Step]:
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
     for kind, text in (*_tokens(command), ("operator", "\n")):
         if kind == "word":
-            words += shlex.split(text)
+            words += _unquoted(text)
+            if words[0] not in LOOKERS and words[0] != "cd":
+                raise UncertainError  # before the rest is looked at, which may be long
         elif kind == "operator":
             stages += [tuple(words)] if words else []
             words = []
             if text != "|" and stages:
                 yield _Step(tuple(stages), text)
                 stages = []
+
+
+def _unquoted(token: str) -> list[str]:
+    """The word that a token spells. Most have no quotes, or one pair around them, and the standard way takes its time."""
+    quote = token[0]
+    if not _QUOTING.search(token):
+        return [token]
+    if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
+        return [token[1:-1]]
+    return shlex.split(token)
 
 
 def _tokens(command: str) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,7 @@ def _items(held: Raw) -> list[Raw]:
 def _members(text: str, held: Raw) -> Iterator[tuple[str, Raw]]:
     """The members of a valid object or list; those of a list have no names worth the word."""
     view = memoryview(held)
-    for name, begin, start, end in payloads._members(text, payloads._skip_space(text, 0)):
+    for name, begin, start, end in payloads.members_of(text, payloads.skip_space(text, 0)):
         key = payloads.decode(bytes(view[begin:start]).rstrip(b" \t\r\n:")) if isinstance(name, str) else ""
         yield key, Raw(view[start:end])
 

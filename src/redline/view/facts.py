@@ -1,7 +1,5 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
-from collections.abc import Iterator
-
 import msgspec
 
 from redline.messages import Message, Part, ToolCall, ToolResult
@@ -102,9 +100,10 @@ class Facts:
         self._steps = 0
         self._is_speaking = False
 
-    def add(self, index: int, message: Message) -> Iterator[Seen]:
+    def add(self, index: int, message: Message) -> list[Seen]:
         """The parts of the next visible message."""
         self._take_turns(is_assistant=message.role == "assistant")
+        found: list[Seen] = []
         for place, part in enumerate(message.parts):
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
             self._orders += 1
@@ -112,7 +111,8 @@ class Facts:
                 self._remember(seen, part)
             elif isinstance(part, ToolResult):
                 seen.asked = self._call_of(part)
-            yield seen
+            found.append(seen)
+        return found
 
     def _take_turns(self, *, is_assistant: bool) -> None:
         if self._is_speaking and not is_assistant:

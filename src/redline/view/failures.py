@@ -36,13 +36,18 @@ def command_failed(text: str) -> bool:
     """Whether the output of a command says that it failed: in JSON by `stderr` or its exit code, else by a line."""
     if _OBJECT.match(text):
         return _is_bad(_outcome(text))
-    said = _ENDED_WITH.search(text[:_LOOK_CHARS]) or _ENDED_WITH.search(text[-_LOOK_CHARS:])
+    said = _ending(text[:_LOOK_CHARS]) or _ending(text[-_LOOK_CHARS:])
     return said is not None and int(said["code"]) != 0
 
 
 def is_command_output(text: str) -> bool:
     """Whether words look like what a command printed, for want of a call that says it."""
     return any(key in text for key in _OUTPUT_KEYS)
+
+
+def _ending(text: str) -> re.Match[str] | None:
+    """The line that says how a command ended. All of them speak of a code, and few texts do, which is quickly seen."""
+    return _ENDED_WITH.search(text) if "code" in text.lower() else None
 
 
 class _Outcome(msgspec.Struct):
@@ -62,7 +67,7 @@ def _outcome(text: str) -> _Outcome:
     except (msgspec.DecodeError, UnicodeError):
         pass
     try:
-        return msgspec.convert(payloads.decode(text.encode("utf-8", "surrogatepass")), _Outcome)
+        return msgspec.convert(payloads.decode_text(text), _Outcome)
     except (ValueError, RecursionError):
         return _Outcome()
 

@@ -24,3 +24,18 @@ def test_others_refuse_it_within_one_message(format):
     assert "unique_call_ids" in laws(history, format)
     later = [says("user", "hi"), *asks("read", {}, "one"), *asks("read", {}, "two")]
     assert laws(conversation(format, later), format) == []
+
+
+def test_missing_id_is_no_id():
+    """A call without an id has none in common with one whose id is empty."""
+    calls = [{"functionCall": {"name": "read"}}, {"functionCall": {"id": "", "name": "bash"}}]
+    answers = [
+        {"functionResponse": {"name": "read", "response": {}}},
+        {"functionResponse": {"id": "", "name": "bash", "response": {}}},
+    ]
+    history = [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": calls},
+        {"role": "user", "parts": answers},
+    ]
+    assert laws(history, "gemini") == []

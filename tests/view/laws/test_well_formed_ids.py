@@ -26,3 +26,20 @@ def test_gemini_may_go_without_ids():
         {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": "x"}}}]},
     ]
     assert laws(history, "gemini") == set()
+
+
+def test_openai_chat_wants_ids():
+    """A call among the tool_calls needs an id, and so does its tool message; the older function_call has none."""
+    call = {"type": "function", "function": {"name": "read", "arguments": "{}"}}
+    nameless = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "name": "read", "content": "x"},
+    ]
+    assert laws(nameless, "openai_chat") == {"well_formed_ids"}
+    older = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}},
+        {"role": "function", "name": "read", "content": "x"},
+    ]
+    assert laws(older, "openai_chat") == set()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from redline.formats import find_format
+from redline.formats import read_history
 from redline.payloads import Payload
 from redline.view.laws.answered_calls import AnsweredCalls
 from redline.view.laws.equal_counts import EqualCounts
@@ -34,8 +34,8 @@ LAWS: tuple[Law, ...] = (
 
 def check(messages: Sequence[Payload], *, format: str = "auto") -> list[Problem]:
     """Every problem that would make the provider refuse these messages, in order; an empty list if there is none."""
-    chosen = find_format(format, messages)
-    return problems_of(History.of(tuple(chosen.read(payload) for payload in messages), chosen))
+    chosen, history = read_history(messages, format)
+    return problems_of(History.of(history, chosen))
 
 
 def problems_of(history: History) -> list[Problem]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from redline.messages import ToolResult
-from redline.pairs import Step
+from redline.messages import Message, ToolResult
 from redline.view.laws.law import Broken, History
 
 __all__ = ["FrontResults"]
@@ -21,18 +20,20 @@ class FrontResults:
     def broken(self, history: History) -> Iterator[Broken]:
         """Results behind other blocks of their message, and results in a second message."""
         for index, message in enumerate(history.messages):
-            is_front = True
-            for place, part in enumerate(message.parts):
-                is_result = isinstance(part, ToolResult) and not part.is_hosted
-                if is_result and not is_front:
-                    yield Broken(index, place, "the result stands behind other content")
-                is_front = is_front and is_result
+            if len(message.parts) > 1:
+                yield from _behind_others(index, message)
         for step in history.pairs.steps:
-            yield from _in_later_messages(step)
+            home = max(step.messages) + 1
+            for spot in step.answers.values():
+                if spot.message != home:
+                    found = f"the result stands in message {spot.message}, not in {home} with the others"
+                    yield Broken(spot.message, spot.part, found)
 
 
-def _in_later_messages(step: Step) -> Iterator[Broken]:
-    home = max(step.messages) + 1
-    for spot in step.answers.values():
-        if spot.message != home:
-            yield Broken(spot.message, spot.part, f"the result stands in message {spot.message}, not in {home} with the others")
+def _behind_others(index: int, message: Message) -> Iterator[Broken]:
+    is_front = True
+    for place, part in enumerate(message.parts):
+        is_result = isinstance(part, ToolResult) and not part.is_hosted
+        if is_result and not is_front:
+            yield Broken(index, place, "the result stands behind other content")
+        is_front = is_front and is_result

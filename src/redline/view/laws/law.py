@@ -1,6 +1,6 @@
 """A law says what makes a request legal for a provider, and finds where a history breaks it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -43,12 +43,12 @@ class Broken:
 class History:
     """The messages of a request with their calls and results matched."""
 
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     format: Format
     pairs: Pairs
 
     @classmethod
-    def of(cls, messages: tuple[Message, ...], format: Format) -> "History":
+    def of(cls, messages: Sequence[Message], format: Format) -> "History":
         """Match calls and results once, for all laws."""
         return cls(messages, format, pair_up(messages, items_are_messages=format.items_are_messages))
 

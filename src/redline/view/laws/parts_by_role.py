@@ -24,16 +24,18 @@ class PartsByRole:
         """The parts said by the wrong side."""
         for index, message in enumerate(history.messages):
             for place, part in enumerate(message.parts):
-                if is_misplaced(part, message.role):
+                if isinstance(part, _NOT_FOR[message.role]) and is_misplaced(part, message.role):
                     yield Broken(index, place, f"{type(part).__name__} in a message of the {message.role}")
 
 
+_NOT_FOR: dict[Role, tuple[type, ...]] = {
+    "assistant": (ToolResult,),
+    "user": (ToolCall, Reasoning),
+    "tool": (ToolCall, Reasoning),
+    "system": (ToolCall, Reasoning, ToolResult),
+}
+
+
 def is_misplaced(part: Part, role: Role) -> bool:
-    """Whether a part is not for this side to say."""
-    match part:
-        case ToolCall(is_hosted=False) | Reasoning():
-            return role != "assistant"
-        case ToolResult(is_hosted=False):
-            return role not in ("user", "tool")
-        case _:
-            return False
+    """Whether a part is not for this side to say; what the provider ran itself may stand anywhere."""
+    return isinstance(part, _NOT_FOR[role]) and not (isinstance(part, ToolCall | ToolResult) and part.is_hosted)

@@ -28,12 +28,12 @@ class PresentContent:
 
     def broken(self, history: History) -> Iterator[Broken]:
         """Messages without parts, and texts without words where they are refused. Anthropic's prefilled answer may be empty."""
-        last = len(history.messages) - 1
+        last, refuses_blank_text = len(history.messages) - 1, history.format.refuses_blank_text
         for index, message in enumerate(history.messages):
             if not message.parts:
                 if index != last or not may_end_empty(message, history.format):
                     yield Broken(index, None, "the message is empty")
-            elif history.format.refuses_blank_text:
+            elif refuses_blank_text:
                 yield from _blank_texts(index, message)
 
 
@@ -42,8 +42,8 @@ def may_end_empty(message: Message, format: Format) -> bool:
     return message.role == "assistant" and not message.parts and format.name == "anthropic"
 
 
-def _blank_texts(index: int, message: Message) -> Iterator[Broken]:
-    is_blank = all(isinstance(part, Text) and not part.text.strip() for part in message.parts)
-    for place, part in enumerate(message.parts):
-        if isinstance(part, Text) and (is_blank or not part.text):
-            yield Broken(index, place, "the text is blank")
+def _blank_texts(index: int, message: Message) -> list[Broken]:
+    blank = [place for place, part in enumerate(message.parts) if isinstance(part, Text) and not part.text.strip()]
+    if len(blank) < len(message.parts):
+        blank = [place for place in blank if not getattr(message.parts[place], "text", "")]
+    return [Broken(index, place, "the text is blank") for place in blank]

@@ -23,8 +23,9 @@ class UniqueCallIds:
     def broken(self, history: History) -> Iterator[Broken]:
         """The second and later calls with an id."""
         seen: set[str] = set()
+        are_unique = history.format.call_ids_are_unique
         for step in history.pairs.steps:
-            if not history.format.call_ids_are_unique:
+            if not are_unique:
                 seen = set()
             for spot, call in step.calls.items():
                 if call.id is None:

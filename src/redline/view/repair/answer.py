@@ -1,7 +1,5 @@
 """The strategy `answer`: an unanswered call gets a result which says that it was interrupted."""
 
-from collections.abc import Sequence
-
 from redline.formats.base import Format
 from redline.messages import Message, ToolCall
 from redline.pairs import Spot
@@ -30,7 +28,7 @@ def answer(exchange: Exchange, format: Format) -> Draft:
         replies.append(reply)
         asked = name_of(exchange.step.calls[spot])
         changes.append(Change(said[spot.message].index, f"{asked} was answered as interrupted: it had no result"))
-    draft = Draft(said, _with_replies(exchange.heard, replies, format), changes)
+    draft = _with_replies(Draft(said, exchange.heard, changes), replies, format)
     return without_calls(draft, unanswerable, format) if unanswerable else draft
 
 
@@ -51,14 +49,15 @@ def _reply(message: Message, place: int, format: Format) -> Message | None:
     return format.answer(message, call, INTERRUPTED) if isinstance(call, ToolCall) else None
 
 
-def _with_replies(heard: Sequence[Item], replies: list[Message], format: Format) -> list[Item]:
+def _with_replies(draft: Draft, replies: list[Message], format: Format) -> Draft:
     """The replies behind the results that are there: in their message where it holds several, else in messages of their own."""
+    heard, count = draft.heard, sum(1 for item in draft.heard if item.message.results)
     if not replies:
-        return list(heard)
-    count = sum(1 for item in heard if item.message.results)
-    if format.blocks_field is None:
-        return [*heard[:count], *(Item(reply, None) for reply in replies), *heard[count:]]
-    if count == 0:
-        return [Item(format.gather(replies[0], replies[1:]), None), *heard]
+        return draft
+    if format.blocks_field is None or count == 0:
+        added = replies if format.blocks_field is None else [format.gather(replies[0], replies[1:])]
+        return draft._replace(heard=[*heard[:count], *(Item(reply, None) for reply in added), *heard[count:]])
     last = heard[count - 1]
-    return [*heard[: count - 1], Item(format.gather(last.message, replies), last.source), *heard[count:]]
+    fuller = Item(format.gather(last.message, replies), last.source)
+    told = Change(last.index, "the answers to interrupted calls were added to its results")
+    return Draft(draft.said, [*heard[: count - 1], fuller, *heard[count:]], [*draft.changes, told])

@@ -60,7 +60,8 @@ class Content:
         refused = [part for part in parts if type(part) in suspects and self._is_refused(part, role)]
         if not refused and type(parts[-1]) is not Reasoning and not _is_blank(parts[0]):
             return None
-        kept = [part for part in parts if part not in refused]
+        places = {part.at for part in refused}
+        kept = [part for part in parts if part.at not in places]
         while kept and type(kept[-1]) is Reasoning and role == "assistant" and self._orders_reasoning_in_messages:
             refused.append(kept.pop())
         if self._format.refuses_blank_text and all(_is_blank(part) for part in kept):

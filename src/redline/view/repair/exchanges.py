@@ -47,8 +47,7 @@ class Exchanges:
         message, current = item.message, self.current
         results = [part for part in message.parts if type(part) is ToolResult and not part.is_hosted]
         strays = self._strays(results) if results else ()
-        homes = [self._open_calls.home_of(stray) for stray in strays] if late != "drop" else ()
-        if late == "refuse" and any(homes):
+        if late == "refuse" and any(self._open_calls.home_of(stray) for stray in strays):
             for _ in range(len(results) - len(strays)):
                 current.step.answers.popitem()
             return False

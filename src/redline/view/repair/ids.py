@@ -1,17 +1,18 @@
 """Calls with an id that the provider refuses, or has seen before, get another, and their results the same."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from redline.formats.base import Format
 from redline.messages import Message, ToolCall, ToolResult
 from redline.pairs import Spot, Step, pair_up
-from redline.view.repair.values import Change, Draft, Item
+from redline.view.repair.values import Change, Draft, Item, name_of
 
 __all__ = ["Numbered", "fresh_id", "with_good_ids"]
 
 _REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
+_WHY = "the provider refuses its id, or another call has it"
 _KEPT_CHARACTERS = 24
 """Of the old id, so that the new one stays below the 40 characters that OpenAI takes."""
 
@@ -32,13 +33,15 @@ def fresh_id(old: str | None, index: int, place: int, *taken: Collection[str | N
     return fresh
 
 
-def with_good_ids(draft: Draft, format: Format, taken: Collection[str]) -> Numbered:
+def with_good_ids(draft: Draft, format: Format, taken: Set[str]) -> Numbered:
     """The exchange with every id well formed, and used by no other call in it and none of those taken."""
     calls = _calls(draft)
     if not calls:
         return Numbered(draft, ())
     ids = [call.id for _, call in calls if call.id is not None]
-    if _are_good(calls, format, taken) and _results_agree(draft, ids, format):
+    known = set(ids)
+    are_unique = len(known) == len(ids) and known.isdisjoint(taken)
+    if are_unique and all(format.accepts_id(*call) for call in calls) and _results_agree(draft, known, format):
         return Numbered(draft, ids)
     items = [*draft.said, *draft.heard]
     (step,) = pair_up([item.message for item in items], items_are_messages=format.items_are_messages).steps
@@ -55,17 +58,7 @@ def _calls(draft: Draft) -> list[tuple[Message, ToolCall]]:
     ]
 
 
-def _are_good(calls: list[tuple[Message, ToolCall]], format: Format, taken: Collection[str]) -> bool:
-    seen: set[str] = set()
-    for message, call in calls:
-        if call.id in taken or call.id in seen or not format.accepts_id(message, call):
-            return False
-        if call.id is not None:
-            seen.add(call.id)
-    return True
-
-
-def _results_agree(draft: Draft, ids: list[str], format: Format) -> bool:
+def _results_agree(draft: Draft, ids: Set[str], format: Format) -> bool:
     """Whether every result has the id of a call, or none and may do without."""
     for item in draft.heard:
         for part in item.message.parts:
@@ -80,7 +73,7 @@ def _new_ids(
     items: list[Item],
     step: Step,
     format: Format,
-    taken: Collection[str],
+    taken: Set[str],
 ) -> Iterator[tuple[Spot, str]]:
     """For each call and result that needs another id, that id."""
     present = {call.id for call in step.calls.values()}
@@ -109,16 +102,16 @@ def _renamed(draft: Draft, items: list[Item], ids: dict[Spot, str], format: Form
     by_item: dict[int, dict[int, str]] = {}
     for spot, own in ids.items():
         by_item.setdefault(spot.message, {})[spot.part] = own
-    changes = [_renamed_change(items[spot.message], spot, own) for spot, own in ids.items()]
+    changes = [
+        Change(
+            items[spot.message].index, f"{name_of(items[spot.message].message.parts[spot.part])} was renamed {own!r}: {_WHY}"
+        )
+        for spot, own in ids.items()
+        if items[spot.message].source is not None
+    ]
     after = [
         Item(format.rename(item.message, by_item[number]), item.source) if number in by_item else item
         for number, item in enumerate(items)
     ]
     count = len(draft.said)
     return Draft(after[:count], after[count:], [*draft.changes, *changes])
-
-
-def _renamed_change(item: Item, spot: Spot, own: str) -> Change:
-    part = item.message.parts[spot.part]
-    old = part.id if isinstance(part, ToolCall) else getattr(part, "call_id", None)
-    return Change(item.index, f"the id {old!r} became {own!r}: the provider refuses it, or another call has it")

@@ -7,7 +7,7 @@ from redline.messages import Message, Text
 from redline.view.laws.first_message import FirstMessage
 from redline.view.repair.content import Content
 from redline.view.repair.exchange import Exchange
-from redline.view.repair.exchanges import Exchanges, Late
+from redline.view.repair.exchanges import Exchanges
 from redline.view.repair.ids import Numbered, with_good_ids
 from redline.view.repair.rematch import rematched
 from redline.view.repair.sides import by_side
@@ -54,6 +54,8 @@ class Legalizer:
         self._has_begun = False
         self._ids: set[str] = set()
         self._count = 0
+        self._put_off: list[Item] = []
+        """Results from the assistant's side for the exchange that is open; while there are any, nothing can be appended."""
         self.settled: list[Item] = []
         """What is final; it is only ever appended to."""
         self.changes: list[Change] = []
@@ -64,18 +66,23 @@ class Legalizer:
         """One that has gone over these messages, late results moved to their calls, and can be fed more."""
         legalizer = cls(format, strategy)
         for message in messages:
-            legalizer._add(message, "move")
+            legalizer._add(message)
             legalizer._settle(may_move=True)
+        legalizer._add_put_off()
         legalizer._settle()
         return legalizer
 
     def feed(self, message: Message) -> bool:
-        """Take the next message. False, and nothing is changed, if it would change what is settled: go over all again then.
+        """Take the next message. False, and nothing is changed, if more than appending is needed: go over all again then.
 
-        That is so for a result that came late, and for a message that must be taken apart.
+        That is so for a result that came late, and for a message of the assistant that holds results.
         """
-        if not self._add(message, "refuse"):
+        before, rest, behind = by_side(message, self._format)
+        if self._put_off or before or behind or rest is None:
             return False
+        if not self._exchanges.add(Item(rest, self._count), "refuse"):
+            return False
+        self._count += 1
         self._settle()
         return True
 
@@ -96,16 +103,24 @@ class Legalizer:
     def _end(self) -> Draft:
         return self._legal(self._exchanges.current, is_end=True).draft
 
-    def _add(self, message: Message, late: Late) -> bool:
-        pieces = by_side(message, self._format)
-        if late == "refuse" and len(pieces) > 1:
-            return False
-        if not all([self._exchanges.add(Item(piece, self._count), late) for piece in pieces]):
-            return False
-        if pieces[0] is not message:
+    def _add(self, message: Message) -> None:
+        """Results in a message of the assistant that answer its own calls wait: the user's own results go before them."""
+        if self._put_off and message.role == "assistant":
+            self._add_put_off()
+            self._put_off.clear()
+        sides = by_side(message, self._format)
+        for piece in (sides.before, sides.rest):
+            if piece is not None:
+                self._exchanges.add(Item(piece, self._count), "move")
+        if sides.behind is not None:
+            self._put_off.append(Item(sides.behind, self._count))
+        if sides.rest is not message:
             self._exchanges.note(Change(self._count, f"its results were given to the user: the {message.role} gives none"))
         self._count += 1
-        return True
+
+    def _add_put_off(self) -> None:
+        for item in self._put_off:
+            self._exchanges.add(item, "move")
 
     def _settle(self, *, may_move: bool = False) -> None:
         """Make what is closed final; while results may move, only up to the first call that one could still come for."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from redline.formats import find_format
+from redline.formats import read_history
 from redline.formats.base import Format
 from redline.payloads import Payload
 from redline.view.repair.legalizer import clean, legalize
@@ -24,12 +24,13 @@ def clean_orphaned_tool_calls(
 ) -> list[Any]:
     """The messages with every tool call answered directly behind it, and no result that nobody asked for.
 
-    `drop` removes an assistant message with an unanswered call whole, and the results of its other calls; `answer` keeps it and
-    adds a result that says it was interrupted; `strip` removes only the call. Messages that need no change are the same objects.
+    `drop` removes an assistant message with an unanswered call whole, and the results of its other calls; `answer` keeps it
+    and adds a result that says it was interrupted; `strip` removes only the call. Messages that need no change are the same
+    objects.
     """
     check_strategy(strategy)
-    chosen = find_format(format, messages)
-    return _written(clean([chosen.read(payload) for payload in messages], chosen, strategy), chosen)
+    chosen, history = read_history(messages, format)
+    return _written(clean(history, chosen, strategy), chosen)
 
 
 def make_legal(
@@ -41,12 +42,12 @@ def make_legal(
     """The messages such that `check` finds nothing, losing as little as possible.
 
     Results that stand too late are first moved to their calls; then the strategy treats the calls without a result, as in
-    `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has, results
-    together and in front, a user message first, nothing empty. A list that is legal comes back with the same objects.
+    `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has,
+    results together and in front, a user message first, nothing empty. A list that is legal comes back with the same objects.
     """
     check_strategy(strategy)
-    chosen = find_format(format, messages)
-    return _written(legalize([chosen.read(payload) for payload in messages], chosen, strategy), chosen)
+    chosen, history = read_history(messages, format)
+    return _written(legalize(history, chosen, strategy), chosen)
 
 
 def _written(repair: Repair, format: Format) -> list[Any]:

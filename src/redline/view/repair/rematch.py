@@ -23,5 +23,5 @@ def rematched(draft: Draft, format: Format, strategy: Strategy) -> Draft:
         exchanges.add(item, "drop")
     first, *others = [mend(exchange, format, strategy) for exchange in (*exchanges.closed, exchanges.current)]
     heard = [*first.heard, *(item for other in others for item in (*other.said, *other.heard))]
-    changes = [change for part in (draft, first, *others) for change in part.changes]
-    return Draft(first.said, heard, changes)
+    changes = [change for again in (first, *others) for change in again.changes if change.index >= 0]
+    return Draft(first.said, heard, [*draft.changes, *changes])

@@ -1,0 +1,163 @@
+"""What the two OpenAI formats share: content parts, failures told by words, and how a call's input is held."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from redline import payloads
+from redline.formats.base import what_is_lost
+from redline.formats.reading import Reader, kind_of, read_block, split_data_url
+from redline.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
+from redline.payloads import Path
+
+__all__ = [
+    "Content",
+    "arguments_text",
+    "data_url",
+    "file_name",
+    "has_known_type",
+    "identified",
+    "input_as_held",
+    "is_failure",
+    "lost_words",
+    "media_from_url",
+    "read_audio",
+    "read_content",
+    "read_file",
+    "read_words",
+    "text_key",
+]
+
+Content = Text | Media | Opaque
+"""What may stand in a message's content, and inside a result."""
+
+_WORD_KEYS = {"refusal": "refusal", "logs": "logs"}
+
+# --- reading
+
+
+def read_content(native: dict[str, Any], key: str, readers: Mapping[str, Reader[Content]]) -> tuple[Content, ...]:
+    """The parts under a key that holds a string, a list of parts, or nothing."""
+    content = native.get(key)
+    if isinstance(content, str):
+        return (Text(content, (key,)),)
+    if isinstance(content, list):
+        return tuple([read_block(block, (key, position), readers) for position, block in enumerate(content)])
+    return () if content is None else (Opaque("unknown", content, (key,)),)
+
+
+def text_key(block: dict[str, Any]) -> str:
+    """The key under which a content part holds its words."""
+    return _WORD_KEYS.get(kind_of(block), "text")
+
+
+def read_words(block: dict[str, Any], at: Path) -> Content | None:
+    """A content part that says something."""
+    words = block.get(text_key(block))
+    return Text(words, at) if isinstance(words, str) else None
+
+
+def media_from_url(url: str, media_type: str, at: Path) -> Media:
+    """What stands at a URL. A base64 data URL is taken apart; the type given is for a URL that names none."""
+    held = split_data_url(url)
+    return Media(held[0] or media_type, held[1], "base64", at) if held else Media(media_type, url, "url", at)
+
+
+def read_file(held: dict[str, Any], at: Path) -> Media | None:
+    """A document by its content, its URL or its id, whichever is there."""
+    match held:
+        case {"file_data": str(content)}:
+            media = media_from_url(content, "application/*", at)
+            return media if media.source_type == "base64" else Media("application/*", content, "base64", at)
+        case {"file_url": str(url)}:
+            return media_from_url(url, "application/*", at)
+        case {"file_id": str(file_id)}:
+            return Media("application/*", file_id, "file", at)
+    return None
+
+
+def read_audio(block: dict[str, Any], at: Path) -> Content | None:
+    """Recorded speech in an `input_audio` part."""
+    match block.get("input_audio"):
+        case {"data": str(sound), "format": str(encoding)}:
+            return Media(f"audio/{encoding}", sound, "base64", at)
+    return None
+
+
+def is_failure(native: dict[str, Any], parts: Iterable[Part]) -> bool:
+    """Whether a result reports a failure. The wire has no field for it: a stored status or the first word tells."""
+    if native.get("messageStatus") == "error":
+        return True
+    for part in parts:
+        if isinstance(part, Text) and part.text and not part.text.isspace():
+            return part.text.lstrip().startswith("Error:")
+    return False
+
+
+# --- rewriting
+
+
+def input_as_held(held: Any, replacement: Any) -> Any:
+    """A call's new input the way the wire holds the old one: an object, or its JSON text."""
+    if isinstance(replacement, str) or isinstance(held, dict | list):
+        return replacement
+    return payloads.encode(replacement).decode()
+
+
+# --- composing
+
+
+def identified(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts, each call and result without an id given one from its tool's name and how often that came before.
+
+    The nth unnamed call of a tool and its nth unnamed result get the same id, though they are composed apart.
+    """
+    seen: Counter[tuple[type, str]] = Counter()
+    for part in parts:
+        match part:
+            case ToolCall(id=None, name=name):
+                yield msgspec.structs.replace(part, id=_made_up_id(seen, ToolCall, name))
+            case ToolResult(call_id=None, name=name):
+                yield msgspec.structs.replace(part, call_id=_made_up_id(seen, ToolResult, name or ""))
+            case _:
+                yield part
+
+
+def _made_up_id(seen: Counter[tuple[type, str]], kind: type, name: str) -> str:
+    seen[kind, name] += 1
+    count = seen[kind, name]
+    return f"call_{name or 'tool'}" + (f"_{count}" if count > 1 else "")
+
+
+def arguments_text(call: ToolCall) -> str:
+    """A call's input as the JSON text of an object, in its own spelling where it has one."""
+    if not isinstance(call.input, str):
+        return payloads.encode(call.arguments).decode()
+    if not call.input.strip():
+        return "{}"
+    arguments = call.arguments
+    return payloads.encode(arguments).decode() if arguments == {"input": call.input} else call.input
+
+
+def lost_words(part: Part, format_name: str) -> str:
+    """In words, a part that has no place here; a client's call is out of place only where another speaks."""
+    if isinstance(part, ToolCall) and not part.is_hosted:
+        return f"call of {part.name!r}: in {format_name} only the assistant calls tools"
+    return what_is_lost(part, format_name)
+
+
+def data_url(media: Media) -> str:
+    """Base64 content as the URL that carries it."""
+    return f"data:{media.media_type};base64,{media.source}"
+
+
+def has_known_type(media: Media) -> bool:
+    """Whether a data URL can name its type: `image/*` only says the kind."""
+    return "*" not in media.media_type
+
+
+def file_name(media: Media) -> str:
+    """A name for a document that has none; the provider asks for one beside the content."""
+    return f"file.{media.media_type.rpartition('/')[2]}"

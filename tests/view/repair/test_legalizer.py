@@ -1,0 +1,160 @@
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redline import FORMATS
+from redline.testing import asks, conversation, says
+from redline.view.laws import History, problems_of
+from redline.view.repair import NOT_SHOWN, Legalizer, clean, legalize
+from redline.view.repair.strategies import STRATEGIES
+from tests.view.repair.damage import damaged
+from tests.view.repair.histories import ANTHROPIC, assistant, natives, read, result, thinking, use, user
+
+everywhere = pytest.mark.parametrize(("format", "strategy"), [(name, strategy) for name in FORMATS for strategy in STRATEGIES])
+
+
+def fed(format, messages, strategy="drop"):
+    """A legalizer that was fed one by one and started again where it refused."""
+    legalizer = Legalizer(format, strategy)
+    for count, message in enumerate(messages, 1):
+        if not legalizer.feed(message):
+            legalizer = Legalizer.over(messages[:count], format, strategy)
+    return legalizer
+
+
+@everywhere
+@settings(max_examples=20)
+@given(data=st.data())
+def test_feeding_gives_what_going_over_gives(format, strategy, data):
+    """After each message, what was fed is repaired as the prefix is; the settled part only grows; a refusal changes nothing."""
+    reader = FORMATS[format]
+    messages = read(reader, data.draw(damaged(format)))
+    legalizer = Legalizer(reader, strategy)
+    for count, message in enumerate(messages, 1):
+        settled, repair = list(legalizer.settled), legalizer.repair()
+        if legalizer.feed(message):
+            assert legalizer.settled[: len(settled)] == settled
+        else:
+            assert legalizer.repair() == repair
+            legalizer = Legalizer.over(messages[:count], reader, strategy)
+        assert legalizer.repair() == legalize(messages[:count], reader, strategy)
+        assert (*legalizer.settled, *legalizer.tail()) == legalizer.repair().items
+        assert legalizer.all_changes() == legalizer.repair().changes
+
+
+@everywhere
+@settings(max_examples=25)
+@given(data=st.data())
+def test_every_message_knows_where_it_comes_from(format, strategy, data):
+    """An item with a source that has no change is that message of the input; every change names a message of the input."""
+    reader = FORMATS[format]
+    messages = read(reader, data.draw(damaged(format)))
+    for repair in (legalize(messages, reader, strategy), clean(messages, reader, strategy)):
+        touched = {change.index for change in repair.changes}
+        assert touched <= set(range(len(messages)))
+        if not touched:
+            assert [item.message for item in repair.items] == messages
+        kept = {item.source for item in repair.items if item.source is not None}
+        assert set(range(len(messages))) - kept <= touched
+        assert all(item.message is messages[item.source] for item in repair.items if item.source not in (touched | {None}))
+
+
+@everywhere
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_shown_at_any_time_is_legal(format, strategy, data):
+    """Settled and tail together break no law, after every message."""
+    reader = FORMATS[format]
+    messages = read(reader, data.draw(damaged(format, max_wounds=3)))
+    for count in range(len(messages) + 1):
+        shown = tuple(item.message for item in fed(reader, messages[:count], strategy).repair().items)
+        assert problems_of(History.of(shown, reader)) == []
+
+
+def test_open_call_is_held_back():
+    """A call that still waits for its result is in the tail, not settled; the result completes it."""
+    history = read(ANTHROPIC, [user("hi"), assistant(use("a")), user(result("a"))])
+    legalizer = Legalizer(ANTHROPIC)
+    assert [legalizer.feed(message) for message in history[:2]] == [True, True]
+    assert natives(legalizer.settled) == [user("hi")]
+    assert legalizer.tail() == ()
+    assert legalizer.feed(history[2])
+    assert natives(legalizer.tail()) == [assistant(use("a")), user(result("a"))]
+
+
+def test_late_result_is_refused():
+    """A result whose call is settled cannot be taken by appending; going over all again reunites them."""
+    history = read(ANTHROPIC, [user("hi"), assistant(use("a")), user("there?"), user(result("a"), "yes")])
+    legalizer = Legalizer(ANTHROPIC)
+    assert [legalizer.feed(message) for message in history] == [True, True, True, False]
+    assert natives(legalizer.repair().items) == [user("hi"), user("there?")]
+    again = Legalizer.over(history, ANTHROPIC)
+    assert natives(again.repair().items) == [user("hi"), assistant(use("a")), user(result("a")), user("there?"), user("yes")]
+    assert again.feed(ANTHROPIC.read(assistant("ok")))
+    assert again.repair().items[-1].source == 4
+
+
+def test_message_to_be_taken_apart_is_refused():
+    """A message of the assistant that holds results is handled only by going over all, and what follows it too, for a while."""
+    history = read(ANTHROPIC, [user("hi"), assistant(use("a"), result("a", "1")), user(result("a", "2")), assistant("ok")])
+    legalizer = Legalizer.over(history[:1], ANTHROPIC)
+    assert not legalizer.feed(history[1])
+    legalizer = Legalizer.over(history[:2], ANTHROPIC)
+    assert natives(legalizer.repair().items) == [user("hi"), assistant(use("a")), user(result("a", "1"))]
+    assert not legalizer.feed(history[2])
+    assert Legalizer.over(history, ANTHROPIC).feed(ANTHROPIC.read(user("bye")))
+
+
+def test_result_of_the_user_wins():
+    """A result in the assistant's own message counts only where the user gives none."""
+    history = [user("hi"), assistant(use("a"), use("b"), result("a", "1"), result("b", "1")), user(result("a", "2"), "so")]
+    assert natives(legalize(read(ANTHROPIC, history), ANTHROPIC).items) == [
+        user("hi"),
+        assistant(use("a"), use("b")),
+        user(result("a", "2"), result("b", "1"), "so"),
+    ]
+
+
+def test_user_begins():
+    """Where the assistant would begin, one line of the user says that something is missing."""
+    repair = legalize(read(ANTHROPIC, [assistant("ok")]), ANTHROPIC)
+    assert [item.source for item in repair.items] == [None, 0]
+    assert repair.items[0].message.text == NOT_SHOWN
+    assert [change.index for change in repair.changes] == [0]
+
+
+def test_line_comes_behind_the_system():
+    """A system message is no beginning, and what is dropped is none either."""
+    system = {"role": "system", "content": "be brief"}
+    repair = legalize(read(ANTHROPIC, [system, assistant(thinking()), assistant("ok")]), ANTHROPIC)
+    assert [item.message.role for item in repair.items] == ["system", "user", "assistant"]
+    assert natives(legalize(read(ANTHROPIC, [assistant(use("a")), user("hi")]), ANTHROPIC).items) == [user("hi")]
+
+
+def test_answer_left_to_write():
+    """An empty last answer stays while it is last, behind a user's message; it vanishes when more is said."""
+    history = read(ANTHROPIC, [user("hi"), assistant(), user("well?")])
+    assert natives(legalize(history[:2], ANTHROPIC).items) == [user("hi"), assistant()]
+    assert natives(legalize(history, ANTHROPIC).items) == [user("hi"), user("well?")]
+    assert legalize(history[1:2], ANTHROPIC).items == ()
+
+
+def test_one_more_message_costs_the_same():
+    """Feeding and asking for the tail take no longer behind twenty thousand messages than behind a thousand."""
+    turns = [turn for number in range(250) for turn in (*asks("read", {}, "x", id=f"c{number}"), says("user", "go on"))]
+    messages = read(ANTHROPIC, conversation("anthropic", [says("user", "hi"), *turns]))
+    legalizer = Legalizer(ANTHROPIC)
+
+    def seconds_for_all():
+        start = process_time()
+        for message in messages:
+            legalizer.feed(message)
+            legalizer.tail()
+        return process_time() - start
+
+    first = min(seconds_for_all() for _ in range(3))
+    for _ in range(20):
+        last = seconds_for_all()
+    assert min(last, *(seconds_for_all() for _ in range(3))) < 5 * first
