@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from redline import FORMATS, Conversation, ExecutionError, RedlineError, ValidationError, check
+from redline.blobs.memory import MemoryBlobs
 from redline.engine.protection import Protection
 from redline.log.memory import MemoryLog
 from redline.rules import RULES
@@ -333,3 +334,24 @@ def test_reopened_conversation_sends_the_same_bytes():
     again = Conversation(log=log, project_root="/p")
     assert again.request(now=20 * MINUTE).body == talk.request(now=20 * MINUTE).body
     assert (again.visible_indices, again.strikes) == (talk.visible_indices, talk.strikes)
+
+
+def test_secrets_are_redacted_before_anything_is_kept():
+    """With a redaction set, neither the record nor a request ever holds the secret."""
+    talk = Conversation(redact=lambda payload: payload.replace(b"hunter2", b"******"))
+    talk.add({"role": "user", "content": "my password is hunter2"})
+    talk.process({"operation": "insert", "insert": {"position": -1, "messages": [{"role": "user", "content": "hunter2"}]}})
+    assert "hunter2" not in str(talk.all_messages)
+    assert b"hunter2" not in talk.request(now=0).body
+    talk.close()
+
+
+def test_offloaded_content_is_stored_and_named():
+    """A strike that moved content away names where it is, and it can be read back."""
+    blobs = MemoryBlobs()
+    talk = Conversation(reads(2, size=30000), project_root="/p", blobs=blobs)
+    request = talk.request(now=0, rules=["offload_results"])
+    assert request.new_strikes
+    assert blobs.get(request.new_strikes[0].reference).decode() == "x" * 30000
+    with pytest.raises(ExecutionError, match="needs a place"):
+        Conversation(reads(2, size=30000)).request(now=0, rules=["offload_results"])

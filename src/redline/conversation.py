@@ -79,7 +79,10 @@ class Conversation:
         project_root: str = "",
         protection: Protection | None = None,
         counter: Counter | None = None,
+        redact: Callable[[bytes], bytes] | None = None,
+        name: str = "memory",
     ) -> None:
+        self._name, self._redact = name, redact
         self._timeline = Timeline(log if log is not None else MemoryLog())
         self._fixed_format = None if format == "auto" else find_format(format)
         self._blobs, self._strategy, self._project_root = blobs, strategy, project_root
@@ -113,8 +116,8 @@ class Conversation:
 
     @property
     def name(self) -> str:
-        """The address of the log, or `memory`."""
-        return str(getattr(self._timeline.log, "address", "memory"))
+        """The address of its log, or `memory`."""
+        return self._name
 
     @property
     def origin(self) -> str | None:
@@ -297,6 +300,10 @@ class Conversation:
         """Call back with (used, limit), once for each time that the limit is passed."""
         self._watch.on_limit(callback)
 
+    def close(self) -> None:
+        """Let go of the log's files and connections. What was said is stored already."""
+        self._timeline.log.close()
+
     # --- what is sent
 
     def request(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
@@ -340,8 +347,10 @@ class Conversation:
         self._stand(self._timeline.head)
 
     def _compacted_in_place(self, done: Compaction) -> "Conversation":
-        shown = (*done.plan.head, len(self._state), *done.plan.tail)
-        boundary = min(done.plan.tail, default=len(self._state))
+        gone = {*done.plan.replaced, *done.plan.head}
+        tail = [index for index in self._state.view.indices if index not in gone]  # what was said meanwhile included
+        shown = (*done.plan.head, len(self._state), *tail)
+        boundary = min(tail, default=len(self._state))
         self._commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
         self._watch.restart()
         return self
@@ -371,7 +380,7 @@ class Conversation:
         self._projectors = {}
         self._watch.restart()
 
-    def _like(self, log: Log) -> "Conversation":
+    def _like(self, log: Log, name: str = "memory") -> "Conversation":
         """Another conversation with the same settings."""
         other = Conversation(
             log=log,
@@ -382,6 +391,8 @@ class Conversation:
             protection=self._protection,
             counter=self._counter,
             token_limit=self._watch.limit,
+            redact=self._redact,
+            name=name,
         )
         other._tool_description = self._tool_description
         return other
@@ -391,8 +402,8 @@ class Conversation:
         outcome = operation.apply(Context(state.view, state, self._tool_description))
         change = ViewChanged(
             indices=runs_of(outcome.view.indices),
-            appended=tuple(map(_as_bytes, outcome.appended)),
-            replaced=tuple((index, _as_bytes(payload)) for index, payload in outcome.replaced.items()),
+            appended=tuple(map(payloads.encoded, outcome.appended)),
+            replaced=tuple((index, payloads.encoded(payload)) for index, payload in outcome.replaced.items()),
             boundary=outcome.boundary,
         )
         self._commit([change])
@@ -400,11 +411,15 @@ class Conversation:
             self._watch.restart()
 
     def _in_own_format(self, message: Payload) -> list[bytes]:
-        if self._state.accepts(_as_bytes(message)):
-            return [_as_bytes(message)]
-        done = convert([message], target=self.format)
+        """The message as it is stored: in the conversation's format, and without secrets if a redaction is set."""
+        given = payloads.encoded(message)
+        if self._redact is not None:
+            given = self._redact(given)
+        if self._state.accepts(given):
+            return [given]
+        done = convert([given], target=self.format)
         _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))
-        return [_as_bytes(payload) for payload in done.messages]
+        return [payloads.encoded(payload) for payload in done.messages]
 
     def _in_own_terms(self, operation: Operation) -> Operation:
         """The operation with its messages in the conversation's format."""
@@ -438,10 +453,6 @@ def _rule(rule: Rule | str) -> Rule:
     if rule not in RULES:
         raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
     return RULES[rule]()
-
-
-def _as_bytes(payload: Payload) -> bytes:
-    return payload if isinstance(payload, bytes) else payloads.encode(payload)
 
 
 def _listed(numbers: Iterable[int]) -> str:

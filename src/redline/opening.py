@@ -14,12 +14,11 @@ from redline.log.durable import Durability, DurableLog, Header, Redact
 from redline.log.log import ROOT
 from redline.log.opening import open_log
 from redline.log.records import MessageAdded, Originated, Record, UsageReported
-from redline.payloads import Payload
 from redline.tokens import Counter
 from redline.transcripts import Entry, RecordedConversation, read_transcript
 from redline.view.repair import Strategy
 
-__all__ = ["open"]
+__all__ = ["is_foreign", "open"]
 
 _SUFFIX = ".redline.jsonl"
 _MAGIC = b'"redline-log"'
@@ -57,6 +56,8 @@ def open(  # noqa: A001 - the public word, as in gzip.open
         project_root=project_root,
         protection=protection,
         counter=counter,
+        redact=redact,
+        name=os.fspath(address),
     )
 
 
@@ -65,8 +66,8 @@ def _log_at(
 ) -> tuple[DurableLog, str]:
     """The log, and the format of its messages where that is known."""
     path, beside = Path(address), Path(f"{os.fspath(address)}{_SUFFIX}")
-    if not _is_foreign(address) or beside.exists():
-        log = open_log(beside if _is_foreign(address) else address, durability=durability, redact=redact)
+    if not is_foreign(address) or beside.exists():
+        log = open_log(beside if is_foreign(address) else address, durability=durability, redact=redact)
         return log, log.header.message_format or "auto"
     recorded = _recorded(path, number)
     header = Header(conversation=recorded.id, origin=str(path), message_format=recorded.format)
@@ -75,7 +76,7 @@ def _log_at(
     return log, recorded.format
 
 
-def _is_foreign(address: str | os.PathLike[str]) -> bool:
+def is_foreign(address: str | os.PathLike[str]) -> bool:
     """Whether a file is there that no Redline log begins like."""
     if isinstance(address, str) and "://" in address:
         return False
@@ -106,8 +107,4 @@ def _records(path: Path, recorded: RecordedConversation) -> list[Record]:
 
 
 def _added(entry: Entry) -> MessageAdded:
-    return MessageAdded(_as_bytes(entry.message.native), entry.timestamp_ms)
-
-
-def _as_bytes(payload: Payload) -> bytes:
-    return payload if isinstance(payload, bytes) else payloads.encode(payload)
+    return MessageAdded(payloads.encoded(entry.message.native), entry.timestamp_ms)

@@ -14,6 +14,7 @@ __all__ = [
     "decode",
     "decode_text",
     "encode",
+    "encoded",
     "members_of",
     "remove",
     "replace",
@@ -61,6 +62,11 @@ def encode(value: object) -> bytes:
 def canonical(value: object) -> bytes:
     """JSON that is the same for the same value: keys in order, no spaces, ASCII only."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_base64_text).encode()
+
+
+def encoded(payload: Payload) -> bytes:
+    """The payload as bytes: its own, where it is bytes already."""
+    return payload if isinstance(payload, bytes) else encode(payload)
 
 
 def value_at(value: Any, path: Path) -> Any:

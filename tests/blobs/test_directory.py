@@ -1,7 +1,9 @@
 """Blobs as files of one directory."""
 
+import os
 import stat
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,57 @@ def test_other_files_in_the_directory_are_not_listed(tmp_path):
     """A temporary file that a crash left, say."""
     (tmp_path / ".redline-x.tmp").write_text("x")
     assert list(DirectoryBlobs(tmp_path).list()) == []
+
+
+OLD = 1_000_000.0
+"""Seconds since 1970."""
+
+
+def test_entries_say_size_and_date(tmp_path):
+    """In the order of the references; other files are left out."""
+    blobs = DirectoryBlobs(tmp_path)
+    references = sorted(blobs.put(content) for content in (b"a", b"bb"))
+    os.utime(tmp_path / references[0], (OLD, OLD))
+    (tmp_path / "other").write_text("x")
+    first, second = blobs.entries()
+    assert [first.reference, second.reference] == references
+    assert {first.size_bytes, second.size_bytes} == {1, 2}
+    assert first.put_ms == OLD * 1000
+    assert second.put_ms > OLD * 1000
+
+
+def test_what_is_put_again_is_new(tmp_path):
+    """The file stays the same one, with the present date."""
+    blobs = DirectoryBlobs(tmp_path)
+    file = tmp_path / blobs.put(b"a")
+    os.utime(file, (OLD, OLD))
+    before = file.stat()
+    blobs.put(b"a")
+    assert file.stat().st_ino == before.st_ino
+    assert file.stat().st_mtime > before.st_mtime
+
+
+def test_only_what_is_older_is_deleted(tmp_path):
+    """What was put at that time or later stays, as does what is not there."""
+    blobs = DirectoryBlobs(tmp_path)
+    reference = blobs.put(b"a")
+    os.utime(tmp_path / reference, (OLD, OLD))
+    assert not blobs.delete_older(reference, than_ms=OLD * 1000)
+    assert blobs.get(reference) == b"a"
+    assert blobs.delete_older(reference, than_ms=OLD * 1000 + 1)
+    assert not blobs.delete_older(reference, than_ms=OLD * 1000 + 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_put_while_it_is_deleted_is_kept(tmp_path):
+    """However a put and the deletion of old blobs meet, what was put is there."""
+    blobs = DirectoryBlobs(tmp_path)
+    reference = blobs.put(b"a")
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(300):
+            os.utime(tmp_path / reference, (OLD, OLD))
+            done = [threads.submit(blobs.put, b"a"), threads.submit(blobs.delete_older, reference, than_ms=OLD * 2000)]
+            for one in done:
+                one.result()
+            assert blobs.get(reference) == b"a"
+    assert [file.name for file in tmp_path.iterdir()] == [reference]

@@ -5,9 +5,20 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+import msgspec
+
 from redline.errors import ExecutionError, ValidationError
 
-__all__ = ["Blobs", "check_reference", "is_reference", "reference_of", "unknown_reference"]
+__all__ = [
+    "Blobs",
+    "LastingBlobs",
+    "StoredBlob",
+    "check_content",
+    "check_reference",
+    "is_reference",
+    "reference_of",
+    "unknown_reference",
+]
 
 _REFERENCE = re.compile(r"[0-9a-f]{64}")
 
@@ -32,6 +43,30 @@ class Blobs(Protocol):
         ...
 
 
+class StoredBlob(msgspec.Struct, frozen=True):
+    """What a store knows about a blob without reading it."""
+
+    reference: str
+    size_bytes: int
+    put_ms: float
+    """When its bytes were last put, in milliseconds since 1970; a put of what is there already counts."""
+
+
+class LastingBlobs(Blobs, Protocol):
+    """Blobs that outlive the process, so that some day nothing refers to them any more."""
+
+    def entries(self) -> Iterator[StoredBlob]:
+        """All that is stored, in the order of the references."""
+        ...
+
+    def delete_older(self, reference: str, *, than_ms: float) -> bool:
+        """Forget the bytes if they were last put before that time; whether they were forgotten.
+
+        What another process puts at this very moment is kept.
+        """
+        ...
+
+
 def reference_of(content: bytes) -> str:
     """The reference of these bytes, stored or not."""
     return hashlib.sha256(content).hexdigest()
@@ -46,6 +81,14 @@ def check_reference(text: str) -> None:
     """Refuse what cannot be a reference, a path above all."""
     if not is_reference(text):
         raise ValidationError(f"{text[:80]!r} is no reference. References have 64 hexadecimal digits; copy it from the stub.")
+
+
+def check_content(reference: str, content: bytes, place: object) -> None:
+    """Refuse bytes that are not what their reference says."""
+    if reference_of(content) != reference:
+        raise ExecutionError(
+            f"{place} is damaged: its content is not what its name says. Delete it, and make the call again that gave it."
+        )
 
 
 def unknown_reference(reference: str) -> ExecutionError:

@@ -2,39 +2,55 @@
 
 import re
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
-from redline.blobs import Blobs
+from redline.blobs.blobs import Blobs
+from redline.blobs.directory import DirectoryBlobs
+from redline.blobs.grep import grep_lines
+from redline.blobs.result_files import file_name_in, read_offloaded
 from redline.errors import ValidationError
 
-__all__ = ["recall", "recall_tool"]
+__all__ = ["is_recall", "recall", "recall_tool"]
 
-_REFERENCE = re.compile(r"[0-9a-f]{64}")
+_REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
+_NOTICE_CHARS = 160
+"""Room for the line that says where the text was cut."""
 
 
-def recall(reference: str, blobs: Blobs, *, lines: str | tuple[int, int] | None = None, grep: str | None = None) -> str:
-    """What an offload stub refers to.
+def recall(
+    reference: str,
+    blobs: Blobs | str | PathLike[str],
+    *,
+    lines: str | Sequence[int] | None = None,
+    grep: str | None = None,
+    max_chars: int | None = 30_000,
+) -> str:
+    """What an offload stub refers to, from the blobs or the directory that it was moved to.
 
-    `lines` is a pair of line numbers counted from 1, or as a model writes it: `10-40`, `10-`, `-20` for the last 20.
-    `grep` keeps the lines in which a regular expression is found, with their numbers. The whole stub, or the line of
-    it that holds the reference, is taken for the reference too.
+    `reference` may be the stub itself, or the line of it that holds the reference. `lines` is a pair of line numbers counted
+    from 1, or as a model writes it: `10-40`, `10-`, `-20` for the last 20. `grep` keeps the lines in which a regular expression
+    is found, with their numbers. More than `max_chars` is cut, and the last line says how to go on; None never cuts.
     """
-    content = blobs.get(_reference_in(reference)).decode("utf-8", "surrogatepass")
-    if lines is None and grep is None:
-        return content
+    _check(reference, grep, max_chars)
+    content = _stored(reference, blobs)
+    if not lines and not grep:
+        return _cut(content, 1, max_chars)
     all_lines = content.removesuffix("\n").split("\n")
     first, last = _range(lines, len(all_lines))
     chosen = all_lines[first - 1 : last]
     if not chosen:
         raise ValidationError(f"There are no lines {first} to {last}: the text has {len(all_lines)} lines, counted from 1.")
-    return "\n".join(chosen) if grep is None else _found(chosen, first, grep)
+    if not grep:
+        return _cut("\n".join(chosen), first, max_chars)
+    return _cut(_found(chosen, first, grep), None, max_chars)
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:
     """The definition of the recall tool as a provider takes it among its tools.
 
-    When the model calls it, answer with `recall(**arguments, blobs=…)`.
+    When the model calls it, answer with `recall(**arguments, blobs=…)`, and with the words of the error if there is one.
     """
     match format:
         case "anthropic":
@@ -51,6 +67,11 @@ def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:
             return {"type": "function", "name": name, "description": _DESCRIPTION, "inputSchema": _schema()}
     known = "anthropic, openai_chat, openai_responses, gemini, ai_sdk"
     raise ValidationError(f"There is no recall tool for a format named {format!r}. Known are: {known}.")
+
+
+def is_recall(tool: str | None, name: str) -> bool:
+    """Whether a tool is the recall tool of this name, also by way of a server: `mcp__redline__recall`."""
+    return tool is not None and tool.rpartition("__")[2] == name
 
 
 _DESCRIPTION = (
@@ -71,20 +92,44 @@ def _schema() -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": ["reference"]}
 
 
-def _reference_in(text: str) -> str:
-    """The reference; out of a stub the last one, because what stands before it is the tool's own output."""
-    found = _REFERENCE.findall(text)
-    return found[-1] if found else text
+# --- what was stored
 
 
-def _range(lines: str | tuple[int, int] | None, count: int) -> tuple[int, int]:
-    if lines is None:
-        return 1, count
-    if not isinstance(lines, str):
-        return max(lines[0], 1), lines[1]
-    match = _RANGE.fullmatch(lines)
-    if match is None or not (match["first"] or match["last"]):
-        raise ValidationError(f"lines is {lines!r}; write 10-40, 10- or -20 for the last twenty.")
+def _check(reference: object, grep: object, max_chars: object) -> None:
+    """A model fills these in, so their types are not to be relied upon."""
+    if not isinstance(reference, str):
+        raise ValidationError(f"reference must be a text, copied from the stub, not {reference!r}")
+    if grep is not None and not isinstance(grep, str):
+        raise ValidationError(f"grep must be a regular expression, not {grep!r}")
+    if max_chars is not None and (not isinstance(max_chars, int) or max_chars <= _NOTICE_CHARS):
+        raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {max_chars!r}")
+
+
+def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
+    """The text. In a stub the last reference counts, because what stands before it is the tool's own output."""
+    found = _REFERENCE.findall(reference)
+    if isinstance(blobs, str | PathLike):
+        if not found and file_name_in(reference):
+            return read_offloaded(reference, blobs)
+        blobs = DirectoryBlobs(blobs)
+    return blobs.get(found[-1] if found else reference).decode("utf-8", "surrogatepass")
+
+
+# --- what of it is shown
+
+
+def _range(lines: object, count: int) -> tuple[int, int]:
+    match lines:
+        case None | "":
+            return 1, count
+        case [int(first), int(last)]:
+            return max(first, 1), last
+        case str() if (match := _RANGE.fullmatch(lines)) and (match["first"] or match["last"]):
+            return _numbers(match, count)
+    raise ValidationError(f"lines is {lines!r}; write 10-40, 10- or -20 for the last twenty.")
+
+
+def _numbers(match: re.Match[str], count: int) -> tuple[int, int]:
     if match["first"] is None:
         return max(count - int(match["last"]) + 1, 1), count
     first = max(int(match["first"]), 1)
@@ -93,12 +138,21 @@ def _range(lines: str | tuple[int, int] | None, count: int) -> tuple[int, int]:
     return first, int(match["last"]) if match["last"] else count
 
 
-def _found(lines: Sequence[str], first: int, grep: str) -> str:
-    try:
-        pattern = re.compile(grep)
-    except re.error as problem:
-        raise ValidationError(
-            f"grep is no regular expression: {problem}. Escape special characters with a backslash."
-        ) from problem
-    found = [f"{number}: {line}" for number, line in enumerate(lines, first) if pattern.search(line)]
-    return "\n".join(found) or f"No line matches {grep!r}."
+def _found(lines: Sequence[str], first: int, pattern: str) -> str:
+    found = [f"{first + number}: {shown}" for number, shown in grep_lines(pattern, lines)]
+    return "\n".join(found) or f"No line matches {pattern!r}."
+
+
+def _cut(text: str, first: int | None, max_chars: int | None) -> str:
+    """The text with its last lines left out if it is too long; `first` is the number of its first line, if it has one."""
+    if max_chars is None or len(text) <= max_chars:
+        return text
+    shown = text[: max_chars - _NOTICE_CHARS]
+    shown = shown[: shown.rfind("\n") + 1] or shown
+    kept = shown.removesuffix("\n")
+    left = f"{len(text) - len(kept):,} of {len(text):,} characters are not shown"
+    if first is None:
+        return f"{kept}\n[{left}. Use a narrower grep, or lines.]"
+    # A line that was cut itself is asked for again: only grep leads to what stands further behind in it.
+    onward = first + shown.count("\n")
+    return f'{kept}\n[{left}. Go on with lines="{onward}-", or use grep.]'

@@ -15,13 +15,11 @@ from redline.errors import ExecutionError, LogError
 from redline.formats import FORMATS
 from redline.formats.convert import convert
 from redline.log.opening import open_log
+from redline.opening import is_foreign
 from redline.redaction import redact
 from redline.view.repair import clean_orphaned_tool_calls
 
 __all__ = ["command"]
-
-_LOG_MARK = b'"format":"redline-log"'
-_HEADER_BYTES = 4096
 
 
 @click.command("export")
@@ -36,7 +34,7 @@ def command(file: str, target: str | None, is_redacted: bool, number: int, out: 
     FILE is a Redline log (a path, sqlite:///chats.db#name, postgresql://…#name) or a session file of any agent. If there is a
     system prompt beside the messages, a request body with both is written. What cannot be carried is listed on standard error.
     """
-    found = _in_log(file) if _is_log(file) else _in_transcript(Path(file), number)
+    found = _in_transcript(Path(file), number) if is_foreign(file) or not _exists(file) else _in_log(file)
     content = _content(found, target or found.format)
     content = redact(content) if is_redacted else content
     if out is None:
@@ -52,14 +50,8 @@ class _Found:
     system: str | None = None
 
 
-def _is_log(address: str) -> bool:
-    if "://" in address:
-        return True
-    path = Path(address)
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return _LOG_MARK in file.readline(_HEADER_BYTES)
+def _exists(address: str) -> bool:
+    return "://" in address or Path(address).exists()
 
 
 def _in_log(address: str) -> _Found:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from redline.blobs import reference_of
 from redline.engine.account import Account
 from redline.engine.balance import Choice, Moment, Rates
 from redline.engine.marking import Marking
@@ -141,6 +142,7 @@ class Projector:
             tokens_after=self._counter.count(_words(mark)),
             version=state.view.version_of(mark.index),
             tool=seen.tool if seen else None,
+            reference=reference_of(mark.blob) if mark.blob is not None else None,
             why_now=decision.why,
         )
 

@@ -25,6 +25,10 @@ class Gemini(Format):
     has_system_messages: ClassVar[bool] = False
     blocks_field: ClassVar[str | None] = "parts"
 
+    def write_system(self, prompt: str) -> object:
+        """A content like any other, without a role."""
+        return {"parts": [{"text": prompt}]}
+
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its list of parts; the parts of other formats say their type."""
         parts = native.get("parts")

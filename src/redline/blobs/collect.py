@@ -1,0 +1,66 @@
+"""Blobs that no log refers to any more: found, and deleted if asked, never one that is referred to or about to be."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from redline import payloads
+from redline.blobs.blobs import LastingBlobs, StoredBlob
+from redline.errors import ExecutionError
+from redline.log.durable import DurableLog
+from redline.log.records import MessageAdded, Record, ViewChanged
+
+__all__ = ["collect_garbage"]
+
+_DIGITS = 64
+_LONG_NUMBERS = re.compile(rb"[0-9a-f]{%d,}" % _DIGITS)
+
+
+def collect_garbage(
+    blobs: LastingBlobs, logs: Iterable[DurableLog], *, older_than_ms: float, delete: bool = False
+) -> list[StoredBlob]:
+    """The blobs that no record of the logs names, if they were put before a time; with `delete` those that were deleted.
+
+    Every record counts: all branches, strikes that were undone, and messages that merely mention a reference. All logs that use
+    the blobs must be given. Put the time, in milliseconds since 1970, an hour back or more: a blob is stored a moment before
+    the record that refers to it.
+    """
+    # First the blobs, then the logs: what is recorded in between is seen.
+    old = {entry.reference: entry for entry in blobs.entries() if entry.put_ms < older_than_ms}
+    for log in logs:
+        for reference in _named_in(log, old.keys()):
+            old.pop(reference, None)
+    if not delete:
+        return list(old.values())
+    return [entry for entry in old.values() if blobs.delete_older(entry.reference, than_ms=older_than_ms)]
+
+
+def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
+    """Those of the references that stand anywhere in the log."""
+    wanted = {reference.encode() for reference in known}
+    found = {reference for stored in log.read() for reference in _references_in(stored.record) if reference in wanted}
+    if damage := [torn for torn in log.torn if torn.kept_in is None]:
+        raise ExecutionError(
+            f"{damage[0]} What it referred to cannot be known, so nothing is taken for forgotten. Leave its blobs as they are."
+        )
+    return {reference.decode() for reference in found}
+
+
+def _references_in(record: Record) -> Iterator[bytes]:
+    """Whatever could be one: also within longer numbers, because an escape before it may end in a digit (`\\u000a`)."""
+    for content in _contents(record):
+        for number in _LONG_NUMBERS.findall(content):
+            for start in range(len(number) - _DIGITS + 1):
+                yield number[start : start + _DIGITS]
+
+
+def _contents(record: Record) -> Iterator[bytes]:
+    match record:
+        case MessageAdded(payload):
+            yield payload
+        case ViewChanged():
+            yield from record.appended
+            yield from (payload for _, payload in record.replaced)
+        case _:
+            yield payloads.encode(msgspec.to_builtins(record))

@@ -1,0 +1,57 @@
+"""Lines in which a regular expression is found, within a time: a pattern that a model wrote can run for ever."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from redline.blobs import line_search
+from redline.errors import ExecutionError, ValidationError
+
+__all__ = ["grep_lines"]
+
+_SIMPLE = re.compile(r"(?:[^*+?{}()\[\]\\]|\\[^0-9])*", re.DOTALL)
+"""Without repetitions, groups and sets a pattern cannot take long."""
+_WIDTH_CHARS = 500
+"""Of longer lines only what surrounds a match is shown: a little of what stands before it, and this much from it on."""
+_LEAD_CHARS = 100
+
+
+def grep_lines(pattern: str, lines: Sequence[str], *, max_seconds: float = 2.0) -> list[tuple[int, str]]:
+    """The position and the words of each line in which the pattern is found; of a long line what surrounds each match."""
+    if _SIMPLE.fullmatch(pattern):
+        answer = line_search.answer(pattern, lines, _WIDTH_CHARS)
+    else:
+        answer = _searched_apart(pattern, lines, max_seconds)
+    if "error" in answer:
+        raise ValidationError(f"grep is no regular expression: {answer['error']}. Escape special characters with a backslash.")
+    return [(number, _around(lines[number], at)) for number, at in answer["found"]]
+
+
+def _searched_apart(pattern: str, lines: Sequence[str], max_seconds: float) -> dict[str, Any]:
+    """Nothing in this process can stop Python's matching once it has begun, so another process does it."""
+    question = json.dumps([pattern, list(lines), _WIDTH_CHARS]).encode()
+    program = [sys.executable, "-I", "-S", "-W", "ignore", str(Path(line_search.__file__))]
+    try:
+        done = subprocess.run(program, input=question, capture_output=True, timeout=max_seconds, check=True)
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise ValidationError(
+            f"grep took more than {max_seconds:g} seconds. Write a simpler pattern, without repetitions in repetitions, "
+            "or look through fewer lines at a time."
+        ) from None
+    except (OSError, subprocess.CalledProcessError, ValueError) as problem:
+        raise ExecutionError(
+            f"grep could not be run: {problem}. A pattern without repetitions, groups and sets needs no program."
+        ) from problem
+    return answer
+
+
+def _around(line: str, at: int) -> str:
+    if len(line) <= _WIDTH_CHARS:
+        return line
+    start, end = max(at - _LEAD_CHARS, 0), at + _WIDTH_CHARS
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

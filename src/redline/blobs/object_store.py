@@ -1,0 +1,142 @@
+"""Blobs as objects of a bucket: S3, Google Cloud Storage or Azure, written once and checked when they are read."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
+from redline.errors import ExecutionError, MissingExtraError, ValidationError
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
+
+__all__ = ["ObjectStoreBlobs"]
+
+_FRESH_MS = 600_000.0
+"""An object older than this is written again when it is put: nothing refers to it yet, and it must not look old."""
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
+"""What S3, Azure and Google say."""
+
+
+class ObjectStoreBlobs:
+    """Keeps blobs in a bucket, under a prefix. Several machines may share it.
+
+    The address is `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials, region and endpoint come
+    from the provider's usual environment variables; options, named as obstore names them, go before those.
+    """
+
+    def __init__(self, address: str, **options: object) -> None:
+        self.address = address.rstrip("/")
+        self._store = _opened(address, options)
+
+    def put(self, content: bytes) -> str:
+        """Store the bytes, unless they are there already."""
+        from obstore.exceptions import AlreadyExistsError
+
+        reference = reference_of(content)
+        with self._reporting(reference, "stored"):
+            try:
+                self._store.put(reference, content, mode="create")
+            except AlreadyExistsError:
+                if not self._is_fresh(reference, len(content)):
+                    self._store.put(reference, content)
+        return reference
+
+    def get(self, reference: str) -> bytes:
+        """The bytes, if they are what the reference says."""
+        check_reference(reference)
+        content = None
+        with self._reporting(reference, "read"), _absence_allowed():
+            content = bytes(self._store.get(reference).bytes())
+        if content is None:
+            raise unknown_reference(reference)
+        check_content(reference, content, f"{self.address}/{reference}")
+        return content
+
+    def list(self) -> Iterator[str]:
+        """The references of all that is stored, in order."""
+        for entry in self.entries():
+            yield entry.reference
+
+    def entries(self) -> Iterator[StoredBlob]:
+        """All that is stored, in the order of the references."""
+        with self._reporting("", "listed"):
+            found = [meta for page in self._store.list() for meta in page if is_reference(meta["path"])]
+        yield from sorted(map(_entry, found), key=lambda entry: entry.reference)
+
+    def delete(self, reference: str) -> None:
+        """Forget the bytes, if they are there."""
+        check_reference(reference)
+        with self._reporting(reference, "deleted"), _absence_allowed():
+            self._store.delete(reference)
+
+    def delete_older(self, reference: str, *, than_ms: float) -> bool:
+        """Forget the bytes if they were last put before that time; whether they were forgotten.
+
+        Stores cannot delete on a condition: what is put in the moment between the look at the date and the delete is lost.
+        """
+        check_reference(reference)
+        with self._reporting(reference, "deleted"):
+            entry = self._entry(reference)
+        if entry is None or entry.put_ms >= than_ms:
+            return False
+        self.delete(reference)
+        return True
+
+    def _is_fresh(self, reference: str, size_bytes: int) -> bool:
+        """Whether the object is there, as long as it should be, and new enough that nobody takes it for forgotten."""
+        entry = self._entry(reference)
+        return entry is not None and entry.size_bytes == size_bytes and time.time() * 1000 - entry.put_ms < _FRESH_MS
+
+    def _entry(self, reference: str) -> StoredBlob | None:
+        with _absence_allowed():
+            return _entry(self._store.head(reference))
+        return None
+
+    @contextlib.contextmanager
+    def _reporting(self, reference: str, done: str) -> Iterator[None]:
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except (BaseError, OSError) as problem:
+            raise ExecutionError(
+                f"{self.address}/{reference} cannot be {done}: {_in_short(problem)}. "
+                "Check the bucket, the credentials and the connection."
+            ) from problem
+
+
+def _opened(address: str, options: dict[str, object]) -> "ObjectStore":
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError as problem:
+        raise MissingExtraError(f"Blobs in {address}", "s3") from problem
+    try:
+        # The options of three providers have three types; obstore itself says which of them it does not know.
+        return cast("ObjectStore", cast("Any", from_url)(address, **options))
+    except (BaseError, TypeError, ValueError) as problem:
+        raise ValidationError(
+            f"{address} cannot be opened: {_in_short(problem)}. Check the address and the options, named as obstore names them."
+        ) from problem
+
+
+def _entry(meta: "ObjectMeta") -> StoredBlob:
+    return StoredBlob(meta["path"], meta["size"], meta["last_modified"].timestamp() * 1000)
+
+
+@contextlib.contextmanager
+def _absence_allowed() -> Iterator[None]:
+    """The object may be missing; its bucket may not."""
+    try:
+        yield
+    except FileNotFoundError as problem:
+        if any(words in str(problem) for words in _NO_BUCKET):
+            raise
+
+
+def _in_short(problem: Exception) -> str:
+    """The first line; obstore adds a page about its own insides."""
+    return str(problem).partition("\n")[0].rstrip(" .:")[:300]

@@ -1,0 +1,34 @@
+"""Blobs by their address: a directory, or a bucket of an object store."""
+
+import re
+from os import PathLike, fspath
+from urllib.parse import unquote, urlsplit
+
+from redline.blobs.blobs import LastingBlobs
+from redline.blobs.directory import DirectoryBlobs
+from redline.blobs.object_store import ObjectStoreBlobs
+from redline.errors import ValidationError
+
+__all__ = ["open_blobs"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_BUCKETS = ("s3", "gs", "az")
+
+
+def open_blobs(address: str | PathLike[str], **options: object) -> LastingBlobs:
+    """The blobs at an address: a directory's path, or `s3://bucket/prefix`, `gs://…`, `az://…`.
+
+    Buckets need the extra `s3`. They take their settings from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
+    `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, …) and from options, named as obstore names them.
+    """
+    text = fspath(address)
+    found = _SCHEME.match(text)
+    scheme = found[1].lower() if found else None
+    if scheme in _BUCKETS:
+        return ObjectStoreBlobs(text, **options)
+    if scheme not in (None, "file"):
+        known = ", ".join(f"{name}://" for name in (*_BUCKETS, "file"))
+        raise ValidationError(f"There are no blobs of the kind {scheme}://. Known are a directory's path, {known}.")
+    if options:
+        raise ValidationError(f"A directory takes no options, but {text} was given {', '.join(options)}.")
+    return DirectoryBlobs(unquote(urlsplit(text).path) if scheme else text)

@@ -1,0 +1,136 @@
+"""Results as files that are named after their calls, each whole and never shared, and the way back from a reference."""
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+from redline.blobs.files import create_whole, sync_directory
+from redline.errors import ExecutionError, ValidationError
+
+__all__ = ["ResultFolder", "file_name_in", "read_offloaded"]
+
+_PREFIX = "tool-result-"
+_FILE_NAME = re.compile(rf"{_PREFIX}[^/\\\x00-\x1f]*\.md")
+
+
+class ResultFolder:
+    """A directory, and which of its names were given away by this object: no two results share a file."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self.files: list[str] = []
+        """The absolute paths of what was stored, in order."""
+        self._taken: set[str] = set()
+        self._taken_files: set[tuple[int, int]] = set()
+        """By device and inode: on some systems two names that differ in case are one file."""
+        self._first_free: dict[str, int] = {}
+
+    def store(self, call_id: str | None, text: str) -> str:
+        """Write the text under the next name that is free, or find it there, and return the name."""
+        content = text.encode("utf-8", "surrogatepass")
+        with self._reporting():
+            self.path.mkdir(parents=True, exist_ok=True)
+            name = next(name for name in self._names(_stem(call_id)) if self._takes(name, content))
+            status = (self.path / name).stat()
+        self._taken.add(name)
+        self._taken_files.add((status.st_dev, status.st_ino))
+        self.files.append(str(self.path / name))
+        return name
+
+    def sync(self) -> None:
+        """Bring the names of all that was stored to the disk; once for all of them, because it is slow."""
+        if self.files:
+            with self._reporting():
+                sync_directory(self.path)
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            raise ExecutionError(
+                f"A tool result cannot be stored in {self.path}: {problem.strerror}. "
+                "Check the path, its permissions and the space left."
+            ) from problem
+
+    def _names(self, stem: str) -> Iterator[str]:
+        """`stem.md`, `stem-1.md`, `stem-2.md` …, from the first that was not given away."""
+        number = self._first_free.get(stem, 0)
+        while _numbered(stem, number) in self._taken:
+            number += 1
+        self._first_free[stem] = number
+        while True:
+            yield _numbered(stem, number)
+            number += 1
+
+    def _takes(self, name: str, content: bytes) -> bool:
+        """Whether the name is this content's now: the file was made, or is there from earlier with the same content."""
+        file = self.path / name
+        if name in self._taken:
+            return False
+        is_there = file.is_symlink() or file.exists()
+        # Another process may take the name in between; then what it wrote decides.
+        return (not is_there and create_whole(file, content)) or self._holds(file, content)
+
+    def _holds(self, file: Path, content: bytes) -> bool:
+        if file.is_symlink() or not file.is_file():
+            return False
+        status = file.stat()
+        is_given_away = (status.st_dev, status.st_ino) in self._taken_files
+        return not is_given_away and status.st_size == len(content) and file.read_bytes() == content
+
+
+def file_name_in(reference: str) -> str | None:
+    """The name of a result's file in a reference; None if it holds none."""
+    found = _FILE_NAME.search(reference)
+    return found[0] if found else None
+
+
+def read_offloaded(reference: str, directory: str | PathLike[str]) -> str:
+    """The text that was stored, from a reference as it stands in a message; only files of the directory are read."""
+    name = file_name_in(reference)
+    if name is None or _UNSAFE.search(name):
+        raise ValidationError(
+            f"{reference[:120]!r} names no file of an offloaded result; pass the reference as it stands in the message"
+        )
+    file = Path(directory) / name
+    if file.is_symlink():
+        raise ValidationError(f"{file} is a link; offloaded results are files of the directory itself")
+    try:
+        return file.read_bytes().decode("utf-8", "surrogatepass")
+    except FileNotFoundError:
+        raise ExecutionError(
+            f"{file} does not exist. Pass the directory that the result was offloaded to, or run the tool again."
+        ) from None
+    except OSError as problem:
+        raise ExecutionError(f"{file} cannot be read: {problem.strerror}. Check its permissions.") from problem
+
+
+# --- names
+
+_MAX_ID_BYTES = 180
+"""File systems take names of 255 bytes; the rest is for prefix, number and ending."""
+# Besides separators also what Windows gives a meaning (`a:b` is a second stream of the file `a`).
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\<>:\"|?*\u2028\u2029\ud800-\udfff]|\.\.")
+
+
+def _numbered(stem: str, number: int) -> str:
+    return f"{_PREFIX}{stem}-{number}.md" if number else f"{_PREFIX}{stem}.md"
+
+
+def _stem(call_id: str | None) -> str:
+    """The id where it can be part of a file's name; else what is plain in it, and a hash that tells it from others."""
+    if call_id and _is_safe(call_id):
+        return call_id
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", call_id or "none")[:40]
+    digest = hashlib.sha256((call_id or "").encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{plain}-{digest[:12]}"
+
+
+def _is_safe(call_id: str) -> bool:
+    if _UNSAFE.search(call_id) or call_id.startswith(".") or call_id != call_id.strip():
+        return False
+    return len(call_id.encode()) <= _MAX_ID_BYTES

@@ -1,0 +1,194 @@
+"""Blobs that no log refers to any more."""
+
+import json
+import os
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redline import Conversation, ExecutionError
+from redline.blobs.blobs import reference_of
+from redline.blobs.collect import collect_garbage
+from redline.blobs.directory import DirectoryBlobs
+from redline.log.log import ROOT
+from redline.log.opening import open_log
+from redline.log.records import HeadMoved, MessageAdded, Strike, StrikesApplied, ViewChanged
+from redline.rules.offload import OffloadResults
+from redline.testing import asks, conversation, says
+from tests.log.logs import KINDS, new_address
+
+OLD = 1_000_000.0
+"""Seconds since 1970."""
+NOW_MS = 2_000_000_000.0
+
+
+def old_blobs(folder, *contents):
+    """A directory of blobs that were stored long ago."""
+    blobs = DirectoryBlobs(folder / "blobs")
+    for content in contents:
+        os.utime(blobs.path / blobs.put(content), (OLD, OLD))
+    return blobs
+
+
+def garbage(blobs, logs, **options):
+    return {entry.reference for entry in collect_garbage(blobs, logs, older_than_ms=NOW_MS, **options)}
+
+
+def result(number):
+    return f"result {number}\n" * 300
+
+
+def offloaded(log, blobs, count=4):
+    """A conversation whose large results were moved to the blobs."""
+    turns = [turn for number in range(count) for turn in asks("read", {}, result(number), id=f"c{number}")]
+    talk = Conversation(conversation("openai_chat", [says("user", "hi"), *turns]), log=log, blobs=blobs)
+    talk.request(now=0, rules=[OffloadResults(min_chars=100)])
+    for entry in list(blobs.entries()):
+        os.utime(blobs.path / entry.reference, (OLD, OLD))
+    return talk
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_referred_to_is_never_deleted(kind, tmp_path, request):
+    """Not by the present path, not by another branch, not by a strike that was undone; the rest is."""
+    address = new_address(kind, tmp_path, request)
+    log = open_log(address)
+    blobs = old_blobs(tmp_path, b"forgotten")
+    talk = offloaded(log, blobs)
+    talk.undo(talk.strikes[0])
+    talk.pin(4)
+    talk.rewind(2)
+    talk.add({"role": "user", "content": "another way"})
+    log.close()
+    logs = [open_log(address)]
+    assert garbage(blobs, logs) == {reference_of(b"forgotten")}
+    assert len(list(blobs.list())) == 5
+    assert garbage(blobs, logs, delete=True) == {reference_of(b"forgotten")}
+    assert set(blobs.list()) == {reference_of(result(number).encode()) for number in range(4)}
+
+
+def test_every_log_counts(tmp_path):
+    """What one of several refers to stays."""
+    blobs = old_blobs(tmp_path)
+    logs = [open_log(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    offloaded(logs[1], blobs, count=2)
+    assert garbage(blobs, logs) == set()
+    assert len(garbage(blobs, logs[:1])) == 2
+
+
+def test_what_is_new_is_spared(tmp_path):
+    """Its record may be on the way; so it may for what was there and is put again."""
+    blobs = old_blobs(tmp_path, b"forgotten", b"wanted again")
+    blobs.put(b"new")
+    blobs.put(b"wanted again")
+    an_hour_ago = (time.time() - 3600) * 1000
+    found = collect_garbage(blobs, [], older_than_ms=an_hour_ago, delete=True)
+    assert [entry.reference for entry in found] == [reference_of(b"forgotten")]
+    assert set(blobs.list()) == {reference_of(b"new"), reference_of(b"wanted again")}
+
+
+def test_what_is_put_between_finding_and_deleting_is_spared(tmp_path):
+    """Though it was found to be old."""
+    blobs = old_blobs(tmp_path, b"a")
+
+    class LogThatIsReadMeanwhile(type(open_log(tmp_path / "x.jsonl"))):
+        def read(self, after=ROOT):
+            blobs.put(b"a")
+            return super().read(after)
+
+    assert garbage(blobs, [LogThatIsReadMeanwhile(tmp_path / "y.jsonl")], delete=True) == set()
+    assert blobs.get(reference_of(b"a")) == b"a"
+
+
+def test_a_bucket_is_collected_too(new_object_store, tmp_path):
+    """By the dates that its server gives."""
+    blobs = new_object_store()
+    kept = blobs.put(b"kept")
+    forgotten = blobs.put(b"forgotten")
+    log = open_log(tmp_path / "chat.jsonl")
+    log.append([MessageAdded(payload(kept))], parent=ROOT)
+    now_ms = time.time() * 1000
+    assert collect_garbage(blobs, [log], older_than_ms=now_ms - 3_600_000, delete=True) == []
+    (deleted,) = collect_garbage(blobs, [log], older_than_ms=now_ms + 60_000, delete=True)
+    assert (deleted.reference, list(blobs.list())) == (forgotten, [kept])
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
+def test_a_damaged_log_stops_it(kind, tmp_path, request):
+    """What stood there cannot be known, so nothing is deleted."""
+    blobs = old_blobs(tmp_path, b"perhaps forgotten")
+    address = new_address(kind, tmp_path, request)
+    log = open_log(address)
+    for number in range(3):
+        log.append([MessageAdded(json.dumps({"role": "user", "content": f"number-{number}"}).encode())], parent=number - 1)
+    log.close()
+    file = next(file for file in tmp_path.iterdir() if file.is_file())
+    file.write_bytes(file.read_bytes().replace(b"number-1", b"number-X"))
+    with pytest.raises(ExecutionError, match="Leave its blobs"):
+        garbage(blobs, [open_log(address)], delete=True)
+    assert len(list(blobs.list())) == 1
+
+
+def test_what_a_crash_left_unfinished_does_not_stop_it(tmp_path):
+    """An append that was never acknowledged refers to nothing."""
+    blobs = old_blobs(tmp_path, b"forgotten")
+    log = open_log(tmp_path / "chat.jsonl")
+    log.append([MessageAdded(b'{"role":"user","content":"x"}')], parent=ROOT)
+    log.close()
+    with (tmp_path / "chat.jsonl").open("ab") as file:
+        file.write(b'{"crc":"0000')
+    assert garbage(blobs, [open_log(tmp_path / "chat.jsonl")], delete=True) == {reference_of(b"forgotten")}
+
+
+REFERENCE = reference_of(b"content")
+STRIKE = Strike(0, "rule", 0, ("content",), "stub", "because", 2, 1)
+
+
+def strike(**fields):
+    return Strike(**{name: getattr(STRIKE, name) for name in STRIKE.__struct_fields__} | fields)
+
+
+def payload(text):
+    return json.dumps({"role": "user", "content": text}).encode()
+
+
+MENTIONS = {
+    "in a strike's reference": StrikesApplied((strike(reference=REFERENCE),)),
+    "in a strike's text": StrikesApplied((strike(replacement=f"(reference={REFERENCE!r})"),)),
+    "in a strike's object": StrikesApplied((strike(replacement={"text": [REFERENCE]}),)),
+    "in a strike that a rewind kept": HeadMoved((strike(replacement=f"stub {REFERENCE}"),)),
+    "in a message": MessageAdded(payload(f"recall {REFERENCE}")),
+    "behind an escape that ends in a digit": MessageAdded(payload(f"\x0b{REFERENCE}")),
+    "beside invalid text": StrikesApplied((strike(replacement=f"\ud83d {REFERENCE}"),)),
+    "in a message that was inserted": ViewChanged(((0, 1),), appended=(payload(REFERENCE),)),
+    "in a version": ViewChanged(((0, 1),), replaced=((0, payload(REFERENCE)),)),
+}
+
+
+@pytest.mark.parametrize("record", MENTIONS.values(), ids=MENTIONS.keys())
+def test_a_reference_counts_wherever_it_stands(record, tmp_path):
+    """In every record that can hold one, in the log as it was written."""
+    blobs = old_blobs(tmp_path, b"content", b"forgotten")
+    open_log(tmp_path / "chat.jsonl").append([record], parent=ROOT)
+    assert garbage(blobs, [open_log(tmp_path / "chat.jsonl")]) == {reference_of(b"forgotten")}
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_whatever_is_mentioned_anywhere_stays(data, tmp_path_factory):
+    """Any blobs, any of them mentioned in any message on any branch: exactly the others are garbage."""
+    folder = tmp_path_factory.mktemp("gc")
+    contents = data.draw(st.lists(st.binary(max_size=5), unique=True, max_size=6))
+    blobs = old_blobs(folder, *contents)
+    log = open_log(folder / "chat.jsonl")
+    mentioned = data.draw(st.lists(st.sampled_from(contents), unique=True)) if contents else []
+    for number, content in enumerate(mentioned):
+        before, after = data.draw(st.text(max_size=4)), data.draw(st.text(max_size=4))
+        log.append(
+            [MessageAdded(payload(f"{before}{reference_of(content)}{after}"))], parent=data.draw(st.integers(ROOT, number - 1))
+        )
+    expected = {reference_of(content) for content in contents if content not in mentioned}
+    assert garbage(blobs, [log], delete=True) == expected
+    assert set(blobs.list()) == {reference_of(content) for content in mentioned}

@@ -1,0 +1,59 @@
+"""Lines in which a regular expression is found, within a time."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redline.blobs.grep import grep_lines
+from redline.errors import ExecutionError, ValidationError
+
+
+@pytest.mark.parametrize("pattern", ["error", "err.r|warn", r"\berror\.", "^error", "(?i)ERROR", "e[r]+or", "(err|warn)or*"])
+def test_matching_lines_are_found(pattern):
+    """By simple patterns, which are matched here, and by others, which are matched by a program."""
+    lines = ["an error.", "fine", "error. twice: error.", "a warning"]
+    expected = [(number, line) for number, line in enumerate(lines) if re.search(pattern, line)]
+    assert grep_lines(pattern, lines) == expected
+    assert expected
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "a*a*a*a*a*a*a*a*b", "(a?){40}a{40}b", r"(a*)\1*\1*\1*b"])
+def test_a_pattern_that_would_run_for_ever_is_ended(pattern):
+    """After the time it was given, with an error that says what to do."""
+    began = time.monotonic()
+    with pytest.raises(ValidationError, match="simpler pattern"):
+        grep_lines(pattern, ["a" * 5000 + "!"], max_seconds=0.5)
+    assert time.monotonic() - began < 5
+
+
+@given(st.text(st.characters(codec=None, exclude_characters="*+?{}()[]\\"), max_size=40), st.text(max_size=50))
+def test_simple_patterns_find_what_python_finds(pattern, line):
+    """They are taken as they are."""
+    assert bool(grep_lines(pattern, [line])) == bool(re.search(pattern, line))
+
+
+def test_of_long_lines_the_surroundings_are_shown():
+    """Of each match that the surroundings of an earlier one do not show."""
+    line = "x" * 1000 + "needle" + "y" * 200 + "needle" + "z" * 2000 + "needle"
+    shown = grep_lines("needle", [line])
+    assert [number for number, _ in shown] == [0, 0]
+    assert shown[0][1] == f"…{line[900:1500]}…"
+    assert shown[1][1] == "…" + line[-106:]
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "a**", r"\q"])
+def test_a_bad_pattern_is_refused(pattern):
+    """The error says why."""
+    with pytest.raises(ValidationError, match="no regular expression"):
+        grep_lines(pattern, ["a"])
+
+
+def test_without_a_python_to_run_simple_patterns_still_work(monkeypatch, tmp_path):
+    """As in a program that was packed into one file; the error for others says so."""
+    monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
+    assert grep_lines("a.c", ["abc"]) == [(0, "abc")]
+    with pytest.raises(ExecutionError, match="needs no program"):
+        grep_lines("ab*", ["abc"])
