@@ -1,5 +1,7 @@
-"""Run every benchmark in turn."""
+"""Run the benchmarks in turn; those that need recorded sessions are apart: `python -m bench.tokens`, `.replay`, `.cache_model`."""
 
-from bench import transcripts
+from bench import logs, requests, transcripts
 
 transcripts.main()
+requests.main()
+logs.main()

@@ -12,7 +12,45 @@ from redline.messages import Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["history", "write_claude_code_session"]
 
-_CODE_WORDS = ["return", "value", "import", "self", "error", "parse", "token", "config", "test", "path", "build", "module", "async", "await", "result", "index", "def", "class", "const", "function", "0x3f", "1024", "true", "false", "null", "foo_bar", "getUser()", "->", "==", "!=", "{", "}", "[", "]", ";", "//", "#"]
+_CODE_WORDS = [
+    "return",
+    "value",
+    "import",
+    "self",
+    "error",
+    "parse",
+    "token",
+    "config",
+    "test",
+    "path",
+    "build",
+    "module",
+    "async",
+    "await",
+    "result",
+    "index",
+    "def",
+    "class",
+    "const",
+    "function",
+    "0x3f",
+    "1024",
+    "true",
+    "false",
+    "null",
+    "foo_bar",
+    "getUser()",
+    "->",
+    "==",
+    "!=",
+    "{",
+    "}",
+    "[",
+    "]",
+    ";",
+    "//",
+    "#",
+]
 _WORDS = [*_CODE_WORDS, "größe", "文件", "✓"]
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 import redline
-from bench.generate import chat_history
+from bench.generate import history
 from redline.tokens import Estimate
 
 _LENGTHS = (100, 1_000, 10_000, 100_000)
@@ -31,14 +31,14 @@ def main() -> None:
 
 
 def _times_at(length: int) -> tuple[float, float, float, float]:
-    history = chat_history()
-    conversation = redline.Conversation(islice(history, length), format="openai_chat", counter=Estimate())
+    messages = history("openai_chat", 10_000)
+    conversation = redline.Conversation(islice(messages, length), format="openai_chat", counter=Estimate())
     start = time.perf_counter()
     now = _now(conversation)
     conversation.request(now=now)
     redone = time.perf_counter() - start
     adds, requests, bodies = list[float](), list[float](), list[float]()
-    for message in islice(history, _STEPS):
+    for message in islice(messages, _STEPS):
         now += 1000
         adds.append(_seconds(partial(conversation.add, message)))
         requests.append(_seconds(partial(conversation.request, now=now)))
@@ -57,17 +57,19 @@ def _now(conversation: redline.Conversation) -> float:
 
 
 def _one_shots() -> None:
-    messages = list(islice(chat_history(), 10_000))
+    for format in ("openai_chat", "anthropic"):
+        for most_chars in (10_000, 50_000):
+            _one_shots_on(format, list(islice(history(format, most_chars), 10_000)))
+
+
+def _one_shots_on(format: str, messages: list[Any]) -> None:
     encode = min(_seconds(lambda: msgspec.json.encode(messages)) for _ in range(5))
-    now = messages[-1]["timestamp"]
-    print(
-        f"\nOne-shot functions on 10,000 messages ({len(msgspec.json.encode(messages)) / 1e6:.0f} MB), beside one JSON encode\n"
-    )
-    print(f"{'':40} {'ms':>8} {'beside encode':>14}")
-    print(f"{'msgspec.json.encode':40} {encode * 1000:8.1f} {1.0:13.2f}x")
-    for name, job in _jobs(messages, now):
+    size = len(msgspec.json.encode(messages))
+    print(f"\nOne-shot functions on 10,000 {format} messages of {size / 1e7:.1f} kB, beside one JSON encode\n")
+    print(f"{'msgspec.json.encode':40} {encode * 1000:8.1f} ms")
+    for name, job in _jobs(messages, messages[-1]["timestamp"]):
         seconds = min(_seconds(job) for _ in range(3))
-        print(f"{name:40} {seconds * 1000:8.1f} {seconds / encode:13.2f}x")
+        print(f"{name:40} {seconds * 1000:8.1f} ms {seconds / encode:8.2f}x")
 
 
 def _jobs(messages: list[Any], now: float) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -4,6 +4,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import postgres as postgres
+
 settings.register_profile(
     "default",
     deadline=None,  # machines are noisy; a slow example is no wrong one

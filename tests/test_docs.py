@@ -1,5 +1,6 @@
-"""The documents keep their word: their code runs, and every public name, law, reader, command and error is in them."""
+"""The documents keep their word: their code runs, and every public name, law, rule, reader, command and error is in them."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import redline
 from redline import errors
 from redline.cli import COMMANDS
 from redline.formats import FORMATS
+from redline.rules import RULES
 from redline.transcripts import READERS
 from redline.view.laws import LAWS
+from tests import write_rules
 from tests.cli.sample import write_session
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,6 +51,19 @@ def test_every_law_is_documented(law):
     assert f"| `{law.name}` |" in page
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_is_documented(name):
+    """Each rule has its heading, and every one of its settings a row with its default and its meaning."""
+    assert write_rules.section(RULES[name]) in (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert write_rules.field_docs(RULES[name]).keys() == {field.name for field in dataclasses.fields(RULES[name])}
+
+
+def test_the_page_of_rules_is_what_the_rules_say():
+    """Nothing in it is left over from a rule that is gone."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert page == write_rules.page(), "docs/rules.md is out of date; run python -m tests.write_rules"
+
+
 @pytest.mark.parametrize("name", [*FORMATS, *(reader.name for reader in READERS if reader.name != "plain")])
 def test_every_format_and_agent_is_documented(name):
     """Each format and each agent's session file is in a table."""
@@ -79,7 +95,16 @@ def test_help_in_the_documents_is_what_the_command_says(command):
 
 
 def test_links_between_documents_lead_somewhere():
-    """A link to another page or folder of the project exists."""
+    """A link to another page or folder of the project exists, and so does the heading it names."""
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", prose):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name} links to {target}"
+            assert not heading or heading in headings(file), f"{page.name} links to {target}#{heading}"
+
+
+def headings(page):
+    """The names under which GitHub shows the headings of a page."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "redline"
 
 LAYERS = (
-    ("errors", "payloads", "placeholders"),
+    ("errors", "payloads", "placeholders", "redaction"),
     ("messages",),
     ("pairs", "tools", "tokens", "prices"),
     ("formats",),
@@ -18,8 +18,8 @@ LAYERS = (
     ("view",),
     ("rules",),
     ("engine",),
-    ("conversation", "offload", "recall", "sessions", "simplify"),
-    ("inspection", "replay", "testing"),
+    ("aio", "conversation", "offload", "opening", "recall", "sessions", "simplify"),
+    ("inspection", "mending", "replay", "testing"),
     ("cli", "inspector", "proxy", "adapters"),
 )
 """From the bottom up. A module imports its own layer or a lower one; surfaces never import each other."""

@@ -119,6 +119,15 @@ def test_one_id_many_times_gets_a_file_each(tmp_path):
     assert done.files[-1].endswith("tool-result-t-199.md")
 
 
+def test_what_was_read_back_stays(tmp_path):
+    """Or the model would never get to see it; the tool's name is a setting."""
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t2", "name": "recall", "input": {}}]}
+    history = [*results(("t1", "x" * 100)), call, *results(("t2", "x" * 100))]
+    done = offload_tool_results(history, tmp_path)
+    assert (done.offloaded_count, done.messages[2]) == (1, history[2])
+    assert offload_tool_results(history, tmp_path, recall_tool="another").offloaded_count == 2
+
+
 _ids = (
     st.none()
     | st.sampled_from(["a", "a-1", "A", "../x", "a/b", "", ".", "k" * 300, "é中"])

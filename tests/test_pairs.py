@@ -31,6 +31,17 @@ def test_calls_without_ids_are_matched_by_name_as_often_as_they_occur():
     assert pairs.orphans == (Spot(1, 2),)
 
 
+def test_result_goes_to_the_call_with_its_id_first():
+    """A call without an id does not take a result that names another."""
+    calls = [{"functionCall": {"name": "read"}}, {"functionCall": {"name": "read", "id": "b"}}]
+    answers = [
+        {"functionResponse": {"name": "read", "id": "b", "response": {}}},
+        {"functionResponse": {"name": "read", "response": {}}},
+    ]
+    (step,) = pair_up(read("gemini", [{"role": "model", "parts": calls}, {"role": "user", "parts": answers}])).steps
+    assert step.answers == {Spot(0, 0): Spot(1, 1), Spot(0, 1): Spot(1, 0)}
+
+
 def test_items_of_one_turn_are_one_step():
     """Where items are messages, all that the model says between two inputs is answered together."""
     history = conversation("openai_responses", [*asks("read", {}, None, id="a"), *asks("read", {}, None, id="b")])

@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline.errors import TranscriptError
@@ -103,4 +103,45 @@ def test_input_stays_and_twice_is_once(lines: list[dict]):
     originals = {message["uuid"]: message for message in lines}
     assert all(message is originals[message["uuid"]] for message in left if message == originals[message["uuid"]])
     assert all(message["parentUuid"] in {None, "lost", *known} for message in left)
+    assert filter_messages(left) == left
+
+
+@st.composite
+def _wild(draw: st.DrawFn) -> list[dict]:
+    """Lines as no agent writes them: ids that repeat or are missing, parents in circles, values of any type."""
+    size = draw(st.integers(1, 8))
+    ids = st.sampled_from([f"u{number}" for number in range(size)])
+    odd = st.sampled_from([None, "", 5, [], {}, "lost"])
+    lines = []
+    for number in range(size):
+        uuid = draw(st.just(f"u{number}") | ids | odd)
+        parent = draw(ids | odd)
+        called = draw(st.lists(st.sampled_from("ab"), unique=True, min_size=1, max_size=2))
+        make = draw(st.sampled_from([call, answer, answer, mixed, None]))
+        lines.append(line(uuid, parent) if make is None else make(uuid, parent, *called))
+    return lines
+
+
+def mixed(uuid: str, parent: str | None, *ids: str) -> dict:
+    """Results and words in one message: it stays when its results go."""
+    told = answer(uuid, parent, *ids)
+    return {**told, "content": [*told["content"], {"type": "text", "text": "and"}]}
+
+
+@settings(max_examples=1000)
+@given(_wild())
+def test_twice_is_once_whatever_the_lines_say(lines: list[dict]):
+    """However damaged the tree is: nothing raises, nothing is touched, and a second pass finds the same."""
+    before = copy.deepcopy(lines)
+    left = filter_messages(lines)
+    assert lines == before
+    assert filter_messages(left) == left
+
+
+def test_a_parallel_result_stays_when_the_one_beside_it_goes():
+    """Its message is tied to the path by that other one alone; the words left of it are put behind it."""
+    lines = [call("1", None, "a"), answer("2", "1", "a"), mixed("3", "1", "nobody's")]
+    left = filter_messages(lines)
+    assert [(message["uuid"], message["parentUuid"]) for message in left] == [("1", None), ("2", "1"), ("3", "2")]
+    assert left[:2] == lines[:2]
     assert filter_messages(left) == left

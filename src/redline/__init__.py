@@ -7,9 +7,22 @@ if TYPE_CHECKING:
     from redline.blobs import Blobs as Blobs
     from redline.blobs.directory import DirectoryBlobs as DirectoryBlobs
     from redline.blobs.memory import MemoryBlobs as MemoryBlobs
+    from redline.blobs.object_store import ObjectStoreBlobs as ObjectStoreBlobs
+    from redline.blobs.opening import open_blobs as open_blobs
+    from redline.blobs.recall import recall as recall
+    from redline.blobs.recall import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
+    from redline.engine.balance import Rates as Rates
+    from redline.engine.protection import Protection as Protection
+    from redline.engine.request import Request as Request
+    from redline.engine.schedule import Case as Case
+    from redline.engine.schedule import Decision as Decision
+    from redline.engine.schedule import Eager as Eager
+    from redline.engine.schedule import Schedule as Schedule
+    from redline.engine.when_free import WhenFree as WhenFree
     from redline.errors import ExecutionError as ExecutionError
     from redline.errors import FormatError as FormatError
+    from redline.errors import LogError as LogError
     from redline.errors import MissingExtraError as MissingExtraError
     from redline.errors import RedlineError as RedlineError
     from redline.errors import TranscriptError as TranscriptError
@@ -22,6 +35,10 @@ if TYPE_CHECKING:
     from redline.formats.convert import convert as convert
     from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
+    from redline.log.records import Strike as Strike
+    from redline.mending import Fix as Fix
+    from redline.mending import Mending as Mending
+    from redline.mending import mend_transcript as mend_transcript
     from redline.messages import Media as Media
     from redline.messages import Message as Message
     from redline.messages import Opaque as Opaque
@@ -34,10 +51,12 @@ if TYPE_CHECKING:
     from redline.offload import OffloadResult as OffloadResult
     from redline.offload import offload_tool_results as offload_tool_results
     from redline.offload import read_offloaded as read_offloaded
+    from redline.opening import open as open
     from redline.placeholders import EN as EN
     from redline.placeholders import ZH as ZH
     from redline.placeholders import Placeholders as Placeholders
-    from redline.recall import recall_tool as recall_tool
+    from redline.redaction import redact as redact
+    from redline.redaction import redact_text as redact_text
     from redline.rules import RULES as RULES
     from redline.rules import default_rules as default_rules
     from redline.sessions import filter_messages as filter_messages
@@ -52,13 +71,22 @@ if TYPE_CHECKING:
     from redline.view.repair import make_legal as make_legal
 
 _HOMES = {
-    "redline.conversation": ("Conversation",),
     "redline.blobs": ("Blobs",),
     "redline.blobs.directory": ("DirectoryBlobs",),
     "redline.blobs.memory": ("MemoryBlobs",),
+    "redline.blobs.object_store": ("ObjectStoreBlobs",),
+    "redline.blobs.opening": ("open_blobs",),
+    "redline.blobs.recall": ("recall", "recall_tool"),
+    "redline.conversation": ("Conversation",),
+    "redline.engine.balance": ("Rates",),
+    "redline.engine.protection": ("Protection",),
+    "redline.engine.request": ("Request",),
+    "redline.engine.schedule": ("Case", "Decision", "Eager", "Schedule"),
+    "redline.engine.when_free": ("WhenFree",),
     "redline.errors": (
         "ExecutionError",
         "FormatError",
+        "LogError",
         "MissingExtraError",
         "RedlineError",
         "TranscriptError",
@@ -67,6 +95,8 @@ _HOMES = {
     "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
     "redline.formats.convert": ("Conversion", "convert"),
     "redline.inspection": ("Inspection", "inspect_transcript"),
+    "redline.log.records": ("Strike",),
+    "redline.mending": ("Fix", "Mending", "mend_transcript"),
     "redline.messages": (
         "Media",
         "Message",
@@ -79,8 +109,9 @@ _HOMES = {
         "identity",
     ),
     "redline.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
+    "redline.opening": ("open",),
     "redline.placeholders": ("EN", "ZH", "Placeholders"),
-    "redline.recall": ("recall_tool",),
+    "redline.redaction": ("redact", "redact_text"),
     "redline.rules": ("RULES", "default_rules"),
     "redline.sessions": ("filter_messages", "load_session_messages"),
     "redline.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),

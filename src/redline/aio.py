@@ -124,6 +124,7 @@ class Conversation:
     check_tokens = _same(Talk.check_tokens)
     request = _same(Talk.request)
     preview = _same(Talk.preview)
+    recall = _same(Talk.recall)
 
     # --- what takes a function of the caller's, which may be async here
 

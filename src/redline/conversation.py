@@ -7,6 +7,7 @@ from typing import Any
 
 from redline import payloads
 from redline.blobs import Blobs
+from redline.blobs.recall import recall
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
@@ -324,6 +325,19 @@ class Conversation:
     def preview(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
         """What `request` would give. Nothing is recorded."""
         return self._project(now, rules, find_schedule(schedule))[1].request
+
+    def recall(
+        self,
+        reference: str,
+        *,
+        lines: str | Sequence[int] | None = None,
+        grep: str | None = None,
+        max_chars: int | None = 30_000,
+    ) -> str:
+        """What an offload stub refers to, all or some lines of it."""
+        if self._blobs is None:
+            raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")
+        return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     # --- the pieces
 

@@ -4,6 +4,7 @@ RedlineError                    the base: catch this to catch them all
 ├── ValidationError             the input is wrong; nothing was done
 │   └── FormatError             a message has a shape its format does not know
 ├── ExecutionError              the input is fine but not possible in this state
+├── LogError                    a log cannot be opened, read or written
 ├── MissingExtraError           an optional dependency is needed for this call
 └── TranscriptError             a session file cannot be read
 """
@@ -11,6 +12,7 @@ RedlineError                    the base: catch this to catch them all
 __all__ = [
     "ExecutionError",
     "FormatError",
+    "LogError",
     "MissingExtraError",
     "RedlineError",
     "TranscriptError",
@@ -32,6 +34,10 @@ class FormatError(ValidationError):
 
 class ExecutionError(RedlineError):
     """The request is well formed but not possible in the present state. Nothing was changed."""
+
+
+class LogError(RedlineError):
+    """A log cannot be opened, read or written: the text names it and says what to do. Nothing is half-written."""
 
 
 class MissingExtraError(RedlineError):

@@ -34,12 +34,19 @@ class Step(msgspec.Struct):
         return tuple([spot for spot in self.calls if spot not in self.answers])
 
     def take(self, result: ToolResult, spot: Spot) -> bool:
-        """Match a result with a call that is still open; False if there is none."""
+        """Match a result with a call that is still open, by id before name; False if there is none."""
+        by_name: Spot | None = None
         for call_spot, call in self.calls.items():
-            if call_spot not in self.answers and _fits(call, result):
+            if call_spot in self.answers:
+                continue
+            if call.id is not None and call.id == result.call_id:
                 self.answers[call_spot] = spot
                 return True
-        return False
+            if by_name is None and _fits_by_name(call, result):
+                by_name = call_spot
+        if by_name is not None:
+            self.answers[by_name] = spot
+        return by_name is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,11 @@ class Pairs:
     def unanswered(self) -> tuple[Spot, ...]:
         """Every call without a result."""
         return tuple(spot for step in self.steps for spot in step.unanswered)
+
+    @property
+    def first_gap(self) -> int | None:
+        """The first message with a call that has no result, or with a result that has no call."""
+        return min((spot.message for spot in (*self.unanswered[:1], *self.orphans[:1])), default=None)
 
 
 def pair_up(messages: Iterable[Message], *, items_are_messages: bool = False) -> Pairs:
@@ -106,7 +118,6 @@ class Pairing:
         return orphans
 
 
-def _fits(call: ToolCall, result: ToolResult) -> bool:
-    if call.id is not None and result.call_id is not None:
-        return call.id == result.call_id
-    return call.name == result.name
+def _fits_by_name(call: ToolCall, result: ToolResult) -> bool:
+    """Where one of the two has no id, the tool's name must do."""
+    return (call.id is None or result.call_id is None) and call.name == result.name

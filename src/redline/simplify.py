@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 
 from redline.errors import ValidationError
-from redline.formats import Format, find_format
+from redline.formats import Format, read_history
+from redline.messages import Message
 from redline.payloads import Payload
 from redline.placeholders import ZH
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.rule import Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
-from redline.rules.strike import strike
+from redline.rules.strike import struck_payload
 from redline.tools import DEFAULT, Tool, ToolBook
 from redline.view.facts import Facts
 
@@ -43,9 +44,10 @@ def simplify_outdated_terminal_results(
         raise ValidationError(f"now must be the time in milliseconds since 1970, not {now!r}")
     book, names = _tools(tools, _TERMINAL)
     rule = StaleTerminal(max_age_ms, keep_recent, names, placeholder, may_grow=True)
-    folded = _fold(messages, rule, find_format(format, messages), book, now)
+    chosen, history = read_history(messages, format)
+    folded = _fold(history, rule, book, now)
     _report("outdated terminal results", folded)
-    return _struck(messages, folded)
+    return _struck(history, folded.marks, chosen)
 
 
 def simplify_historical_file_reads(
@@ -64,9 +66,10 @@ def simplify_historical_file_reads(
     """
     book, names = _tools(tools, _READ)
     rule = HistoricalReads(keep_recent, fspath(project_root), names, placeholder, may_grow=True)
-    folded = _fold(messages, rule, find_format(format, messages), book, 0)
+    chosen, history = read_history(messages, format)
+    folded = _fold(history, rule, book, 0)
     _report("historical file reads", folded)
-    return _struck(messages, folded)
+    return _struck(history, folded.marks, chosen)
 
 
 # --- tools by name
@@ -95,18 +98,17 @@ def _is_known(name: str, kind: Tool) -> bool:
 class _Folded:
     """What a rule marked in a list of messages."""
 
-    format: Format
     marks: list[Mark] = field(default_factory=list)
     results: int = 0
     unattributed: list[tuple[int, str]] = field(default_factory=list)
     """Results of which it is not known what they are: the message's position, and the tool or `unknown`."""
 
 
-def _fold(messages: Sequence[Payload], rule: Rule, format: Format, tools: ToolBook, now: float) -> _Folded:
-    folded, facts, fold = _Folded(format), Facts(tools), rule.fold()
+def _fold(history: Sequence[Message], rule: Rule, tools: ToolBook, now: float) -> _Folded:
+    folded, facts, fold = _Folded(), Facts(tools), rule.fold()
     reading = tools.read_tools() if isinstance(rule, HistoricalReads) else frozenset[str]()
-    for index, payload in enumerate(messages):
-        for seen in facts.add(index, format.read(payload)):
+    for index, message in enumerate(history):
+        for seen in facts.add(index, message):
             if seen.result is None:
                 continue
             folded.results += 1
@@ -118,13 +120,16 @@ def _fold(messages: Sequence[Payload], rule: Rule, format: Format, tools: ToolBo
     return folded
 
 
-def _struck(messages: Sequence[Payload], folded: _Folded) -> list[Payload]:
+def _struck(history: Sequence[Message], marks: Sequence[Mark], format: Format) -> list[Payload]:
     """The list with the marks carried out; unmarked messages are the very same objects."""
-    after = list(messages)
-    for mark in folded.marks:
-        struck = strike(folded.format.read(after[mark.index]), [mark], folded.format)
-        if struck is not None:
-            after[mark.index] = folded.format.write(struck)
+    after = [message.native for message in history]
+    marks_on: dict[int, list[Mark]] = {}
+    for mark in marks:
+        marks_on.setdefault(mark.index, []).append(mark)
+    for index, own in marks_on.items():
+        payload = struck_payload(history[index], own, format)
+        if payload is not None:
+            after[index] = payload
     return after
 
 
@@ -135,6 +140,11 @@ def _report(what: str, folded: _Folded) -> None:
         _log.info("simplified %d %s of %d results%s", len(folded.marks), what, folded.results, of_files)
     if folded.unattributed:
         _log.info("%s: %d results could not be attributed and stay as they are", what, len(folded.unattributed))
+    if _log.isEnabledFor(logging.DEBUG):
+        _report_details(folded)
+
+
+def _report_details(folded: _Folded) -> None:
     for mark in folded.marks:
         _log.debug("message %d: %s", mark.index, mark.because)
     for index, tool in folded.unattributed:

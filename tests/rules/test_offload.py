@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 from redline.blobs.memory import MemoryBlobs
+from redline.blobs.recall import recall
 from redline.errors import ValidationError
 from redline.messages import Message
 from redline.placeholders import EN
-from redline.recall import recall
 from redline.rules.offload import OffloadResults
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
 

@@ -66,7 +66,7 @@ class AiSdk(Format):
         role, content = known_role(native, _ROLES) or "user", native.get("content")
         if role != "user" or not isinstance(content, list):
             return role
-        return "tool" if content and all([_is_result(block) for block in content]) else "user"
+        return "tool" if content and all(_is_result(block) for block in content) else "user"
 
     def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
         content = native.get("content")
@@ -201,9 +201,9 @@ def _output_type(block: dict[str, Any]) -> str | None:
 def _is_failure(block: dict[str, Any]) -> bool:
     """Said by the kind of output, or flagged beside it, or in what an MCP server or Neovate's tool returned."""
     output = block.get("output")
-    if isinstance(output, dict):
-        if output.get("type") in ("error-text", "error-json", "execution-denied") or _is_flagged(output.get("value")):
-            return True
+    kind, value = (output.get("type"), output.get("value")) if isinstance(output, dict) else (None, None)
+    if kind in ("error-text", "error-json", "execution-denied") or _is_flagged(value):
+        return True
     return _is_flagged(block) or _is_flagged(block.get("result"))
 
 

@@ -8,10 +8,13 @@ __all__ = ["read_paths", "written_paths"]
 
 def read_paths(seen: Seen, root: str) -> frozenset[str]:
     """The files that a result shows; none if it shows anything besides, such as a listing or what a search found."""
-    actions = seen.actions
-    if not all(isinstance(action, Reads | Runs) for action in actions):
-        return frozenset()
-    return frozenset(normalize_path(action.path, root) for action in actions if isinstance(action, Reads))
+    paths = set()
+    for action in seen.actions:
+        if isinstance(action, Reads):
+            paths.add(normalize_path(action.path, root))
+        elif not isinstance(action, Runs):
+            return frozenset()
+    return frozenset(paths)
 
 
 def written_paths(seen: Seen, root: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Reading one file again and again repeats it: of each file only the latest reads stay."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from typing import ClassVar
@@ -55,19 +55,21 @@ class _HistoricalReadsFold(TimelessFold):
         self._latest: dict[str, list[tuple[float, int, _Read]]] = {}
         """By path, the latest reads with the oldest in front."""
 
-    def see(self, seen: Seen) -> Iterator[Mark]:
-        if seen.result is None or seen.timestamp_ms is None:
-            return
+    def see(self, seen: Seen) -> Iterable[Mark]:
+        timestamp_ms = seen.timestamp_ms
+        if seen.result is None or timestamp_ms is None:
+            return ()
         paths = self._paths(seen)
         if not paths or seen.is_error:
-            return
+            return ()
         read = _Read(seen, paths, set(paths))
+        marks: list[Mark] = []
         for path in sorted(paths):
-            oldest = self._displaced(path, (seen.timestamp_ms, seen.order, read))
+            oldest = self._displaced(path, (timestamp_ms, seen.order, read))
             if oldest is not None:
                 oldest.latest_of.discard(path)
-                if not oldest.latest_of:
-                    yield from self._mark(oldest)
+                marks += () if oldest.latest_of else self._mark(oldest)
+        return marks
 
     def _paths(self, seen: Seen) -> frozenset[str]:
         if self._rule.tools is not None and seen.tool not in self._rule.tools:

@@ -24,7 +24,7 @@ def is_replaced(result: ToolResult, placeholder: str) -> bool:
 
 def size_chars(result: ToolResult) -> int:
     """How many characters a result takes, media and unknown blocks included."""
-    return sum(_size_chars(part) for part in result.parts)
+    return sum([_size_chars(part) for part in result.parts])
 
 
 def plain_words(result: ToolResult) -> str | None:

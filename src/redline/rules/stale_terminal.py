@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
 from typing import ClassVar
 
+from redline.messages import ToolResult
 from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.results import may_replace, plain_words
@@ -83,13 +84,12 @@ class _StaleTerminalFold:
 
     def _may_go(self, seen: Seen) -> bool:
         rule, result = self._rule, seen.result
-        words = plain_words(result) if result is not None else None
-        if result is None or words is None or not self._is_terminal(seen, words):
+        if result is None or not self._is_terminal(seen, result) or plain_words(result) is None:
             return False
         return may_replace(result, rule.placeholder, may_grow=rule.may_grow)
 
-    def _is_terminal(self, seen: Seen, words: str) -> bool:
+    def _is_terminal(self, seen: Seen, result: ToolResult) -> bool:
         if self._rule.tools is None:
             return seen.is_terminal
         tool = seen.tool
-        return tool in self._rule.tools if tool is not None else is_command_output(words)
+        return tool in self._rule.tools if tool is not None else is_command_output(result.text)

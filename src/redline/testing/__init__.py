@@ -1,14 +1,25 @@
-"""Tools for tests: a conversation in one line, and (with the extra `testing`) Hypothesis strategies for every format."""
+"""Tools for tests: a conversation in one line, a provider to talk to, and (with the extra `testing`) Hypothesis strategies."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from redline.testing.builders import Turn, asks, conversation, says
+from redline.testing.provider import FakeProvider, fake_provider
 
 if TYPE_CHECKING:
     from redline.testing.strategies import conversations, json_values, turns
 
-__all__ = ["Turn", "asks", "conversation", "conversations", "json_values", "says", "turns"]
+__all__ = [
+    "FakeProvider",
+    "Turn",
+    "asks",
+    "conversation",
+    "conversations",
+    "fake_provider",
+    "json_values",
+    "says",
+    "turns",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from redline import payloads
@@ -40,6 +41,7 @@ _LINE_BOUNDS = (
     ("start_line_one_indexed", "end_line_one_indexed_inclusive"),
 )
 _LINE_COUNTS = (("offset", "limit"), ("line_offset", "n_lines"))
+_LINE_KEYS = frozenset(("view_range", *chain.from_iterable((*_LINE_BOUNDS, *_LINE_COUNTS))))
 _PATH_WITH_LINES = re.compile(r"(..+):(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -53,7 +55,11 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
     tool = tools.find(call.name, arguments)
     if tool is None:
         return ()
-    return tuple(dict.fromkeys((*_on_files(tool, arguments), *_running(tool, arguments, tools), *_elsewhere(tool, arguments))))
+    actions = list(_on_files(tool, arguments))
+    if tool.is_terminal:
+        actions += _running(tool, arguments, tools)
+    actions += _elsewhere(tool, arguments)
+    return tuple(dict.fromkeys(actions))
 
 
 # --- files
@@ -76,7 +82,7 @@ def _on_files(tool: Tool, arguments: Arguments) -> Iterator[Action]:
 
 
 def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
-    entries = list(path_entries(_first(arguments, tool.reads)))
+    entries = path_entries(_first(arguments, tool.reads))
     if any("*" in path for path, _ in entries):
         return  # patterns: which files were shown is not in the call
     for path, entry in entries:
@@ -96,6 +102,8 @@ def _places(arguments: Arguments) -> tuple[str, ...]:
 
 
 def _lines(arguments: Arguments) -> Lines | None:
+    if _LINE_KEYS.isdisjoint(arguments):
+        return None
     shown = arguments.get("view_range")
     if isinstance(shown, list) and len(shown) == 2:
         return _span(_number(shown[0]), _number(shown[1]))

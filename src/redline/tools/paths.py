@@ -3,7 +3,6 @@
 import ntpath
 import posixpath
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -35,17 +34,19 @@ def paths_of(value: object) -> tuple[str, ...]:
 
     What is no path (empty, null, a number) is left out, and each path is named once.
     """
-    return tuple(dict.fromkeys(path for path, _ in path_entries(value)))
+    return tuple(dict.fromkeys([path for path, _ in path_entries(value)]))
 
 
-def path_entries(value: object) -> Iterator[tuple[str, dict[str, Any]]]:
+def path_entries(value: object) -> list[tuple[str, dict[str, Any]]]:
     """Each path of an argument with the object it stands in, which is empty for a path that stands alone."""
     if isinstance(value, str):
         value = _listed(value)
+    entries: list[tuple[str, dict[str, Any]]] = []
     for item in value if isinstance(value, list) else ():
         path = item.get("path") if isinstance(item, dict) else item
         if isinstance(path, str) and path.strip():
-            yield path, item if isinstance(item, dict) else {}
+            entries.append((path, item if isinstance(item, dict) else {}))
+    return entries
 
 
 def rebase(path: str, base: str | None) -> str:

@@ -9,6 +9,8 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from redline.tools.actions import Action, Writes
@@ -24,6 +26,17 @@ _SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
 
 def look(command: str, base: str | None = None) -> Actions | None:
     """What a command looks at, starting in the base folder; None where it may do anything else."""
+    return _remembered(command, base) if len(command) <= _LONGEST_KEPT else _looked(command, base)
+
+
+def command_text(arguments: Sequence[str]) -> str:
+    """A command given as a list: the script of `bash -lc SCRIPT`, else the words quoted as a shell needs them."""
+    if len(arguments) == 3 and posixpath.basename(arguments[0]) in _SHELLS and arguments[1] in _SCRIPT_FLAGS:
+        return arguments[2]
+    return shlex.join(arguments)
+
+
+def _looked(command: str, base: str | None) -> Actions | None:
     if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
         return tuple(_patched(heredoc, base))
     try:
@@ -32,11 +45,10 @@ def look(command: str, base: str | None = None) -> Actions | None:
         return None
 
 
-def command_text(arguments: Sequence[str]) -> str:
-    """A command given as a list: the script of `bash -lc SCRIPT`, else the words quoted as a shell needs them."""
-    if len(arguments) == 3 and posixpath.basename(arguments[0]) in _SHELLS and arguments[1] in _SCRIPT_FLAGS:
-        return arguments[2]
-    return shlex.join(arguments)
+_LONGEST_KEPT = 1000
+"""Longer commands are programs, and are not kept in memory."""
+_remembered = lru_cache(maxsize=8192)(_looked)
+"""An agent shows the same history again for every request."""
 
 
 def _look(command: str, base: str | None) -> Iterator[Action]:
@@ -73,10 +85,11 @@ _MOST_TOKENS = 4000
 """A longer command is a program, and parsing its options would take time that grows with the square of its length."""
 _WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]|'[^']*'|"(?:[^"\\$`]|\\[^$`\n])*"|\\[^\n])+"""
 _TOKEN = re.compile(
-    rf"""(?P<blank>[ \t]+|\\\n|\#[^\n]*)
-       | (?P<unseen_errors>2>&1|2>[ ]?/dev/null)(?=[\s|&;]|$)
-       | (?P<operator>&&|;|\n|\|(?![|&]))
-       | (?P<word>(?!~){_WORD})""",
+    rf"""(?: [ \t]+ | \\\n | \#[^\n]* )*  # blanks and comments
+       (?: (?P<unseen_errors>2>&1|2>[ ]?/dev/null)(?=[\s|&;]|$)
+         | (?P<operator>&&|;|\n|\|(?![|&]))
+         | (?P<word>(?!~){_WORD})
+         | (?P<end>\Z) )""",
     re.VERBOSE,
 )
 
@@ -87,7 +100,7 @@ _QUOTING = re.compile(r"""['"\\]""")
 def _steps(command: str) -> Iterator[_Step]:
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
-    for kind, text in (*_tokens(command), ("operator", "\n")):
+    for kind, text in chain(_tokens(command), [("operator", "\n")]):
         if kind == "word":
             words += _unquoted(text)
             if words[0] not in LOOKERS and words[0] != "cd":
@@ -113,12 +126,13 @@ def _unquoted(token: str) -> list[str]:
 def _tokens(command: str) -> Iterator[tuple[str, str]]:
     at = 0
     for _ in range(_MOST_TOKENS):
-        if at == len(command):
-            return
         match = _TOKEN.match(command, at)
         if match is None:
             break
-        yield str(match.lastgroup), match[0]
+        kind = str(match.lastgroup)
+        if kind == "end":
+            return
+        yield kind, match[kind]
         at = match.end()
     raise UncertainError
 

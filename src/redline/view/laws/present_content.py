@@ -1,6 +1,6 @@
 """Every message says something."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from redline.formats.base import Format
@@ -42,8 +42,8 @@ def may_end_empty(message: Message, format: Format) -> bool:
     return message.role == "assistant" and not message.parts and format.name == "anthropic"
 
 
-def _blank_texts(index: int, message: Message) -> list[Broken]:
-    blank = [place for place, part in enumerate(message.parts) if isinstance(part, Text) and not part.text.strip()]
-    if len(blank) < len(message.parts):
-        blank = [place for place in blank if not getattr(message.parts[place], "text", "")]
-    return [Broken(index, place, "the text is blank") for place in blank]
+def _blank_texts(index: int, message: Message) -> Sequence[Broken]:
+    texts = [(place, part.text) for place, part in enumerate(message.parts) if isinstance(part, Text)]
+    blank = [(place, text) for place, text in texts if not text or text.isspace()]
+    is_all_blank = len(blank) == len(message.parts)
+    return [Broken(index, place, "the text is blank") for place, text in blank if is_all_blank or not text]

@@ -1,6 +1,7 @@
 """Sorts messages, as they come, into exchanges: results go to their calls, late ones where they are missed."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Literal
 
 from redline.formats.base import Format
@@ -10,7 +11,7 @@ from redline.view.repair.exchange import Exchange
 from redline.view.repair.open_calls import Home, OpenCalls
 from redline.view.repair.values import Change, Item, name_of
 
-__all__ = ["Exchanges", "Late"]
+__all__ = ["Exchanges", "Late", "start_of_exchange"]
 
 Late = Literal["drop", "move", "refuse"]
 """What becomes of a result that answers an open call, but too late: like any other that nobody asked for it is dropped, or it
@@ -18,6 +19,15 @@ is moved to its call, or the message is not taken."""
 
 _SOMEWHERE = Spot(0, 0)
 """The place of a result that answers: it matters that there is one, not where."""
+
+
+def start_of_exchange(messages: Sequence[Message], index: int, format: Format) -> int:
+    """Where the exchange begins that a message belongs to; all exchanges before are closed by then."""
+    while index > 0 and (
+        messages[index].role != "assistant" or (format.items_are_messages and messages[index - 1].role == "assistant")
+    ):
+        index -= 1
+    return index
 
 
 class Exchanges:

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from redline.formats.base import Format
 from redline.messages import Message, Text
+from redline.pairs import pair_up
+from redline.view.laws import History, problems_of
 from redline.view.laws.first_message import FirstMessage
 from redline.view.repair.content import Content
 from redline.view.repair.exchange import Exchange
-from redline.view.repair.exchanges import Exchanges
+from redline.view.repair.exchanges import Exchanges, start_of_exchange
 from redline.view.repair.ids import Numbered, with_good_ids
 from redline.view.repair.rematch import rematched
 from redline.view.repair.sides import by_side
@@ -24,12 +26,17 @@ NOT_SHOWN = "(Earlier messages are not shown.)"
 def clean(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
     """The history with every call answered and no result that nobody asked for; nothing is moved."""
     check_strategy(strategy)
+    items = [Item(message, source) for source, message in enumerate(messages)]
+    gap = pair_up(messages, items_are_messages=format.items_are_messages).first_gap
+    if gap is None:
+        return Repair(tuple(items), ())
+    start = start_of_exchange(messages, gap, format)
     exchanges = Exchanges(format)
-    for source, message in enumerate(messages):
-        exchanges.add(Item(message, source), "drop")
+    for item in items[start:]:
+        exchanges.add(item, "drop")
     drafts = [mend(exchange, format, strategy) for exchange in (*exchanges.closed, exchanges.current)]
-    items = tuple(item for draft in drafts for side in (draft.said, draft.heard) for item in side)
-    return Repair(items, tuple(change for draft in drafts for change in draft.changes))
+    mended = [item for draft in drafts for side in (draft.said, draft.heard) for item in side]
+    return Repair((*items[:start], *mended), tuple(change for draft in drafts for change in draft.changes))
 
 
 def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
@@ -65,7 +72,9 @@ class Legalizer:
     def over(cls, messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> "Legalizer":
         """One that has gone over these messages, late results moved to their calls, and can be fed more."""
         legalizer = cls(format, strategy)
-        for message in messages:
+        start = _legal_length(messages, format)
+        legalizer._settle_as_is(messages[:start])
+        for message in messages[start:]:
             legalizer._add(message)
             legalizer._settle(may_move=True)
         legalizer._add_put_off()
@@ -99,6 +108,14 @@ class Legalizer:
         """All of it, as it would be if nothing more came."""
         end = self._end()
         return Repair((*self.settled, *end.said, *end.heard), (*self.changes, *end.changes))
+
+    def _settle_as_is(self, messages: Sequence[Message]) -> None:
+        """Begin with messages that are legal."""
+        self._count = len(messages)
+        self.settled = [Item(message, source) for source, message in enumerate(messages)]
+        self._has_begun = any(message.role != "system" for message in messages)
+        if self._format.call_ids_are_unique:
+            self._ids = {call.id for message in messages for call in message.calls if call.id is not None}
 
     def _end(self) -> Draft:
         return self._legal(self._exchanges.current, is_end=True).draft
@@ -150,6 +167,13 @@ class Legalizer:
         line = self._format.read(self._format.compose("user", (Text(NOT_SHOWN),)).payloads[0])
         added = Change(draft.said[0].index, "a line of the user was added before it: the user must begin")
         return Draft([Item(line, None), *draft.said], draft.heard, [*draft.changes, added])
+
+
+def _legal_length(messages: Sequence[Message], format: Format) -> int:
+    """How many messages break no law, up to where an exchange begins; the last exchange may still grow and is not counted."""
+    problems = problems_of(History.of(messages, format))
+    first = problems[0].index if problems else len(messages) - 1
+    return start_of_exchange(messages, first, format) if messages else 0
 
 
 def _begins(draft: Draft) -> bool:

@@ -1,0 +1,272 @@
+"""Records as lines of JSON and back: payloads byte for byte, each line with a checksum and the version of its shape."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Union, get_args
+from zlib import crc32
+
+import msgspec
+from msgspec import Raw
+
+from redline.errors import LogError, ValidationError
+from redline.log.durable import Header
+from redline.log.log import Stored
+from redline.log.migrations import VERSION, Fields, check_version, migrate
+from redline.log.records import MessageAdded, Record, ViewChanged
+
+__all__ = [
+    "Head",
+    "Line",
+    "decode",
+    "decode_header",
+    "decode_record",
+    "encode_header",
+    "encode_record",
+    "escaped",
+    "is_intact",
+    "peek",
+    "sealed_lines",
+]
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """What a line says besides its record. This part is the same in every version."""
+
+    version: int
+    number: int
+    parent: int
+    more: int = 0
+    """How many records of the same append follow."""
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """A line, read."""
+
+    stored: Stored
+    more: int
+
+
+# --- lines
+
+
+def sealed_lines(bodies: Sequence[bytes], *, first: int, parent: int) -> list[bytes]:
+    """The lines of one append: encoded records, numbered from `first`, each behind the one before.
+
+    A line break ends each and is part of it: without it a line is not intact.
+    """
+    lines = []
+    for number, body in enumerate(bodies, first):
+        more = first + len(bodies) - 1 - number
+        count = b'"more":%d,' % more if more else b""
+        lines.append(_sealed(b'"version":%d,"number":%d,"parent":%d,%b"record":%b}\n' % (VERSION, number, parent, count, body)))
+        parent = number
+    return lines
+
+
+def is_intact(line: bytes) -> bool:
+    """Whether the line is as it was written."""
+    return line[:_SEAL_BYTES] == _seal(memoryview(line)[_SEAL_BYTES:])
+
+
+def decode(line: bytes) -> Line | None:
+    """A line of any version; None if it is damaged."""
+    if not is_intact(line):
+        return None
+    try:
+        read = _decode_line(line)
+        if read.version == VERSION:
+            return Line(Stored(read.number, read.parent, _as_record(read.record)), read.more)
+    except msgspec.DecodeError:
+        pass  # another version may look different
+    return _decode_older(line)
+
+
+def peek(line: bytes) -> Head | None:
+    """What a line says besides its record; None if it is damaged."""
+    if not is_intact(line):
+        return None
+    try:
+        return _decode_head(line)
+    except msgspec.DecodeError as problem:
+        raise LogError(f"it is intact but no record of a Redline log ({problem}).") from problem
+
+
+def encode_header(header: Header) -> bytes:
+    """The first line of a log."""
+    try:
+        return _sealed(_encode(header)[1:] + b"\n")
+    except UnicodeEncodeError as problem:
+        raise ValidationError(f"The header of a log must be valid Unicode: {problem}.") from problem
+
+
+def decode_header(line: bytes) -> Header | None:
+    """The header; None if the line is damaged or something else."""
+    try:
+        header = _decode_header(line) if is_intact(line) else None
+    except msgspec.DecodeError:
+        return None
+    if header is not None:
+        check_version(header.version)
+    return header
+
+
+_SEAL_BYTES = 18
+"""The length of the seal: it stands at the front, so that checking a line needs no search."""
+
+
+def _seal(content: bytes | memoryview) -> bytes:
+    return b'{"crc":"%08x",' % crc32(content)
+
+
+def _sealed(content: bytes) -> bytes:
+    return _seal(content) + content
+
+
+def _decode_older(line: bytes) -> Line:
+    try:
+        head, record = _decode_head(line), _decode_any_version(line).record
+        fields = migrate(_fields(record), head.version)
+        return Line(Stored(head.number, head.parent, decode_record(_encode(fields))), head.more)
+    except msgspec.DecodeError as problem:
+        raise LogError(f"it is intact but no record that this Redline knows ({problem}).") from problem
+
+
+def _fields(record: Fields | bytes) -> Fields:
+    """Fields of a record with invalid text are written as ASCII again, which only the standard parser reads."""
+    if isinstance(record, dict):
+        return record
+    return {name: Raw(json.dumps(value).encode()) for name, value in json.loads(record).items()}
+
+
+# --- records
+
+
+def encode_record(record: Record) -> bytes:
+    """A record as JSON. One that holds text which is not valid Unicode is escaped and wrapped up in base64 as a whole."""
+    try:
+        return _encode(_as_written(record))
+    except UnicodeEncodeError:
+        return _encode(escaped(record))
+
+
+def escaped(record: Record) -> bytes:
+    """A record as JSON in ASCII, which can hold any text, but which only the standard parser reads."""
+    return json.dumps(msgspec.to_builtins(record), separators=(",", ":")).encode()
+
+
+def decode_record(body: bytes) -> Record:
+    """A record from its JSON, in the present version."""
+    try:
+        return _as_record(_decode_record(body))
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return _converted(body)
+
+
+class _Message(msgspec.Struct, tag="message", tag_field="type", omit_defaults=True, gc=False):
+    payload: Raw
+    timestamp_ms: float | None = None
+
+
+class _View(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc=False):
+    indices: tuple[tuple[int, int], ...]
+    appended: tuple[Raw, ...] = ()
+    replaced: tuple[tuple[int, Raw], ...] = ()
+    boundary: int | None = None
+    is_compaction: bool = False
+
+
+if TYPE_CHECKING:
+    _Written = _Message | _View | Record | bytes
+else:
+    _Written = Union[*({MessageAdded: _Message, ViewChanged: _View}.get(kind, kind) for kind in get_args(Record)), bytes]
+"""What stands under "record": each type of record as it is, but for those with payloads; bytes are a whole one in base64."""
+
+
+def _as_written(record: Record) -> _Written:
+    match record:
+        case MessageAdded(payload, timestamp_ms):
+            return _Message(_embedded(payload), timestamp_ms)
+        case ViewChanged():
+            appended = tuple(map(_embedded, record.appended))
+            replaced = tuple((index, _embedded(payload)) for index, payload in record.replaced)
+            return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
+        case _:
+            return record
+
+
+def _as_record(written: _Written) -> Record:
+    match written:
+        case _Message():
+            return MessageAdded(_payload(written.payload), written.timestamp_ms)
+        case _View():
+            appended = tuple(map(_payload, written.appended))
+            replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)
+            return ViewChanged(written.indices, appended, replaced, written.boundary, written.is_compaction)
+        case bytes():
+            return _converted(written)
+        case _:
+            return written
+
+
+def _converted(body: bytes) -> Record:
+    record: Record = msgspec.convert(json.loads(body), Record)
+    return record
+
+
+# --- payloads
+
+
+def _embedded(payload: bytes) -> Raw:
+    """A payload as the object that it is, verbatim; as base64 text if a line could not carry it or not give it back."""
+    return Raw(payload if _is_embeddable(payload) else _encode(payload))
+
+
+def _payload(raw: Raw) -> bytes:
+    content = bytes(raw)
+    return _decode_base64(content) if content.startswith(b'"') else content
+
+
+def _is_embeddable(payload: bytes) -> bool:
+    if not (payload.startswith(b"{") and payload.endswith(b"}")) or b"\n" in payload or b"\r" in payload:
+        return False
+    try:
+        _decode_raw(payload if _is_shallow(payload) else _NESTING + payload + _NESTING_END)
+        if not payload.isascii():
+            payload.decode()
+        return True
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+
+
+def _is_shallow(payload: bytes) -> bool:
+    """Whether it has too few brackets to be deep; a cheap answer for nearly every message."""
+    return payload.count(b"[") + payload.count(b"{") < len(_NESTING)
+
+
+_NESTING, _NESTING_END = b"[" * 500, b"]" * 500
+"""Parsers give up at about a thousand levels, the caller's included; with these around it a payload leaves half of them."""
+
+_encode = msgspec.json.Encoder().encode
+_decode_raw = msgspec.json.Decoder(Raw).decode
+_decode_base64 = msgspec.json.Decoder(bytes).decode
+_decode_head = msgspec.json.Decoder(Head).decode
+_decode_header = msgspec.json.Decoder(Header).decode
+_decode_record = msgspec.json.Decoder(_Written).decode
+
+
+class _AnyVersion(msgspec.Struct, gc=False):
+    record: Fields | bytes
+
+
+class _PresentVersion(msgspec.Struct, gc=False):
+    version: int
+    number: int
+    parent: int
+    record: _Written
+    more: int = 0
+
+
+_decode_any_version = msgspec.json.Decoder(_AnyVersion).decode
+_decode_line = msgspec.json.Decoder(_PresentVersion).decode

@@ -1,0 +1,74 @@
+"""What a log offers that outlives its process: a header, and word of what was damaged."""
+
+from collections.abc import Callable
+from typing import Literal, Protocol, get_args
+
+import msgspec
+
+from redline.errors import ValidationError
+from redline.log.log import ROOT, Log
+from redline.log.migrations import VERSION
+
+__all__ = ["Durability", "DurableLog", "Header", "Redact", "Torn", "check_durability", "check_parent"]
+
+Durability = Literal["fsync", "os"]
+"""When `append` returns: with the records on the disk, or in the hands of the operating system.
+
+`"os"` survives a process that is killed; a machine that loses power may lose the last appends, never earlier ones.
+"""
+
+Redact = Callable[[bytes], bytes]
+"""From JSON that is about to be written to the JSON that is written instead."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log says about itself, once, when it is created."""
+
+    format: Literal["redline-log"] = "redline-log"
+    version: int = VERSION
+    """Of the Redline that created it; each record names its own besides."""
+    conversation: str
+    """The name of the conversation."""
+    origin: str | None = None
+    """What the conversation goes on from: the address of a log, or a session file of another agent."""
+    message_format: str | None = None
+    """The provider format of its messages, if it was known from the beginning."""
+
+
+class Torn(msgspec.Struct, frozen=True):
+    """A place in a log that does not hold what was written there."""
+
+    place: str
+    size_bytes: int
+    kept_in: str | None = None
+    """The file that the bytes were moved to. None: they are left where they are."""
+
+    def __str__(self) -> str:
+        kept = f"were moved to {self.kept_in}" if self.kept_in else "are left as they are"
+        return f"{self.place} is damaged or incomplete; its {self.size_bytes:,} bytes {kept}."
+
+
+class DurableLog(Log, Protocol):
+    """A log in a file or a database."""
+
+    @property
+    def header(self) -> Header:
+        """What it says about itself."""
+        ...
+
+    @property
+    def torn(self) -> tuple[Torn, ...]:
+        """The damage that was met so far, in the order it was met."""
+        ...
+
+
+def check_durability(durability: str) -> None:
+    """Refuse what is none of the two."""
+    if durability not in get_args(Durability):
+        raise ValidationError(f"There is no durability {durability!r}. Write 'fsync' (the default) or 'os'.")
+
+
+def check_parent(parent: int, next_number: int) -> None:
+    """Refuse a parent that the log does not have."""
+    if not ROOT <= parent < next_number:
+        raise ValidationError(f"There is no record {parent} to append behind; the log has {next_number} records.")

@@ -1,0 +1,205 @@
+"""A log in a file of JSON Lines: a header, then a line for each record."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from redline.errors import LogError
+from redline.log import codec
+from redline.log.append_file import AppendFile
+from redline.log.durable import Durability, Header, Redact, Torn, check_durability, check_parent
+from redline.log.log import ROOT, Stored
+from redline.log.reading import Reading
+from redline.log.records import Record
+from redline.log.redaction import redacted
+
+__all__ = ["JsonlLog"]
+
+
+class JsonlLog:
+    """Keeps one conversation in one file, which is made when the first record is appended.
+
+    The end of the file is looked at on opening: an append that a crash left incomplete is moved into a `.torn` file beside it.
+    A damaged line further up stays where it is, since nothing that was stored is ever rewritten; it is reported when read.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "fsync",
+        header: Header | None = None,
+        redact: Redact | None = None,
+    ) -> None:
+        check_durability(durability)
+        self._file = AppendFile(Path(path), durability)
+        self._header = header or Header(conversation=_valid_text(Path(path).stem))
+        self._redact = redact
+        self._reading = Reading(partial(_line_at, self._file))
+        self._end = 0  # of the last append that is known to be whole
+        self._next = 0  # the number of the next record
+        self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
+        with self._file.locked() as size:
+            self._catch_up(size)
+            self._tidy(size)
+
+    @property
+    def header(self) -> Header:
+        """What the file says about itself, or will when it is made."""
+        return self._header
+
+    @property
+    def torn(self) -> tuple[Torn, ...]:
+        """The damage that was met so far."""
+        return self._reading.torn
+
+    def append(self, records: Sequence[Record], *, parent: int) -> int:
+        """Write the records with one write, behind whatever other processes have appended."""
+        bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
+        if not bodies:
+            return parent
+        with self._file.locked(create=True) as size:
+            self._catch_up(size)
+            if size > self._end:
+                self._cut(size)
+            check_parent(parent, self._next)
+            lines = codec.sealed_lines(bodies, first=self._next, parent=parent)
+            if self._end == 0:
+                lines.insert(0, codec.encode_header(self._header))
+            content = b"".join(lines)
+            self._file.append(content, at=self._end)
+            self._end += len(content)
+            self._next += len(bodies)
+            return self._next - 1
+
+    def read(self, after: int = ROOT) -> Iterator[Stored]:
+        """The records behind a number, as many as are in the file at this moment."""
+        with self._file.locked() as size:
+            self._catch_up(size)
+            self._tidy(size)
+            end = self._end
+        return self._read(after, end)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _read(self, after: int, end: int) -> Iterator[Stored]:
+        known, start = self._seen if after >= self._seen[0] else (ROOT, 0)
+        last = known
+        for stored in self._reading.records(self._lines(start, end), expected=known + 1):
+            last = stored.number
+            if last > after:
+                yield stored
+        self._seen = max(self._seen, (last, end))
+
+    def _lines(self, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """The lines of records, each with the byte it starts at."""
+        at = start
+        for line in self._file.lines(start, end):
+            if at > 0 or codec.decode_header(line) is None:
+                yield at, line
+            at += len(line)
+
+    # --- the end of the file
+
+    def _catch_up(self, size: int) -> None:
+        """Find where the last whole append ends, and the number behind it. What is beyond that is torn."""
+        if size < self._end:
+            raise LogError(f"{self._file.path} became shorter while it was open: another program has changed it.")
+        if size == self._end:
+            return
+        if self._end == 0 and not self._has_header(size):
+            return
+        head = self._peek(self._last_line(size))
+        if head is not None and head.more == 0:
+            self._end, self._next = size, head.number + 1
+        else:
+            self._search_end(size)
+
+    def _last_line(self, size: int) -> bytes:
+        """Found from behind, so that opening takes the same time for any length of log."""
+        reach = 1 << 16
+        while True:
+            start = max(self._end, size - reach)
+            content = self._file.read(start, size)
+            before = content.rfind(b"\n", 0, -1)
+            if before >= 0 or start == self._end:
+                return content[before + 1 :]
+            reach *= 8
+
+    def _peek(self, line: bytes) -> codec.Head | None:
+        try:
+            return codec.peek(line)
+        except LogError as problem:
+            raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
+
+    def _search_end(self, size: int) -> None:
+        at = self._end
+        for line in self._file.lines(self._end, size):
+            at += len(line)
+            head = self._peek(line)
+            if head is not None and head.more == 0:
+                self._end, self._next = at, head.number + 1
+
+    def _tidy(self, size: int) -> None:
+        """Cut off a torn end if that is possible; a log that cannot be written can be read without."""
+        if size <= self._end:
+            return
+        try:
+            self._cut(size)
+        except LogError:
+            self._reading.report(self._end, Torn(f"The end of {self._file.path}", size - self._end))
+
+    def _cut(self, size: int) -> None:
+        kept = self._file.cut(self._end, size)
+        self._reading.report(f"{self._end}-{size}", Torn(f"The end of {self._file.path}", size - self._end, str(kept)))
+
+    # --- the beginning of the file
+
+    def _has_header(self, size: int) -> bool:
+        """Step over the header. False if the very first append was torn; an error if this is no log of Redline's."""
+        first = next(self._file.lines(0, size))
+        header = self._decoded_header(first)
+        if header is None and not any(map(codec.is_intact, self._file.lines(0, size))):
+            if not _may_be_torn(first):
+                raise LogError(f"{self._file.path} is not a Redline log, and is left alone. {_advice(first)}")
+            return False
+        self._header = header or self._header
+        self._end = len(first)
+        return True
+
+    def _decoded_header(self, line: bytes) -> Header | None:
+        try:
+            return codec.decode_header(line)
+        except LogError as problem:
+            raise LogError(f"{self._file.path} cannot be opened: {problem}") from problem
+
+
+def _line_at(file: AppendFile, at: int) -> str:
+    return f"Line {sum(1 for _ in file.lines(0, at)) + 1} of {file.path}"
+
+
+_BEGINNING = codec.encode_header(Header(conversation=""))
+"""How every log begins, but for the eight digits of the checksum."""
+
+
+def _may_be_torn(first: bytes) -> bool:
+    """Whether a file whose first line is this may be what a crash left of a first append; disks also leave zeros."""
+    if first and not first.strip(b"\0"):
+        return True
+    name_end = _BEGINNING.index(b"redline-log") + len(b"redline-log")
+    begins = first[:name_end]
+    return bool(begins) and begins[:8] == _BEGINNING[: len(begins)][:8] and begins[16:] == _BEGINNING[16 : len(begins)]
+
+
+def _advice(first: bytes) -> str:
+    if first.startswith(b"SQLite format 3\0"):
+        return "It is an SQLite database: write sqlite:///PATH#CONVERSATION."
+    return "Read another agent's session with redline.read_transcript, and give the log a file of its own."
+
+
+def _valid_text(name: str) -> str:
+    """File names may hold bytes that are no text."""
+    return name.encode("utf-8", "replace").decode()

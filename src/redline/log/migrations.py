@@ -1,0 +1,38 @@
+"""Records of older versions become records of the present one, in a chain of small steps."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from redline.errors import LogError
+
+__all__ = ["MIGRATIONS", "VERSION", "Fields", "Migration", "check_version", "migrate"]
+
+VERSION = 1
+"""Of the records that are written now."""
+
+Fields = dict[str, msgspec.Raw]
+"""A record's fields as JSON that nobody has parsed, so that payloads pass through a migration byte for byte."""
+
+Migration = Callable[[Fields], Fields]
+
+MIGRATIONS: dict[int, Migration] = {}
+"""By the version that a step starts from: 3 leads from version 3 to version 4."""
+
+
+def migrate(fields: Fields, version: int) -> Fields:
+    """A record's fields as the present version has them."""
+    check_version(version)
+    for step in range(version, VERSION):
+        fields = MIGRATIONS[step](fields)
+    return fields
+
+
+def check_version(version: int) -> None:
+    """Refuse a version that no chain of steps leads away from."""
+    if version > VERSION:
+        raise LogError(
+            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). Run: pip install -U redline"
+        )
+    if any(step not in MIGRATIONS for step in range(version, VERSION)):
+        raise LogError(f"it says that its version is {version}, and there never was such a version.")

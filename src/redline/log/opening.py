@@ -1,0 +1,86 @@
+"""The address of a log says what it is kept in: a file, an SQLite database or a PostgreSQL database."""
+
+import os
+import re
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+from redline.errors import ValidationError
+from redline.log.durable import Durability, DurableLog, Header, Redact
+
+__all__ = ["list_conversations", "open_log"]
+
+
+def open_log(
+    address: str | os.PathLike[str],
+    *,
+    durability: Durability = "fsync",
+    header: Header | None = None,
+    redact: Redact | None = None,
+) -> DurableLog:
+    """The log at an address; it is made, with the header, when something is first appended.
+
+    `chat.jsonl` (any path), `sqlite:///chats.db#conversation` (`sqlite:////` for an absolute path) or
+    `postgresql://user@host/database#conversation`.
+    """
+    kind, place, conversation = _parsed(address)
+    if kind == "file":
+        from redline.log.jsonl import JsonlLog
+
+        return JsonlLog(place, durability=durability, header=header, redact=redact)
+    if not conversation:
+        raise ValidationError(f"The address does not say which conversation. Write its name behind it: {_EXAMPLES[kind]}")
+    if kind == "sqlite":
+        from redline.log.sqlite import SqliteLog
+
+        return SqliteLog(place, conversation, durability=durability, header=header, redact=redact)
+    from redline.log.postgres import PostgresLog
+
+    return PostgresLog(place, conversation, durability=durability, header=header, redact=redact)
+
+
+def list_conversations(address: str | os.PathLike[str]) -> list[str]:
+    """The names of the conversations in a database, in order; a conversation in the address does not matter."""
+    kind, place, _ = _parsed(address)
+    if kind == "sqlite":
+        from redline.log.sqlite import sqlite_conversations
+
+        return sqlite_conversations(place)
+    if kind == "postgresql":
+        from redline.log.postgres import postgres_conversations
+
+        return postgres_conversations(place)
+    raise ValidationError(f"{place} is no database. Write sqlite:///PATH or postgresql://HOST/DATABASE.")
+
+
+class _Address(NamedTuple):
+    kind: Literal["file", "sqlite", "postgresql"]
+    place: str
+    conversation: str
+
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_EXAMPLES = {"sqlite": "sqlite:///chats.db#NAME", "postgresql": "postgresql://user@host/database#NAME"}
+
+
+def _parsed(address: str | os.PathLike[str]) -> _Address:
+    text = os.fspath(address)
+    if not text:
+        raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
+    scheme = _SCHEME.match(text) if isinstance(address, str) else None
+    if scheme is None:
+        return _Address("file", text, "")
+    place, _, conversation = text.partition("#")
+    match scheme[1].lower():
+        case "sqlite":
+            return _Address("sqlite", _sqlite_path(place[scheme.end() :]), unquote(conversation))
+        case "postgresql" | "postgres":
+            return _Address("postgresql", place, unquote(conversation))
+    raise ValidationError(f"There are no logs at {scheme[0]} addresses. Write a path, {' or '.join(_EXAMPLES.values())}")
+
+
+def _sqlite_path(rest: str) -> str:
+    """Behind `sqlite://` and a third slash, as other programs write it: relative, or absolute with a fourth."""
+    if len(rest) < 2 or not rest.startswith("/"):
+        raise ValidationError(f"An SQLite address has three slashes and a path: {_EXAMPLES['sqlite']}")
+    return unquote(rest[1:])

@@ -1,0 +1,75 @@
+"""The records of a log as far as they are whole: what is damaged is reported, and what hangs on it is not shown."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+from redline.errors import LogError
+from redline.log.codec import Line, decode
+from redline.log.durable import Torn
+from redline.log.log import Stored
+
+__all__ = ["Reading"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Reading:
+    """Turns lines into records, and remembers from one time to the next which of them are lost.
+
+    An append is shown whole or not at all. A record made on one that is lost is lost too, since it counts on what is not there
+    any more; a branch that leaves before the damage is not touched by it.
+    """
+
+    def __init__(self, describe: Callable[[int], str]) -> None:
+        self._describe = describe
+        self._lost: set[int] = set()
+        self._torn: dict[int | str, Torn] = {}
+
+    @property
+    def torn(self) -> tuple[Torn, ...]:
+        """The damage that was met."""
+        return tuple(self._torn.values())
+
+    def report(self, place: int | str, torn: Torn) -> None:
+        """Remember damage, and log it the first time."""
+        if place not in self._torn:
+            self._torn[place] = torn
+            _logger.warning("%s", torn)
+
+    def records(self, lines: Iterable[tuple[int, bytes]], *, expected: int) -> Iterator[Stored]:
+        """The whole records among lines, each given with its place; the first should have the number `expected`."""
+        append: list[Stored] = []
+        lost_before = len(self._lost)
+        for place, content in lines:
+            line = self._line(place, content, expected)
+            if line is None:
+                continue
+            stored = line.stored
+            if stored.number != expected:
+                self._lost.update(range(expected - len(append), stored.number))
+                append = []
+            expected = stored.number + 1
+            if stored.parent in self._lost:
+                self._lost.add(stored.number)
+                continue
+            append.append(stored)
+            if line.more == 0:
+                yield from append
+                append = []
+        self._lost.update(stored.number for stored in append)
+        self._report_lost(len(self._lost) - lost_before)
+
+    def _line(self, place: int, content: bytes, expected: int) -> Line | None:
+        """The line if it can be used: intact, and not one that was there before."""
+        try:
+            line = decode(content)
+        except LogError as problem:
+            raise LogError(f"{self._describe(place)} cannot be read: {problem}") from problem
+        if line is not None and line.stored.number >= expected:
+            return line
+        self.report(place, Torn(self._describe(place), len(content)))
+        return None
+
+    def _report_lost(self, count: int) -> None:
+        if count:
+            _logger.warning("%d records are damaged, or were made on damaged ones, and are not shown.", count)

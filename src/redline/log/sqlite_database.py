@@ -1,0 +1,179 @@
+"""An SQLite database that many processes write to, or that is read where nothing may be written."""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from redline.errors import LogError
+from redline.log.durable import Durability
+from redline.log.forks import forget_after_fork
+from redline.log.private_files import create_private, file_error
+
+__all__ = ["SqliteDatabase"]
+
+_APPLICATION_ID = 0x5265646C  # "Redl"
+_SCHEMA_VERSION = 1
+_WAIT_SECONDS = 60.0
+
+
+class SqliteDatabase:
+    """One file with the tables of one schema. It is made when something is first written."""
+
+    def __init__(self, path: Path, schema: str, durability: Durability) -> None:
+        self.path = path
+        self._schema = schema
+        self._durability = durability
+        self._threads = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+        forget_after_fork(self)
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds; nothing if there is no database yet."""
+        with self._threads, self._naming_problems():
+            connection = self._connected()
+            return [] if connection is None else connection.execute(query, values).fetchall()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that keeps other writers out from its beginning, and is whole or nothing at its end."""
+        with self._threads, self._naming_problems():
+            connection = self._connected() or self._created()
+            if self.path.stat().st_ino != self._inode:
+                raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Let go of the database; it is opened again when it is used again."""
+        with self._threads:
+            self._let_go()
+
+    def forget(self) -> None:
+        """In a forked child: even closing the parent's connection would undo the parent's locks."""
+        self._threads = threading.Lock()
+        _inherited.append(self._connection)
+        self._connection = None
+
+    def __del__(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> sqlite3.Connection | None:
+        """The connection; None if there is no database, or an empty one."""
+        if self._connection is None and self.path.exists():
+            connection = _open(self.path)
+            if self._has_schema(connection):
+                self._keep(connection)
+            else:
+                connection.close()
+        return self._connection
+
+    def _created(self) -> sqlite3.Connection:
+        os.close(create_private(self.path))
+        connection = _open(self.path)
+        _turn_journal_on(connection)
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
+            f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+        )
+        return self._keep(connection)
+
+    def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        is_synced = self._durability == "fsync"
+        connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+        connection.execute(f"PRAGMA fullfsync = {int(is_synced)}")  # on macOS fsync leaves the data in the drive's cache
+        self._inode = self.path.stat().st_ino
+        self._connection = connection
+        return connection
+
+    def _has_schema(self, connection: sqlite3.Connection) -> bool:
+        ((owner,),) = connection.execute("PRAGMA application_id")
+        ((version,),) = connection.execute("PRAGMA user_version")
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
+        if owner != _APPLICATION_ID and tables:
+            raise LogError(
+                f"{self.path} is the database of another program, and is left alone. Give the logs a file of their own."
+            )
+        if version > _SCHEMA_VERSION:
+            raise LogError(
+                f"{self.path} was made by a newer Redline (tables of version {version}). Run: pip install -U redline"
+            )
+        return bool(tables)
+
+    @contextlib.contextmanager
+    def _naming_problems(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as problem:
+            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+            raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+
+
+_inherited: list[sqlite3.Connection | None] = []
+
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "Make room, then go on: nothing was added.",
+    sqlite3.SQLITE_IOERR: "Check the disk and the space on it; nothing was added.",
+    sqlite3.SQLITE_BUSY: "Another process has kept it locked for a minute; end that one, then go on: nothing was added.",
+    sqlite3.SQLITE_READONLY: "Check its permissions and those of its folder; nothing was changed.",
+    sqlite3.SQLITE_CANTOPEN: "Check its permissions and those of its folder; nothing was changed.",
+    sqlite3.SQLITE_NOTADB: "It is not an SQLite database, and is left alone.",
+    sqlite3.SQLITE_CORRUPT: "Rescue what can be read with the command: sqlite3 FILE .recover",
+}
+
+_UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """A connection; where nothing may be written, not even the journal's index, one that reads the file alone."""
+    connection = _connect(path, "mode=rw")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+        return connection
+    except sqlite3.OperationalError as problem:
+        connection.close()
+        journal = path.with_name(path.name + "-wal")
+        if problem.sqlite_errorcode & 0xFF not in _UNWRITABLE or (journal.exists() and journal.stat().st_size):
+            raise
+        return _connect(path, "mode=ro&immutable=1")
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.resolve().as_uri()}?{options}",
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _turn_journal_on(connection: sqlite3.Connection) -> None:
+    """Write ahead. Of several processes that turn it on at once SQLite refuses all but one, without waiting."""
+    give_up_at = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.005)

@@ -1,0 +1,68 @@
+"""One thing that a repair does to a session file, with its place and its reason."""
+
+from typing import Literal
+
+import msgspec
+
+from redline.messages import Message, ToolCall, ToolResult
+
+__all__ = ["Action", "Fix", "excerpt", "fix_for"]
+
+Action = Literal["remove", "change", "add", "move"]
+
+_SIGNS: dict[Action, str] = {"remove": "-", "change": "~", "add": "+", "move": "^"}
+_EXCERPT_CHARACTERS = 60
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """What happens to one record of the file."""
+
+    action: Action
+    why: str
+    line: int | None = None
+    """In the file as it was, counted from 1; of a record that is added, the line that it comes behind."""
+    message: int | None = None
+    """Where messages stand in a list: the number in it, from 0; of one that is added, the number of the one before, or -1."""
+    tool: str | None = None
+    call_id: str | None = None
+    text: str = ""
+    """The beginning of what the message says."""
+
+    @property
+    def place(self) -> str:
+        """Where, in words."""
+        places = (("line", self.line), ("message", self.message))
+        named = ", ".join(f"{what} {number}" for what, number in places if number is not None)
+        return f"behind {named}" if self.action == "add" else named
+
+    def __str__(self) -> str:
+        quoted = f' "{self.text}"' if self.text else ""
+        return _printable(f"{_SIGNS[self.action]} {self.place}: {self.why}{quoted}")
+
+
+def fix_for(action: Action, why: str, message: Message, *, line: int | None, number: int | None = None) -> Fix:
+    """What happens to the record that holds this message."""
+    tool, call_id = _tool_of(message)
+    return Fix(action, why, line, number, tool, call_id, excerpt(message.text))
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, in one line."""
+    words = _printable(" ".join(text[: _EXCERPT_CHARACTERS * 4].split()))
+    return words if len(words) <= _EXCERPT_CHARACTERS else words[: _EXCERPT_CHARACTERS - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    """Without what a session could play on the reader's terminal."""
+    return "".join(character for character in text if character.isprintable())
+
+
+def _tool_of(message: Message) -> tuple[str | None, str | None]:
+    """The tool and the call id of the last call, or of the first result, in a message."""
+    for part in (*reversed(message.calls), *message.results):
+        match part:
+            case ToolCall():
+                return part.name, part.id
+            case ToolResult():
+                return part.name, part.call_id
+    return None, None

@@ -1,0 +1,34 @@
+"""What a mender of one agent's session files offers."""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Protocol
+
+from redline.mending.edits import Edits
+from redline.messages import Message
+from redline.transcripts import Reader, RecordedConversation
+from redline.transcripts.source import Source
+from redline.view.repair import Strategy
+
+__all__ = ["Mended", "Mender"]
+
+
+class Mended(NamedTuple):
+    """A conversation as it will be."""
+
+    edits: Edits
+    messages: Sequence[Message]
+    """What its last window says when the file is read again."""
+
+
+class Mender(Protocol):
+    """Repairs the session files of one agent, in the agent's own format."""
+
+    formats: ClassVar[tuple[str, ...]]
+    """The formats of transcripts that it mends."""
+    name: ClassVar[str]
+    """Whose files these are, in words."""
+    reader: ClassVar[Reader]
+
+    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> Mended:
+        """What must happen to the file so that the conversation can go on. Nothing is written."""
+        ...

@@ -1,0 +1,170 @@
+"""What the providers' servers say: where each listens, how it answers, and how it refuses."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from redline.errors import FormatError
+from redline.formats import find_format
+from redline.messages import Part, ToolCall
+from redline.view.laws import check
+
+__all__ = ["ENDPOINTS", "ChatCompletions", "Endpoint", "GenerateContent", "Messages", "Responses", "Usage"]
+
+Usage = tuple[int, int]
+"""The tokens of a request and of its answer."""
+
+
+class Endpoint(ABC):
+    """One API of one provider."""
+
+    format: ClassVar[str]
+    path: ClassVar[str]
+    """How the address ends at which it listens."""
+    fields: ClassVar[frozenset[str] | None] = None
+    """What a message may hold; anything else is refused. None where that depends on the kind of message."""
+
+    @abstractmethod
+    def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
+        """The body of a response in which the model says these parts."""
+
+    def refusal(self, message: str) -> dict[str, Any]:
+        """The body of the response with status 400."""
+        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+
+    def complaint(self, body: dict[str, Any]) -> str | None:
+        """Why the provider would refuse a request; None if it would take it."""
+        field = find_format(self.format).messages_field
+        messages = body.get(field)
+        if not isinstance(messages, list) or not messages:
+            return f"{field}: at least one message is required"
+        if body.get("stream"):
+            return "stream: this provider answers in one piece only"
+        try:
+            problems = check(messages, format=self.format)
+        except FormatError as problem:
+            return f"{field}: {problem}"
+        for index, message in enumerate(messages):
+            if self.fields is not None and (unknown := sorted(message.keys() - self.fields)):
+                return f"{field}.{index}.{unknown[0]}: Extra inputs are not permitted"
+        return f"{field}.{problems[0].index}: {problems[0].found} ({problems[0].rule})" if problems else None
+
+    def _said(self, parts: Sequence[Part]) -> tuple[dict[str, Any], ...]:
+        return find_format(self.format).compose("assistant", parts).payloads
+
+
+class Messages(Endpoint):
+    """Anthropic's Messages API."""
+
+    format = "anthropic"
+    path = "/messages"
+    fields = frozenset({"role", "content"})
+
+    def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
+        """A message, and why it ends there."""
+        (message,) = self._said(parts)
+        return {
+            "id": "msg_fake",
+            "type": "message",
+            **message,
+            "model": model,
+            "stop_reason": "tool_use" if _has_calls(parts) else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": usage[0], "output_tokens": usage[1]},
+        }
+
+    def refusal(self, message: str) -> dict[str, Any]:
+        """An error within an object that says so."""
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+class ChatCompletions(Endpoint):
+    """OpenAI's Chat Completions, and the many servers that speak it."""
+
+    format = "openai_chat"
+    path = "/chat/completions"
+    fields = frozenset(
+        {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call", "annotations"}
+    )
+
+    def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
+        """One choice."""
+        (message,) = self._said(parts)
+        reason = "tool_calls" if _has_calls(parts) else "stop"
+        return {
+            "id": "chatcmpl_fake",
+            "object": "chat.completion",
+            "created": 0,
+            "model": model,
+            "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
+            "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
+        }
+
+
+class Responses(Endpoint):
+    """OpenAI's Responses API."""
+
+    format = "openai_responses"
+    path = "/responses"
+
+    def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
+        """A response with one output item for each part."""
+        items = [_output_item(item, number) for number, item in enumerate(self._said(parts))]
+        return {
+            "id": "resp_fake",
+            "object": "response",
+            "created_at": 0,
+            "model": model,
+            "status": "completed",
+            "output": items,
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": {
+                "input_tokens": usage[0],
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "output_tokens": usage[1],
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": sum(usage),
+            },
+        }
+
+
+class GenerateContent(Endpoint):
+    """The Gemini API."""
+
+    format = "gemini"
+    path = ":generateContent"
+    fields = frozenset({"role", "parts"})
+
+    def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
+        """One candidate."""
+        (content,) = self._said(parts)
+        return {
+            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {
+                "promptTokenCount": usage[0],
+                "candidatesTokenCount": usage[1],
+                "totalTokenCount": sum(usage),
+            },
+            "modelVersion": model,
+        }
+
+    def refusal(self, message: str) -> dict[str, Any]:
+        """An error with the name of its status."""
+        return {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (Messages(), ChatCompletions(), Responses(), GenerateContent())
+
+
+def _has_calls(parts: Sequence[Part]) -> bool:
+    return any(isinstance(part, ToolCall) for part in parts)
+
+
+def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
+    """An item as the model says it, which has an id and a status, and its words in a list."""
+    said = {**item, "id": f"item_{number}", "status": "completed"}
+    if isinstance(said.get("content"), str):
+        said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
+    return said

@@ -1,0 +1,110 @@
+"""A provider on this machine: refuses what the real ones refuse, and otherwise says what it was told to say."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+from redline.formats import find_format
+from redline.messages import Message, Text
+from redline.testing.builders import Turn
+from redline.testing.endpoints import ENDPOINTS, Endpoint
+from redline.tokens import count_message, default_counter
+
+__all__ = ["Exchange", "FakeProvider", "Reply", "fake_provider"]
+
+Reply = Turn | Callable[[Sequence[Message]], Turn]
+"""What the model says; or what works it out from the messages that it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request, and how it was answered."""
+
+    body: dict[str, Any]
+    status: int
+    answer: dict[str, Any]
+
+
+@dataclass
+class FakeProvider:
+    """Listens at `url` as Anthropic, OpenAI (both APIs) and Gemini do."""
+
+    replies: Sequence[Reply] = ()
+    """What the model says, one for each request that is accepted; then it says that it is done."""
+    url: str = ""
+    exchanges: list[Exchange] = field(default_factory=list)
+    """Every request so far, oldest first."""
+
+    @property
+    def statuses(self) -> list[int]:
+        """How the requests so far were answered."""
+        return [exchange.status for exchange in self.exchanges]
+
+    def exchange(self, path: str, body: dict[str, Any]) -> Exchange:
+        """Take a request, and keep it."""
+        endpoint = next((one for one in ENDPOINTS if path.endswith(one.path)), None)
+        status, answer = self._answer(endpoint, path, body) if endpoint else (404, {"error": {"message": f"No {path} here"}})
+        done = Exchange(body, status, answer)
+        self.exchanges.append(done)
+        return done
+
+    def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if complaint := endpoint.complaint(body):
+            return 400, endpoint.refusal(complaint)
+        messages = find_format(endpoint.format).read_request(body)
+        _, parts = self._reply(messages)
+        asked = sum(count_message(message, default_counter()).total for message in messages)
+        said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
+        model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
+        return 200, endpoint.answer(model, parts, (asked, said))
+
+    def _reply(self, messages: Sequence[Message]) -> Turn:
+        number = self.statuses.count(200)
+        if number >= len(self.replies):
+            return "assistant", (Text("Done."),)
+        reply = self.replies[number]
+        return reply(messages) if callable(reply) else reply
+
+
+@contextmanager
+def fake_provider(replies: Sequence[Reply] = ()) -> Iterator[FakeProvider]:
+    """A provider on this machine for as long as the block lasts; point your SDK's base URL to its `url`.
+
+    It answers a request that breaks a law of its format with status 400, in the provider's own shape.
+    """
+    provider = FakeProvider(replies)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
+    server.daemon_threads = True
+    provider.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.0"  # a connection ends with its answer, so that none outlives the provider
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            done = provider.exchange(self.path.partition("?")[0], body if isinstance(body, dict) else {})
+            said = json.dumps(done.answer).encode()
+            self.send_response(done.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing: what was asked is in `exchanges`."""
+
+    return Handler

@@ -1,0 +1,340 @@
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from redline.errors import LogError
+from redline.log.durable import Header
+from redline.log.jsonl import JsonlLog
+from redline.log.log import ROOT
+from redline.log.records import MessageAdded
+from tests.log.logs import append_each, file_size_limit, message, said, without_privileges
+
+TEXTS = ["one", "two", "three 你好", "four", "five"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "chat.jsonl"
+
+
+@pytest.fixture
+def content(path):
+    """The bytes of a log with five records."""
+    append_each(JsonlLog(path), TEXTS)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users may enter."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def ends_of(content):
+    """Where each line ends: the header, then the records."""
+    return [at + 1 for at, byte in enumerate(content) if byte == ord("\n")]
+
+
+def test_people_can_read_the_file(content):
+    """The first line says what it is, and each further one holds a record with its payload as it was given."""
+    header, first, *_ = map(msgspec.json.decode, content.splitlines())
+    assert header["format"] == "redline-log"
+    assert header["version"] == 1
+    assert header["conversation"] == "chat"
+    payload = {"role": "user", "content": "one"}
+    assert {**first, "crc": ""} == {
+        "crc": "",
+        "version": 1,
+        "number": 0,
+        "parent": -1,
+        "record": {"type": "message", "payload": payload},
+    }
+
+
+def test_only_the_owner_may_look(path, content):
+    """Files are made 0600 and folders 0700, whatever the umask allows."""
+    path.write_bytes(content[:-5])
+    JsonlLog(path)
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(path.with_name("chat.jsonl.torn").stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+# --- damage
+
+
+def test_torn_end_is_cut_off_at_every_byte(path, content):
+    """Truncated anywhere in its last three records, a log opens with all before, keeps the rest aside, and goes on."""
+    ends, torn = ends_of(content), path.with_name("chat.jsonl.torn")
+    for size in range(ends[-4], len(content)):
+        path.write_bytes(content[:size])
+        torn.unlink(missing_ok=True)
+        whole = max(end for end in ends if end <= size)
+        log = JsonlLog(path, durability="os")
+        assert said(log) == TEXTS[: ends.index(whole)]
+        assert path.read_bytes() == content[:whole]
+        assert [damage.size_bytes for damage in log.torn] == ([size - whole] if size > whole else [])
+        assert not log.torn or torn.read_bytes() == content[whole:size] + b"\n"
+        append_each(log, ["more"])
+        assert said(JsonlLog(path)) == [*TEXTS[: ends.index(whole)], "more"]
+
+
+def test_torn_first_append_is_cut_off_at_every_byte(path):
+    """A crash while the log was made leaves an empty log, whatever is left of it, zeros included."""
+    log = JsonlLog(path)
+    log.append([message("one"), message("two")], parent=ROOT)
+    content = path.read_bytes()
+    for size in range(len(content)):
+        for left in (content[:size], bytes(size)):
+            path.write_bytes(left)
+            torn = JsonlLog(path, durability="os")
+            assert list(torn.read()) == []
+            append_each(torn, ["again"])
+            assert said(JsonlLog(path)) == ["again"]
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80, 0x2A])
+def test_flipped_byte_hides_only_what_hangs_on_it(path, content, flip):
+    """One byte changed anywhere: the log opens, shows every record before the damage, says so, and can be used on."""
+    ends = ends_of(content)
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= flip
+        path.write_bytes(changed)
+        log = JsonlLog(path, durability="os")
+        before = sum(end <= place for end in ends[1:])
+        shown = TEXTS if place < ends[0] - 1 else TEXTS[:before]  # without its line end a header runs into the first record
+        assert said(log) == shown
+        assert log.torn
+        append_each(log, ["more"])
+        again = JsonlLog(path)
+        assert said(again) == [*shown, "more"]
+        numbers = [stored.number for stored in again.read()]
+        assert numbers == sorted(set(numbers))
+
+
+def test_damage_in_the_middle_is_reported_and_left_in_place(path, content, caplog):
+    """What follows a damaged line is not deleted: it was made on something that is lost, so it is only not shown."""
+    changed = content.replace(b"three", b"thief")
+    path.write_bytes(changed)
+    log = JsonlLog(path)
+    with caplog.at_level(logging.WARNING):
+        assert said(log) == ["one", "two"]
+        assert said(log) == ["one", "two"]
+    size = len(content.splitlines(keepends=True)[3])
+    sentence = f"Line 4 of {path} is damaged or incomplete; its {size} bytes are left as they are."
+    assert [str(damage) for damage in log.torn] == [sentence]
+    assert caplog.messages == [sentence, "3 records are damaged, or were made on damaged ones, and are not shown."]
+    assert log.append([message("on a new branch")], parent=1) == 5
+    assert said(log) == ["one", "two", "on a new branch"]
+    assert path.read_bytes().startswith(changed)
+
+
+def test_branch_beside_the_damage_is_shown(path):
+    """Records that were not made on the damaged one are shown, also when they come after it."""
+    log = JsonlLog(path)
+    for text, parent in [("root", ROOT), ("left", 0), ("right", 0), ("left on", 1), ("right on", 2)]:
+        log.append([message(text)], parent=parent)
+    path.write_bytes(path.read_bytes().replace(b'"left"', b'"lost"'))
+    assert said(JsonlLog(path)) == ["root", "right", "right on"]
+
+
+def test_append_is_whole_or_not_at_all(path):
+    """Of several records appended together none is shown unless all are, at the end of the file and in the middle of it."""
+    log = JsonlLog(path)
+    log.append([message("first")], parent=ROOT)
+    start = path.stat().st_size
+    log.append([message("a"), message("b"), message("c")], parent=0)
+    content = path.read_bytes()
+    for size in range(start, len(content)):
+        path.write_bytes(content[:size])
+        assert said(JsonlLog(path, durability="os")) == ["first"]
+    for text in (b'"a"', b'"b"', b'"c"'):
+        path.write_bytes(content)
+        append_each(JsonlLog(path), ["later"])
+        path.write_bytes(path.read_bytes().replace(text, b'"?"'))
+        assert said(JsonlLog(path)) == ["first"]
+
+
+def test_lines_that_are_there_twice_count_once(path, content):
+    """A file that was joined from two copies shows each record once."""
+    path.write_bytes(content + b"".join(content.splitlines(keepends=True)[2:]))
+    log = JsonlLog(path)
+    assert said(log) == TEXTS
+    assert len(log.torn) == 4
+
+
+def test_torn_end_left_by_another_process_is_cut_off_by_whoever_appends_next(path, content):
+    """A process that has the log open already does not write behind what a dead one left."""
+    log = JsonlLog(path)
+    assert said(log) == TEXTS
+    with path.open("ab") as file:
+        file.write(b'{"crc":"0000')
+    append_each(log, ["six"])
+    assert said(JsonlLog(path)) == [*TEXTS, "six"]
+    assert len(log.torn) == 1
+
+
+# --- files that are something else
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        b'{"type":"user","uuid":"1","message":{"role":"user","content":"hi"}}\n',
+        b'{"type":"user"',
+        b"\n\n",
+        b"some text",
+        b'{"crc":"12345678","format":"another"}\n',
+        b'[{"role":"user","content":"hi"}]',
+        b"\0\1\2",
+    ],
+)
+def test_file_of_another_program_is_left_alone(path, foreign):
+    """What is no Redline log is neither opened, nor cut, nor appended to."""
+    path.parent.mkdir()
+    path.write_bytes(foreign)
+    with pytest.raises(
+        LogError, match=r"chat\.jsonl is not a Redline log, and is left alone\. Read another agent's session with"
+    ):
+        JsonlLog(path)
+    assert path.read_bytes() == foreign
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_database_given_as_a_path_is_explained(path):
+    """Whoever leaves out the sqlite:/// is told to write it."""
+    path.parent.mkdir()
+    path.write_bytes(b"SQLite format 3\0" + bytes(99))
+    with pytest.raises(LogError, match="It is an SQLite database: write sqlite:///PATH#CONVERSATION"):
+        JsonlLog(path)
+
+
+def test_newer_log_is_not_opened(path):
+    """A log of a newer Redline is left to the newer Redline."""
+    JsonlLog(path, header=Header(conversation="c", version=2)).append([message("a")], parent=ROOT)
+    with pytest.raises(LogError, match=r"chat\.jsonl cannot be opened: it was written by a newer Redline \(log version 2"):
+        JsonlLog(path)
+
+
+def test_folder_is_no_log(tmp_path):
+    """A folder is refused in plain words."""
+    with pytest.raises(LogError, match="Is a directory"):
+        JsonlLog(tmp_path)
+
+
+# --- a system that refuses
+
+
+def test_full_disk_leaves_nothing_half_written(path, content):
+    """An append that does not fit is taken back and says so; with room again the same log goes on."""
+    log = JsonlLog(path)
+    with (
+        file_size_limit(len(content) + 50),
+        pytest.raises(LogError, match=r"File too large. Make room, then go on: nothing was added"),
+    ):
+        log.append([message("x" * 1000)], parent=4)
+    assert path.read_bytes() == content
+    append_each(log, ["six"])
+    assert said(log) == said(JsonlLog(path)) == [*TEXTS, "six"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="only root can make a small file system")
+def test_file_system_without_room(tmp_path):
+    """The same on a file system that is really full, which only the process that fills it can see."""
+    script = """
+import sys
+import tempfile
+from pathlib import Path
+from redline.errors import LogError
+from redline.log.jsonl import JsonlLog
+from tests.log.logs import append_each, message, said
+path, texts = Path(sys.argv[1]) / "chat.jsonl", ["x" * 1000] * 40
+log = JsonlLog(path)
+append_each(log, texts)
+try:
+    log.append([message("y" * 60_000)], parent=39)
+    sys.exit("it was not full")
+except LogError as problem:
+    assert "No space left on device. Make room, then go on: nothing was added." in str(problem), problem
+assert said(JsonlLog(path)) == texts
+append_each(log, ["small"])
+assert said(log) == [*texts, "small"]
+"""
+    mounted = 'mount -t tmpfs -o size=64k tmpfs "$2" && exec "$0" -c "$1" "$2"'
+    root = str(Path(__file__).parents[2])
+    subprocess.run(
+        ["unshare", "-m", "sh", "-c", mounted, sys.executable, script, str(tmp_path)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+
+
+def test_log_that_may_not_be_written_can_be_read(open_folder):
+    """A read-only log opens, with a torn end left in place, and an append says what is wrong."""
+    path = open_folder / "chat.jsonl"
+    append_each(JsonlLog(path), TEXTS)
+    path.write_bytes(path.read_bytes() + b"torn")
+    path.chmod(0o444)
+    with without_privileges():
+        log = JsonlLog(path)
+        assert said(log) == TEXTS
+        assert [damage.kept_in for damage in log.torn] == [None]
+        with pytest.raises(LogError, match=r"chat\.jsonl cannot be written: it is read-only for this user"):
+            log.append([message("six")], parent=4)
+    assert path.read_bytes().endswith(b"torn")
+
+
+def test_log_that_may_not_be_read_says_so(open_folder):
+    """Permission denied is an error in plain words, for the file and for the folder of a new one."""
+    path = open_folder / "chat.jsonl"
+    append_each(JsonlLog(path), TEXTS)
+    path.chmod(0o000)
+    open_folder.chmod(0o555)
+    with without_privileges():
+        with pytest.raises(LogError, match=r"chat\.jsonl: Permission denied\. Check the path and its permissions"):
+            JsonlLog(path)
+        with pytest.raises(LogError, match=r"new\.jsonl: Permission denied"):
+            JsonlLog(open_folder / "new.jsonl").append([message("a")], parent=ROOT)
+    assert not (open_folder / "new.jsonl").exists()
+
+
+def test_file_that_is_taken_away_is_noticed(path, content):
+    """Nothing is promised for a file that was deleted or replaced while the log was open."""
+    log = JsonlLog(path)
+    path.unlink()
+    with pytest.raises(LogError, match=r"was deleted or replaced while it was open. Open it again"):
+        log.append([message("six")], parent=4)
+
+
+def test_file_that_became_shorter_is_noticed(path, content):
+    """A log never shrinks; if it did, another program was at it."""
+    log = JsonlLog(path)
+    path.write_bytes(content[:200])
+    with pytest.raises(LogError, match="became shorter while it was open: another program has changed it"):
+        log.append([message("six")], parent=4)
+
+
+def test_very_long_lines_come_back(path):
+    """A line longer than what is read at once is found from both ends."""
+    payload = b'{"a":"' + b"x" * 5_000_000 + b'"}'
+    JsonlLog(path).append([MessageAdded(payload), MessageAdded(payload)], parent=ROOT)
+    log = JsonlLog(path)
+    assert [stored.record.payload for stored in log.read()] == [payload, payload]
+    assert log.append([message("next")], parent=1) == 2
+
+
+def test_file_name_that_is_no_text(tmp_path):
+    """A file may have a name that is not valid Unicode; the conversation's name then has question marks."""
+    path = tmp_path / os.fsdecode(b"chat\xff.jsonl")
+    append_each(JsonlLog(path), ["a"])
+    assert JsonlLog(path).header.conversation == "chat?"

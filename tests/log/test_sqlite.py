@@ -1,0 +1,196 @@
+import os
+import sqlite3
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from redline.errors import LogError
+from redline.log.log import ROOT
+from redline.log.records import MessageAdded
+from redline.log.sqlite import SqliteLog, sqlite_conversations
+from tests.log.logs import append_each, file_size_limit, message, said, without_privileges
+
+TEXTS = ["one", "two", "three 你好", "four", "five"]
+STEP_BYTES = int(os.environ.get("REDLINE_TORN_STEP", "41"))
+"""Between the bytes tried in the pages of the journal, which are mostly empty; 1 tries every one of them."""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "chats.db"
+
+
+@pytest.fixture
+def journaled(path):
+    """A database and its journal as a crash leaves them, and the size of the journal after each record."""
+    log, sizes = SqliteLog(path, "chat"), []
+    journal = path.with_name("chats.db-wal")
+    for number, text in enumerate(TEXTS):
+        log.append([message(text)], parent=number - 1)
+        sizes.append(journal.stat().st_size)
+    return path.read_bytes(), journal.read_bytes(), sizes
+
+
+@pytest.fixture
+def crashed(tmp_path_factory):
+    """Writes a database and a journal, and opens them."""
+    folder = Path("/dev/shm") if Path("/dev/shm").is_dir() else tmp_path_factory.mktemp("crashed")
+    path = folder / f"redline-{os.getpid()}.db"
+    beside = [path.with_name(path.name + end) for end in ("-wal", "-shm")]
+
+    def opened(database, journal):
+        for file in beside:
+            file.unlink(missing_ok=True)
+        path.write_bytes(database)
+        beside[0].write_bytes(journal)
+        return SqliteLog(path, "chat", durability="os")
+
+    yield opened
+    for file in (path, *beside):
+        file.unlink(missing_ok=True)
+
+
+def places(journal, sizes):
+    """Every byte of the last three records, every byte of the frames' heads, and some of the rest of their pages."""
+    start, page = sizes[-4], 4096 + 24
+    records = set(range(start, len(journal), STEP_BYTES))
+    for text in TEXTS[-3:]:
+        at = journal.rfind(text.encode())
+        records |= set(range(max(start, at - 130), min(len(journal), at + 20)))
+    heads = {frame + byte for frame in range(start, len(journal), page) for byte in range(24)}
+    return sorted(records | heads)
+
+
+def test_torn_journal_loses_only_what_was_torn(journaled, crashed):
+    """With its journal cut short anywhere in the last three records a database opens with all before, and goes on."""
+    database, journal, sizes = journaled
+    for size in places(journal, sizes):
+        log = crashed(database, journal[:size])
+        whole = TEXTS[: sum(end <= size for end in sizes)]
+        assert said(log) == whole
+        append_each(log, ["more"])
+        assert said(log) == [*whole, "more"]
+        log.close()
+
+
+@pytest.mark.parametrize("flip", [0x01, 0xFF])
+def test_flipped_byte_in_the_journal_loses_nothing_before_it(journaled, crashed, flip):
+    """One byte of the journal changed anywhere in the last three records: all that was committed before is shown."""
+    database, journal, sizes = journaled
+    for place in places(journal, sizes):
+        changed = bytearray(journal)
+        changed[place] ^= flip
+        log = crashed(database, bytes(changed))
+        texts = said(log)
+        assert texts == TEXTS[: len(texts)]
+        assert len(texts) >= sum(end <= place for end in sizes)
+        append_each(log, ["more"])
+        assert said(log) == [*texts, "more"]
+        log.close()
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80])
+def test_flipped_byte_in_the_database_is_noticed(path, crashed, flip):
+    """SQLite does not check its pages; the checksum of each line finds every change in the last three records."""
+    log = SqliteLog(path, "chat")
+    append_each(log, TEXTS)
+    log.close()
+    database = path.read_bytes()
+    for hit, text in enumerate(TEXTS[-3:], len(TEXTS) - 3):
+        start = database.rindex(b'{"crc"', 0, database.index(text.encode()))
+        for place in range(start, database.index(b"}}}\n", start) + 4):
+            changed = bytearray(database)
+            changed[place] ^= flip
+            log = crashed(bytes(changed), b"")
+            assert said(log) == TEXTS[:hit]
+            assert [torn.place for torn in log.torn] == [f"Record {hit} of the {log._name}"]
+            assert log.append([message("on a new branch")], parent=hit - 1) == len(TEXTS)
+            assert said(log) == [*TEXTS[:hit], "on a new branch"]
+            log.close()
+
+
+def test_page_that_sqlite_cannot_read_ends_the_log_there(path, crashed):
+    """Where the tree of pages is broken, what stands before is shown, and the damage is reported."""
+    log = SqliteLog(path, "chat")
+    texts = [f"{number}:" + "x" * 1500 for number in range(40)]
+    append_each(log, texts)
+    log.close()
+    database = bytearray(path.read_bytes())
+    page = database.rindex(b"30:xxx") // 4096 * 4096
+    database[page : page + 100] = bytes(100)
+    log = crashed(bytes(database), b"")
+    shown = said(log)
+    assert 20 < len(shown) <= 30
+    assert shown == texts[: len(shown)]
+    assert [torn.place for torn in log.torn] == [f"What follows record {len(shown) - 1} of the {log._name}"]
+
+
+def test_only_the_owner_may_look(path, journaled):
+    """The database, its journal and its index are 0600, the folder 0700."""
+    log = SqliteLog(path, "chat")
+    append_each(log, ["more"])
+    assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_full_disk_leaves_nothing_half_written(path):
+    """A transaction that does not fit is rolled back and says so; with room again the same log goes on."""
+    log = SqliteLog(path, "chat")
+    append_each(log, TEXTS)
+    size = path.with_name("chats.db-wal").stat().st_size
+    with file_size_limit(size + 5000), pytest.raises(LogError, match=r"chats\.db: .*nothing was added"):
+        log.append([message("x" * 100_000)], parent=4)
+    assert said(log) == said(SqliteLog(path, "chat")) == TEXTS
+    append_each(log, ["six"])
+    assert said(SqliteLog(path, "chat")) == [*TEXTS, "six"]
+
+
+@pytest.mark.parametrize("is_open_elsewhere", [True, False])
+def test_database_that_may_not_be_written_can_be_read(is_open_elsewhere):
+    """A read-only database in a read-only folder can be read, with or without a journal; an append says what is wrong."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, path = Path(name), Path(name) / "chats.db"
+        log = SqliteLog(path, "chat")
+        append_each(log, TEXTS)
+        if not is_open_elsewhere:
+            log.close()
+        for file in (*folder.iterdir(), folder):
+            file.chmod(0o555)
+        with without_privileges():
+            reader = SqliteLog(path, "chat")
+            assert said(reader) == TEXTS
+            with pytest.raises(LogError, match=r"readonly database. Check its permissions and those of its folder"):
+                reader.append([message("six")], parent=4)
+            with pytest.raises(LogError, match=r"new\.db: Permission denied"):
+                SqliteLog(folder / "new.db", "chat").append([message("a")], parent=ROOT)
+            reader.close()
+        folder.chmod(0o700)
+        log.close()
+
+
+def test_conversations_are_listed(path):
+    """By name; none if there is no database."""
+    assert sqlite_conversations(path) == []
+    for name in "ba":
+        append_each(SqliteLog(path, name), ["x"])
+    assert sqlite_conversations(path) == ["a", "b"]
+
+
+def test_promise_of_the_connection(path):
+    """`fsync` brings every commit to the disk, `os` leaves that to the system."""
+    for durability, level in (("fsync", 2), ("os", 1)):
+        log = SqliteLog(path, "chat", durability=durability)
+        append_each(log, ["a"])
+        assert log._database.rows("PRAGMA synchronous") == [(level,)]
+        assert log._database.rows("PRAGMA journal_mode") == [("wal",)]
+
+
+def test_other_tools_can_read_the_lines(path):
+    """A row holds the line that a JSON Lines log would hold."""
+    SqliteLog(path, "chat").append([MessageAdded(b'{"role": "user"}')], parent=ROOT)
+    with sqlite3.connect(path) as connection:
+        ((line,),) = connection.execute("SELECT CAST(line AS TEXT) FROM records")
+    connection.close()
+    assert line.endswith('"number":0,"parent":-1,"record":{"type":"message","payload":{"role": "user"}}}\n')

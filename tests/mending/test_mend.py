@@ -1,0 +1,194 @@
+import dataclasses
+import stat
+from pathlib import Path
+
+import pytest
+
+import redline
+from redline import mend_transcript, read_transcript
+from redline.errors import ExecutionError, ValidationError
+from redline.formats import find_format
+from redline.mending import MENDERS
+from redline.view.laws import check
+from redline.view.repair import legalize
+from tests.corpus import corpus_path, corpus_rows, needs_corpus
+from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, use, write
+
+CRASHED = [claude_line("1", None), claude_line("2", "1", "assistant", use("a"))]
+CRASHES = ("unmatched-tool-use", "ends-on-unanswered-tool-call")
+
+
+def files_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_file_is_never_written(tmp_path):
+    """Neither when it is mended nor when the result is written elsewhere."""
+    path = write(tmp_path, CRASHED)
+    path.chmod(0o400)
+    before = path.stat()
+    mend_transcript(path).write(tmp_path / "out.jsonl")
+    after = path.stat()
+    assert (after.st_mtime_ns, after.st_ino, path.read_bytes()) == (before.st_mtime_ns, before.st_ino, path.read_bytes())
+    assert files_in(tmp_path) == {"out.jsonl", "session.jsonl"}
+
+
+def test_the_result_is_for_its_owner_only(tmp_path):
+    """A session may hold secrets."""
+    mend_transcript(write(tmp_path, CRASHED)).write(tmp_path / "out.jsonl")
+    assert stat.S_IMODE((tmp_path / "out.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["itself", "spelled otherwise", "symbolic link", "hard link", "linked folder"])
+def test_the_file_is_not_overwritten_by_any_name(tmp_path, name, overwrite):
+    """Not even when overwriting is asked for."""
+    path = write(tmp_path, CRASHED)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "symlink.jsonl").symlink_to(path)
+    (tmp_path / "hardlink.jsonl").hardlink_to(path)
+    (tmp_path / "linked").symlink_to(tmp_path)
+    out = {
+        "itself": path,
+        "spelled otherwise": tmp_path / "folder" / ".." / path.name,
+        "symbolic link": tmp_path / "symlink.jsonl",
+        "hard link": tmp_path / "hardlink.jsonl",
+        "linked folder": tmp_path / "linked" / path.name,
+    }[name]
+    before = path.read_bytes()
+    with pytest.raises(ValidationError, match="never overwritten"):
+        mend_transcript(path).write(out, overwrite=overwrite)
+    assert path.read_bytes() == before
+
+
+def test_another_file_is_overwritten_only_if_asked(tmp_path):
+    """What is there stays otherwise; a link that leads nowhere is there too."""
+    mending = mend_transcript(write(tmp_path, CRASHED))
+    out, dangling = tmp_path / "out.jsonl", tmp_path / "dangling.jsonl"
+    out.write_text("mine")
+    dangling.symlink_to(tmp_path / "nowhere")
+    for taken in (out, dangling):
+        with pytest.raises(ValidationError, match="exists"):
+            mending.write(taken)
+    assert out.read_text() == "mine"
+    for taken in (out, dangling):
+        mending.write(taken, overwrite=True)
+        assert (taken.read_bytes(), taken.is_symlink()) == (mending.content, False)
+
+
+def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path):
+    """A folder that is not there, and a folder in the place of the file."""
+    mending = mend_transcript(write(tmp_path, CRASHED))
+    with pytest.raises(ExecutionError, match="cannot be written"):
+        mending.write(tmp_path / "nowhere" / "out.jsonl")
+    with pytest.raises(ValidationError, match="is a directory"):
+        mending.write(tmp_path)
+
+
+def test_what_cannot_be_proven_is_not_left_behind(tmp_path):
+    """Not the file, and nothing that was made on the way to it; what was there before is still there."""
+    path = write(tmp_path, CRASHED)
+    unsound = dataclasses.replace(mend_transcript(path), content=path.read_bytes())
+    out = tmp_path / "out.jsonl"
+    out.write_text("mine")
+    with pytest.raises(ExecutionError, match="would still be refused"):
+        unsound.write(out, overwrite=True)
+    with pytest.raises(ExecutionError, match="would still be refused"):
+        unsound.write(tmp_path / "other.jsonl")
+    assert (files_in(tmp_path), out.read_text()) == ({"out.jsonl", "session.jsonl"}, "mine")
+
+
+def test_other_agents_are_refused_with_the_names_of_those_that_are_not(tmp_path):
+    """The sentence says what the file is and what can be repaired."""
+    said = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+    path = write(tmp_path, [{"type": "message", "id": "1", "parentId": None, "message": said}])
+    with pytest.raises(ValidationError, match="session of pi, which cannot be repaired") as refused:
+        mend_transcript(path)
+    assert all(mender.name in str(refused.value) for mender in MENDERS)
+
+
+def test_an_unknown_strategy_is_refused(tmp_path):
+    """Before anything is read."""
+    with pytest.raises(ValidationError, match="no strategy named 'hope'"):
+        mend_transcript(tmp_path / "nowhere", strategy="hope")
+
+
+def test_the_names_are_public():
+    """A program can do what the command does."""
+    assert redline.mend_transcript is mend_transcript
+    assert {"Fix", "Mending", "mend_transcript"} <= set(redline.__all__)
+
+
+# --- recorded sessions
+
+
+def is_crashed(row):
+    return any(feature.startswith(CRASHES) for feature in row["features"])
+
+
+MENDABLE = {format for mender in MENDERS for format in mender.formats}
+CRASHED_ROWS = [row for row in corpus_rows() if row["format"] in MENDABLE and is_crashed(row)]
+OTHER_ROWS = [row for row in corpus_rows() if row["format"] in MENDABLE and not is_crashed(row)]
+
+
+@needs_corpus
+def test_there_are_crashed_sessions():
+    """The corpus has them for both agents that crash in it."""
+    assert {row["format"] for row in CRASHED_ROWS} == {"claude-code", "codex"}
+    assert len(CRASHED_ROWS) >= 15
+
+
+@needs_corpus
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("row", CRASHED_ROWS, ids=lambda row: Path(row["path"]).stem)
+def test_every_crashed_session_is_repaired_in_its_own_format(tmp_path, row, strategy):
+    """It is legal, read by the same reader, mended for good, and says otherwise what it said, byte for byte."""
+    path, out = corpus_path(row), tmp_path / "out.jsonl"
+    mending = mend_transcript(path, strategy=strategy)
+    mending.write(out)
+    before, after = read_transcript(path), read_transcript(out)
+    assert after.format == before.format == row["format"]
+    for was, now in zip(before, after, strict=True):
+        assert check([entry.message.native for entry in now.windows[-1]], format=now.format) == []
+        assert_rest_is_the_same(was, now, strategy)
+    assert rest_is_unchanged(mending)
+    assert mend_transcript(out, strategy=strategy).fixes == ()
+
+
+def assert_rest_is_the_same(was, now, strategy):
+    """Earlier windows, branches and sub-agents say what they said, and so do the messages that needed no repair."""
+    for earlier, same in zip(was.windows[:-1], now.windows[:-1], strict=True):
+        assert natives(earlier) == natives(same)
+    assert sorted(map(str, natives_beside(was))) == sorted(map(str, natives_beside(now)))
+    messages = [entry.message for entry in was.windows[-1]]
+    items = legalize(messages, find_format(was.format), strategy).items
+    untouched = [item.message.native for item in items if item.source is not None and item.message is messages[item.source]]
+    assert is_subsequence(untouched, natives(now.windows[-1]))
+
+
+def natives(entries):
+    return [entry.message.native for entry in entries]
+
+
+def natives_beside(conversation):
+    beside = [*conversation.branches, *conversation.subagents]
+    return [native for one in beside for native in natives(one.entries)]
+
+
+@needs_corpus
+@pytest.mark.parametrize("row", OTHER_ROWS, ids=lambda row: Path(row["path"]).stem)
+def test_every_other_session_is_repaired_or_left_alone(tmp_path, row):
+    """A session that a provider would take needs nothing; another (its beginning lost, say) becomes one that it takes."""
+    path, out = corpus_path(row), tmp_path / "out"
+    mending = mend_transcript(path)
+    refused = [
+        problem
+        for conversation in read_transcript(path)
+        for problem in check(natives(conversation.windows[-1]) if conversation.windows else [], format=conversation.format)
+    ]
+    assert bool(mending.fixes) == bool(refused)
+    if mending.fixes:
+        mending.write(out)
+        assert mend_transcript(out).fixes == ()
+    else:
+        assert mending.content == path.read_bytes()

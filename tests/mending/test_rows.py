@@ -1,0 +1,74 @@
+import json
+
+import pytest
+
+from redline import read_transcript
+from redline.mending.edits import apply
+from redline.mending.line_edits import LineEdits
+from redline.mending.rows import write_rows
+from redline.mending.window import Window
+from redline.transcripts.source import Source
+from tests.mending.sessions import write
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+ASKED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+ANSWER = {"role": "tool", "tool_call_id": "c1", "content": "a.txt"}
+
+
+def user(words):
+    return {"role": "user", "content": words}
+
+
+class Tagged:
+    """Records that say how they came to be."""
+
+    in_list = False
+
+    def rewritten(self, position, message):
+        return json.dumps({"line": position.line, "changed": message.native}).encode()
+
+    def added(self, item, beside):
+        return json.dumps({"beside": beside.line, "added": item.message.native}).encode()
+
+
+def written(tmp_path, records, strategy="drop", first=0):
+    path = write(tmp_path, records)
+    (conversation,) = read_transcript(path)
+    window, edits = Window(conversation, strategy), LineEdits(Source(path))
+    write_rows(window, window.steps, edits, Tagged(), first=first)
+    return [json.loads(line) for line in apply(edits.splices(), path.read_bytes()).splitlines()], edits.fixes
+
+
+def test_what_goes_is_taken_out(tmp_path):
+    """And nothing else is touched."""
+    records, fixes = written(tmp_path, [user("a"), ASKED, user("b")])
+    assert (records, [fix.action for fix in fixes]) == ([user("a"), user("b")], ["remove"])
+
+
+def test_what_comes_stands_behind_what_stays(tmp_path):
+    """Beside the record it belongs to."""
+    records, fixes = written(tmp_path, [user("a"), ASKED, user("b")], "answer")
+    assert [record.get("beside") for record in records] == [None, None, 2, None]
+    assert [(fix.action, fix.line) for fix in fixes] == [("add", 2)]
+
+
+def test_what_moves_goes_and_comes(tmp_path):
+    """A late result is taken out where it stood and written where it belongs."""
+    records, fixes = written(tmp_path, [user("a"), ASKED, user("b"), ANSWER])
+    assert records == [user("a"), ASKED, {"beside": 2, "added": ANSWER}, user("b")]
+    assert [(fix.action, fix.line) for fix in fixes] == [("move", 4), ("add", 2)]
+
+
+def test_what_changes_is_written_anew(tmp_path):
+    """In its place."""
+    said = {**ASKED, "content": "I look."}
+    records, fixes = written(tmp_path, [user("a"), said], "strip")
+    assert records[1] == {"line": 2, "changed": {"role": "assistant", "content": "I look."}}
+    assert [(fix.action, fix.line) for fix in fixes] == [("change", 2)]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_has_no_record_of_its_own_is_left_alone(tmp_path, first):
+    """Messages before the first that has one are written elsewhere."""
+    records, _ = written(tmp_path, [ASKED, user("b"), user("c")], first=first)
+    assert records == [ASKED, user("b"), user("c")][1 - first :]
