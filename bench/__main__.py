@@ -1,4 +1,4 @@
-"""Run the benchmarks in turn; those that need recorded sessions are apart: `python -m bench.tokens`, `.replay`, `.cache_model`."""
+"""Run the benchmarks; those that need recorded sessions are apart: `python -m bench.tokens`, `.replay`, `.cache_model`."""
 
 from bench import logs, requests, transcripts
 

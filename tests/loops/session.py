@@ -10,7 +10,7 @@ from redline.rules.stale_terminal import StaleTerminal
 
 RULES = (
     StaleTerminal(placeholder=redline.EN.stale_terminal),
-    HistoricalReads(project_root="/work/shop", placeholder=redline.EN.historical_read),
+    HistoricalReads(project_root="/home/dev/shop", placeholder=redline.EN.historical_read),
     OffloadResults(min_chars=20_000, stub=redline.EN.offloaded),
 )
 
@@ -19,7 +19,7 @@ class Session:
     def __init__(self, folder, format, tools, clock):
         self.path, self.tools, self.clock = Path(folder, "chat.jsonl"), tools, clock
         self.blobs = redline.DirectoryBlobs(Path(folder, "blobs"))
-        self.talk = redline.Conversation(format=format, blobs=self.blobs, project_root="/work/shop")
+        self.talk = redline.Conversation(format=format, blobs=self.blobs, project_root="/home/dev/shop")
         for line in self.path.read_text().splitlines() if self.path.exists() else ():
             self.talk.add(**json.loads(line))
 

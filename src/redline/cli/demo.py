@@ -44,13 +44,13 @@ def _show_request(recorded: RecordedConversation) -> None:
     show_title("2. The provider would refuse it (check)")
     for problem in check([message.native for message in messages], format=recorded.format):
         click.echo(f"  {problem}")
-    talk = Conversation(format=recorded.format, project_root="/work/shop")
+    talk = Conversation(format=recorded.format, project_root="/home/dev/shop")
     for entry, message in zip(recorded.entries, messages, strict=True):
         talk.add(message.native, timestamp_ms=entry.timestamp_ms)
     last = recorded.entries[-1].timestamp_ms or 0.0
     rules = (
         StaleTerminal(placeholder=EN.stale_terminal),
-        HistoricalReads(project_root="/work/shop", placeholder=EN.historical_read),
+        HistoricalReads(project_root="/home/dev/shop", placeholder=EN.historical_read),
     )
     request = talk.request(now=last + _LATER_MS, rules=rules)
     _show_strikes(request)

@@ -32,13 +32,13 @@ def _steps() -> Iterator[tuple[str, dict[str, Any], str | None, bool]]:
     for number in range(7):
         yield (
             "Read",
-            {"file_path": "/work/shop/orders.py"},
+            {"file_path": "/home/dev/shop/orders.py"},
             _SOURCE.replace("order.sum()", f"order.sum({number})"),
             False,
         )
         yield (
             "Edit",
-            {"file_path": "/work/shop/orders.py", "old_string": "order.sum()", "new_string": "order.total"},
+            {"file_path": "/home/dev/shop/orders.py", "old_string": "order.sum()", "new_string": "order.total"},
             "ok",
             False,
         )
