@@ -3,5 +3,5 @@
 from bench import logs, requests, transcripts
 
 transcripts.main()
-requests.main()
+requests.main(())
 logs.main()

@@ -85,7 +85,7 @@ def _turns(rng: random.Random, most_chars: int) -> Iterator[tuple[Role, tuple[Pa
         file = f"src/{rng.randrange(20)}.py"
         name, arguments = rng.choice(
             [
-                ("terminal-execute", {"command": rng.choice(_COMMANDS).format(file=file)}),
+                ("terminal-execute", {"command": rng.choice(_COMMANDS).format(file=file, line=rng.randrange(10**6))}),
                 ("filesystem-read", {"filePath": file}),
                 ("filesystem-edit", {"filePath": file, "text": _code(rng, 400)}),
             ]
@@ -96,11 +96,12 @@ def _turns(rng: random.Random, most_chars: int) -> Iterator[tuple[Role, tuple[Pa
 
 
 _COMMANDS = (
-    "cd /home/dev/project && python -m pytest -q tests 2>&1 | tail -20",
-    "git status --short && git diff --stat",
-    "sed -n '1,80p' {file}",
-    "rg -n 'def parse' src | head -50",
-    "python - <<'EOF'\nimport json\nprint(json.dumps(1))\nEOF",
+    "cd /home/dev/project && python -m pytest -q tests -k {line} 2>&1 | tail -20",
+    "git status --short && git diff --stat HEAD~{line}",
+    "sed -n '1,{line}p' {file}",
+    "cat {file} | head -{line}",
+    "rg -n 'def parse_{line}' src | head -50",
+    "python - <<'EOF'\nimport json\nprint(json.dumps({line}))\nEOF",
 )
 
 

@@ -81,8 +81,9 @@ def replace(payload: Payload, path: Path, value: object) -> Payload:
     if not isinstance(payload, bytes):
         changed: dict[str, Any] = _replaced(payload, path, value)
         return changed
-    is_new_key = isinstance(path[-1], str) and path[-1] not in value_at(decode(payload), path[:-1])
-    return _add_member(payload, path, value) if is_new_key else _splice(payload, path, value)
+    text = _as_text(payload)
+    span = _span(text, path)
+    return _as_bytes(_with_member(text, path, value) if span is None else text[: span[0]] + _json(value) + text[span[1] :])
 
 
 def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
@@ -154,16 +155,14 @@ def _as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _splice(payload: bytes, path: Path, value: object) -> bytes:
-    text = _as_text(payload)
-    start, end = _span(text, path)
-    return _as_bytes(text[:start] + _as_text(encode(value)) + text[end:])
+def _json(value: object) -> str:
+    return _as_text(encode(value))
 
 
 def _cut(payload: bytes, path: Path) -> bytes:
     """A duplicated key goes entirely, or the earlier one would come back to life."""
     text = _as_text(payload)
-    outer, _ = _span(text, path[:-1])
+    outer, _ = _known_span(text, path[:-1])
     names = [name for name, *_ in members_of(text, outer)]
     for number in reversed([number for number, name in enumerate(names) if name == path[-1]]):
         text = _without_member(text, outer, number)
@@ -180,18 +179,25 @@ def _without_member(text: str, outer: int, number: int) -> str:
     return text[:start] + text[end:]
 
 
-def _add_member(payload: bytes, path: Path, value: object) -> bytes:
-    text = _as_text(payload)
-    start, end = _span(text, path[:-1])
+def _with_member(text: str, path: Path, value: object) -> str:
+    start, end = _known_span(text, path[:-1])
     comma = "," if any(True for _ in members_of(text, start)) else ""
-    member = f"{comma}{_as_text(encode(path[-1]))}:{_as_text(encode(value))}"
-    return _as_bytes(text[: end - 1] + member + text[end - 1 :])
+    return f"{text[: end - 1]}{comma}{_json(path[-1])}:{_json(value)}{text[end - 1 :]}"
 
 
-def _span(text: str, path: Path) -> tuple[int, int]:
-    """Where the value at the path begins and ends. Of duplicated keys the last counts, as in every parser."""
-    start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
-    for key in path:
-        found = [value for name, _, value, _ in members_of(text, start) if name == key]
-        start = found[-1]
-    return start, _scan_value(text, start)[1]
+def _span(text: str, path: Path) -> tuple[int, int] | None:
+    """Where the value at the path begins and ends; None if its last key is not there."""
+    if not path:
+        start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
+        return start, _scan_value(text, start)[1]
+    outer, _ = _known_span(text, path[:-1])
+    found = [(start, end) for name, _, start, end in members_of(text, outer) if name == path[-1]]
+    # Of duplicated keys the last counts, as in every parser.
+    return found[-1] if found else None
+
+
+def _known_span(text: str, path: Path) -> tuple[int, int]:
+    span = _span(text, path)
+    if span is None:
+        raise KeyError(f"nothing stands at {path}")
+    return span

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import FORMATS, make_legal
-from redline.engine.outgoing import Outgoing, struck
+from redline.engine.outgoing import Outgoing
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
 from redline.payloads import decode, encode
@@ -69,6 +69,6 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
 def test_struck_form_of_a_message():
     """Without strikes a message is itself; a strike that removes its only part leaves nothing."""
     state = state_of([{"role": "user", "content": "hi"}], "openai_chat")
-    assert struck(state, 0) is state.current(0)
+    assert Outgoing(state, "drop").struck(0) is state.current(0)
     gone = Strike(0, "r", 0, ("content",), None, "why", 1, 0)
-    assert struck(state, 0, (gone,)) is None
+    assert Outgoing(state, "drop").struck(0, (gone,)) is None

@@ -247,7 +247,7 @@ def test_the_last_prompt_names_a_line_that_is_there(tmp_path):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=damaged("anthropic"), is_split=st.booleans())
 def test_any_history_is_mended(tmp_path, strategy, history, is_split):
     """Whatever was lost, repeated, moved or bent: the file becomes legal, once and for all, and no other line changes."""

@@ -117,7 +117,7 @@ def test_the_window_before_a_compaction_does_not_come_back(tmp_path):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=damaged("openai_responses"), is_compacted=st.booleans())
 def test_any_history_is_mended(tmp_path, strategy, history, is_compacted):
     """Whatever was lost, repeated, moved or bent: the file becomes legal, once and for all, and no other line changes."""

@@ -1,18 +1,19 @@
 import dataclasses
 import stat
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import redline
 from redline import mend_transcript, read_transcript
-from redline.errors import ExecutionError, ValidationError
+from redline.errors import ExecutionError, TranscriptError, ValidationError
 from redline.formats import find_format
 from redline.mending import MENDERS
 from redline.view.laws import check
 from redline.view.repair import legalize
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, use, write
+from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, sound, use, write
 
 CRASHED = [claude_line("1", None), claude_line("2", "1", "assistant", use("a"))]
 CRASHES = ("unmatched-tool-use", "ends-on-unanswered-tool-call")
@@ -192,3 +193,21 @@ def test_every_other_session_is_repaired_or_left_alone(tmp_path, row):
         assert mend_transcript(out).fixes == ()
     else:
         assert mending.content == path.read_bytes()
+
+
+SMALL_ROWS = [row for row in corpus_rows() if row["format"] in ("claude-code", "codex") and row["bytes"] < 300_000]
+
+
+@needs_corpus
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("row", SMALL_ROWS, ids=lambda row: Path(row["path"]).stem)
+def test_a_session_killed_at_any_moment_is_repaired(tmp_path, row, strategy):
+    """Cut off at any byte, in a line or between two: whatever can still be read becomes a session that goes on."""
+    content, random = corpus_path(row).read_bytes(), Random(row["path"])
+    for end in (random.randrange(1, len(content)), content.find(b"\n", random.randrange(len(content))) + 1):
+        path = write(tmp_path, content[:end])
+        try:
+            read_transcript(path)
+        except TranscriptError:
+            continue
+        assert rest_is_unchanged(sound(path, strategy))

@@ -130,7 +130,7 @@ def test_a_branch_does_not_become_the_conversation(tmp_path):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=damaged("ai_sdk"))
 def test_any_history_is_mended(tmp_path, strategy, history):
     """Whatever was lost, repeated, moved or bent: the file becomes legal, once and for all, and no other line changes."""

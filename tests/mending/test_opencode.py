@@ -96,7 +96,7 @@ MESSAGES = st.one_of(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(messages=st.lists(MESSAGES, max_size=5))
 def test_any_session_is_mended(tmp_path, strategy, messages):
     """Whatever state its calls are in, the file becomes legal, once and for all, and messages not named are as they were."""

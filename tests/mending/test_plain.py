@@ -79,7 +79,7 @@ def test_messages_that_are_told_in_other_words_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), shape=st.sampled_from(list(SHAPES)))
 def test_any_history_is_mended(tmp_path, strategy, data, format, shape):
     """Whatever was lost, repeated, moved or bent, in every format: the file becomes legal, and says what `make_legal` gives."""

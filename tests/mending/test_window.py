@@ -49,8 +49,9 @@ def test_reasons_are_those_of_the_repair(tmp_path):
 def test_what_is_added_says_for_whom(tmp_path):
     """An answer names its call, a first line says why it is there, and what moved says so."""
     window = window_of(tmp_path, [claude_line("1", "lost", "assistant", use("a"))], "answer")
-    told = [window.added(step.item, 0).why for step in window.steps if not step.stays]
-    assert told == ["the user must begin", "the call 'a' of Bash is answered as interrupted: it had no result"]
+    first, answer = (window.added(step.item, 0) for step in window.steps if not step.stays)
+    assert (first.why, first.tool) == ("the user must begin", None)
+    assert (answer.why, answer.tool) == ("the call 'a' of Bash is answered as interrupted: it had no result", "Bash")
     assert window.call("a").input == {"command": "a"}
     assert window.call("b") is None
 

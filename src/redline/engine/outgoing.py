@@ -12,7 +12,7 @@ from redline.rules.rule import Mark
 from redline.rules.strike import strike as carry_out
 from redline.view.repair import Change, Item, Legalizer, Strategy
 
-__all__ = ["Outgoing", "struck"]
+__all__ = ["Outgoing"]
 
 
 class Outgoing:
@@ -27,6 +27,8 @@ class Outgoing:
         self._settled: Vector[Message | None]
         self._place_of: dict[int, int]
         self._tail_places: dict[int, int]
+        self._forms: dict[int, tuple[tuple[Strike, ...], Message | None]] = {}
+        """By index, strikes on a message and the message with them carried out."""
         self._start()
 
     def catch_up(self) -> None:
@@ -42,7 +44,7 @@ class Outgoing:
             index = self._index_of(item)
             if index is not None:
                 self._tail_places[index] = len(sent)
-            sent = sent.appended(item.message if index is None else self._struck(index))
+            sent = sent.appended(item.message if index is None else self.struck(index))
         return sent
 
     def changes(self) -> tuple[Change, ...]:
@@ -56,7 +58,7 @@ class Outgoing:
     def refresh(self, index: int) -> None:
         """The strikes on a message have changed."""
         if index in self._place_of:
-            self._settled = self._settled.changed(self._place_of[index], self._struck(index))
+            self._settled = self._settled.changed(self._place_of[index], self.struck(index))
         elif index not in self._tail_places:
             self._start()
             self.catch_up()
@@ -66,6 +68,16 @@ class Outgoing:
         other = Outgoing(self._state, self._strategy, extra)
         other.catch_up()
         return other.messages()
+
+    def struck(self, index: int, more: tuple[Strike, ...] = ()) -> Message | None:
+        """A message with its strikes carried out, and with more of them; None if nothing is left of it."""
+        strikes = (*self._state.strikes_on(index), *self._extra.get(index, ()), *more)
+        if not strikes:
+            return self._state.current(index)
+        known = self._forms.get(index)
+        if known is None or known[0] != strikes:
+            known = self._forms[index] = strikes, _carried_out(self._state, index, strikes)
+        return known[1]
 
     # --- the pieces
 
@@ -82,7 +94,7 @@ class Outgoing:
 
     def _take(self, index: int) -> None:
         self._taken += 1
-        message = self._struck(index)
+        message = self.struck(index)
         if message is None:
             return
         self._given[index] = message
@@ -98,7 +110,7 @@ class Outgoing:
             index = self._index_of(item)
             if index is not None:
                 self._place_of[index] = len(self._settled)
-            self._settled = self._settled.appended(item.message if index is None else self._struck(index))
+            self._settled = self._settled.appended(item.message if index is None else self.struck(index))
 
     def _index_of(self, item: Item) -> int | None:
         """The index of a message that the repair left as it was given."""
@@ -107,15 +119,7 @@ class Outgoing:
         index = self._fed[item.source]
         return index if item.message is self._given[index] else None
 
-    def _struck(self, index: int) -> Message | None:
-        return struck(self._state, index, self._extra.get(index, ()))
 
-
-def struck(state: State, index: int, extra: tuple[Strike, ...] = ()) -> Message | None:
-    """A message with its strikes carried out; None if nothing is left of it."""
-    strikes = (*state.strikes_on(index), *extra)
-    message = state.current(index)
-    if not strikes:
-        return message
+def _carried_out(state: State, index: int, strikes: tuple[Strike, ...]) -> Message | None:
     marks = [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in strikes]
-    return carry_out(message, marks, state.format)
+    return carry_out(state.current(index), marks, state.format)

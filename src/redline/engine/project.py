@@ -8,7 +8,7 @@ from redline.blobs import reference_of
 from redline.engine.account import Account
 from redline.engine.balance import Choice, Moment, Rates
 from redline.engine.marking import Marking
-from redline.engine.outgoing import Outgoing, struck
+from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
 from redline.engine.schedule import Case, Decision, Schedule
@@ -203,7 +203,7 @@ class _Draft:
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
         try:
-            after = struck(self._state, strike.index, (*self._new_on[strike.index], strike))
+            after = self._outgoing.struck(strike.index, (*self._new_on[strike.index], strike))
         except ValidationError as refused:
             return Problem(
                 strike.index, None, "sayable", "a part must have a place for the words that replace it", str(refused)
@@ -225,8 +225,9 @@ def _new_problem(sent: Vector[Message | None], place: int, after: Message | None
     before = sent[max(place - 1, 0) : place + 2]
     inner = min(place, 1)
     changed = (*before[:inner], after, *before[inner + 1 :])
-    known = {(problem.law, problem.index) for problem in _problems(before, format)}
-    return next((problem for problem in _problems(changed, format) if (problem.law, problem.index) not in known), None)
+    found = _problems(changed, format)
+    known = {(problem.law, problem.index) for problem in _problems(before, format)} if found else ()
+    return next((problem for problem in found if (problem.law, problem.index) not in known), None)
 
 
 def _problems(messages: Sequence[Message | None], format: Format) -> list[Problem]:

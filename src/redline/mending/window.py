@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
+
 from redline.formats import find_format
 from redline.mending.fixes import Action, Fix, fix_for
 from redline.messages import Message, ToolCall, ToolResult
@@ -93,7 +95,9 @@ class Window:
             why = "; ".join(self._answered(result) for result in item.message.results)
         else:
             why = "the user must begin"
-        return fix_for("add", why, item.message, line=line, number=place)
+        fix = fix_for("add", why, item.message, line=line, number=place)
+        call = self.call(fix.call_id)
+        return msgspec.structs.replace(fix, tool=call.name) if call and fix.call_id is not None else fix
 
     def call(self, call_id: str | None) -> ToolCall | None:
         """The latest call with this id."""

@@ -45,7 +45,8 @@ class ClaudeCode:
     def read(self, source: Source) -> Transcript:
         """One conversation: its active path, its branches, its sub-agents."""
         index = index_lines(source, _decode_head)
-        nodes = [_Node(position, head) for position, head in index.records if head.type in _TREE_TYPES]
+        nodes = [_node(position, head) for position, head in index.records if head.type in _TREE_TYPES]
+        index.records.clear()  # a file of a million lines should not be held twice
         conversations = (_conversation(source, nodes),) if nodes else ()
         return Transcript(source.path, self.name, conversations, tuple(index.problems))
 
@@ -87,7 +88,6 @@ class _Head(msgspec.Struct, rename="camel", gc=False):
     parent_uuid: str | None = None
     logical_parent_uuid: str | None = None
     is_sidechain: bool = False
-    session_id: str | None = None
     agent_id: str | None = None
     timestamp: str | None = None
     subtype: str | None = None
@@ -104,6 +104,10 @@ class _Node(msgspec.Struct, eq=False, gc=False):
 
     position: Position
     head: _Head
+    is_result: bool
+    """Whether it holds results of tools."""
+    is_on_path: bool = False
+    """Of the active path; a set of a million lines would be dear."""
 
     @property
     def is_message(self) -> bool:
@@ -115,13 +119,15 @@ class _Node(msgspec.Struct, eq=False, gc=False):
         """The id of the API message that the line is a piece of."""
         return self.head.message.id if self.head.type == "assistant" and self.head.message else None
 
-    @property
-    def is_result(self) -> bool:
-        """Whether it holds results of tools."""
-        said = self.head.message
-        if said is None or not isinstance(said.content, list):
-            return False
-        return any(block.type == "tool_result" for block in said.content)
+
+def _node(position: Position, head: _Head) -> _Node:
+    """The line, without the heads of its blocks: once it is known whether they are results, they are only weight."""
+    said = head.message
+    is_result = False
+    if said is not None and isinstance(said.content, list):
+        is_result = any(block.type == "tool_result" for block in said.content)
+        said.content = None
+    return _Node(position, head, is_result)
 
 
 # --- the tree
@@ -160,12 +166,14 @@ class _Tree:
 
     def path_to(self, leaf: _Node) -> list[_Node]:
         """From the beginning to the leaf. A missing parent or a circle ends the walk."""
-        path: dict[_Node, None] = {}
+        path: list[_Node] = []
         node: _Node | None = leaf
-        while node is not None and node not in path:
-            path[node] = None
+        while node is not None and not node.is_on_path:
+            node.is_on_path = True
+            path.append(node)
             node = self.parent(node)
-        return list(reversed(path))
+        path.reverse()
+        return path
 
     def offshoots(self, path: list[_Node]) -> list["_Offshoot"]:
         """What hangs off the path, or off nothing, each piece from its topmost line down."""
@@ -219,7 +227,7 @@ def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
     path, apart = _active_path(tree)
     groups = _group(path)
     return RecordedConversation(
-        id=next((node.head.session_id for node in nodes if node.head.session_id), source.path.stem),
+        id=_session_id(source, nodes),
         format=_FORMAT.name,
         entries=LazyEntries(groups, partial(_entry, source)),
         branches=tuple(_branches(source, tree, groups, apart)),
@@ -228,6 +236,12 @@ def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
         attachments=tuple(_attachments(nodes)),
         metadata=_metadata(nodes),
     )
+
+
+def _session_id(source: Source, nodes: list[_Node]) -> str:
+    """Every line names the session; it is read from the first that does."""
+    named = (source.decode(node.position).get("sessionId") for node in nodes)
+    return next((name for name in named if isinstance(name, str)), source.path.stem)
 
 
 def _active_path(tree: _Tree) -> tuple[list[_Node], list[_Offshoot]]:

@@ -20,7 +20,7 @@ Head = TypeVar("Head")
 Line: TypeAlias = bytes | memoryview
 """One line of a file, without its line break."""
 
-_PIECE_BYTES = 4 * 1024 * 1024
+_PIECE_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
 _scan_value = json.JSONDecoder(strict=False).raw_decode
 
