@@ -23,6 +23,12 @@ CREATE TABLE IF NOT EXISTS redline_records (
 );
 """
 
+_INSERT_ONE = "INSERT INTO redline_records VALUES (%b, %b, %b)"
+_INSERT_SEVERAL = (
+    "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line)"
+)
+"""One statement is one round trip, and whole or nothing; the first form takes a quarter less time."""
+
 _LOCK_SPACE = 0x5265646C  # "Redl"; the locks of other programs have other first numbers
 _PAGE_ROWS = 200
 
@@ -100,10 +106,10 @@ class PostgresLog(DatabaseLog):
     def _store(self, connection: "Connection", bodies: Sequence[bytes], parent: int, first: int) -> None:
         check_parent(parent, first)
         lines = codec.sealed_lines(bodies, first=first, parent=parent)
-        connection.execute(
-            "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line)",
-            (self._key, list(range(first, first + len(lines))), lines),
-        )
+        if len(lines) == 1:
+            connection.execute(_INSERT_ONE, (self._key, first, lines[0]))
+        else:
+            connection.execute(_INSERT_SEVERAL, (self._key, list(range(first, first + len(lines))), lines))
 
     def _make(self) -> None:
         """Make the tables and the conversation where they are missing."""

@@ -103,9 +103,11 @@ class SqliteDatabase:
         return connection
 
     def _has_schema(self, connection: sqlite3.Connection) -> bool:
+        connection.execute("BEGIN")  # all three as of one moment: another process may be making the tables right now
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
         ((owner,),) = connection.execute("PRAGMA application_id")
         ((version,),) = connection.execute("PRAGMA user_version")
-        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
+        connection.execute("COMMIT")
         if owner != _APPLICATION_ID and tables:
             raise LogError(
                 f"{self.path} is the database of another program, and is left alone. Give the logs a file of their own."
