@@ -176,7 +176,6 @@ def test_nothing_said_yet(tmp_path):
 
 
 DELIBERATE = {
-    "claude-code/cclog/fixtures/edge_cases.jsonl": -1,  # a user line that has no message at all
     "claude-code/entire-b00b80af-879~2.jsonl": 1,  # a message glued to another record, which the manifest does not count
 }
 

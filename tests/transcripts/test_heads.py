@@ -2,7 +2,22 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from redline.transcripts.heads import fields_of, head_decoder, is_object
+from redline.transcripts.heads import fields_of, head_decoder, is_object, items_of
+
+
+class Block(msgspec.Struct):
+    kind: str | None = None
+    held: Raw = Raw(b"{}")
+
+
+class Said(msgspec.Struct):
+    words: str | None = None
+    size: int | None = None
+    blocks: list[Block] | str | None = None
+
+
+class Nest(msgspec.Struct):
+    said: Said | None = None
 
 
 class Head(msgspec.Struct):
@@ -48,3 +63,23 @@ def test_only_objects_have_fields():
     """A list, a text and null have none."""
     assert [fields_of(held) for held in (b"[1]", b'"a"', b"null")] == [{}, {}, {}]
     assert [is_object(Raw(held)) for held in (b'{"a":1}', b"[1]", b"null")] == [True, False, False]
+
+
+@pytest.mark.parametrize("odd", [b'"two"', rb'"\ud800"', b"NaN", b"[2]"])
+def test_an_odd_value_inside_costs_only_itself(odd):
+    """What stands beside it in the same object stays, however deep that is."""
+    nest = head_decoder(Nest)(b'{"said": {"words": "a", "size": ' + odd + b', "blocks": [{"kind": "text"}]}}')
+    assert (nest.said.words, nest.said.size, [block.kind for block in nest.said.blocks]) == ("a", None, ["text"])
+
+
+def test_an_odd_value_in_a_list_costs_only_its_item():
+    """The others stay, and so does what is as expected in an object with an odd field; raw fields are the file's bytes."""
+    blocks = b'[{"kind": 7, "held": { "a":1}}, 8, {"kind": "text"}]'
+    nest = head_decoder(Nest)(b'{"said": {"blocks": ' + blocks + b"}}")
+    assert [(block.kind, bytes(block.held)) for block in nest.said.blocks] == [(None, b'{ "a":1}'), ("text", b"{}")]
+
+
+def test_only_lists_have_items():
+    """An object, a number and what only the standard parser takes have none."""
+    assert [bytes(item) for item in items_of(Raw(b"[ 1, NaN]"))] == [b"1", b"NaN"]
+    assert [items_of(Raw(held)) for held in (b'{"a":1}', b"7", b"NaN")] == [[], [], []]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from typing import ClassVar
 
+import msgspec
+
 from redline.placeholders import ZH
 from redline.rules.files import read_paths
 from redline.rules.results import may_replace
@@ -40,13 +42,12 @@ class HistoricalReads:
         return _HistoricalReadsFold(self)
 
 
-@dataclass(slots=True)
-class _Read:
-    """A result that shows files, and those of them of which it is still among the latest reads."""
+class _Read(msgspec.Struct, eq=False, gc=False):
+    """A result that shows files, and of how many of them it is still among the latest reads."""
 
     seen: Seen
-    paths: frozenset[str]
-    latest_of: set[str]
+    paths: tuple[str, ...]
+    latest_of: int
 
 
 class _HistoricalReadsFold(TimelessFold):
@@ -62,12 +63,12 @@ class _HistoricalReadsFold(TimelessFold):
         paths = self._paths(seen)
         if not paths or seen.is_error:
             return ()
-        read = _Read(seen, paths, set(paths))
+        read = _Read(seen, tuple(sorted(paths)), len(paths))
         marks: list[Mark] = []
-        for path in sorted(paths):
+        for path in read.paths:
             oldest = self._displaced(path, (timestamp_ms, seen.order, read))
             if oldest is not None:
-                oldest.latest_of.discard(path)
+                oldest.latest_of -= 1
                 marks += () if oldest.latest_of else self._mark(oldest)
         return marks
 
@@ -87,6 +88,5 @@ class _HistoricalReadsFold(TimelessFold):
     def _mark(self, read: _Read) -> Iterator[Mark]:
         rule, result = self._rule, read.seen.result
         if result is not None and may_replace(result, rule.placeholder, may_grow=rule.may_grow):
-            files = tuple(sorted(read.paths))
-            because = f"{rule.keep_recent} newer reads of {', '.join(files)}"
-            yield Mark(rule.name, read.seen.index, result.at, rule.placeholder, because, files)
+            because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
+            yield Mark(rule.name, read.seen.index, result.at, rule.placeholder, because, read.paths)

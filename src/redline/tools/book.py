@@ -61,7 +61,9 @@ _TYPED = Tool(runs="command")
 def _is_typed(name: str, arguments: Mapping[str, Any]) -> bool:
     """An agent that writes commands as text calls `ls` with the command `ls -a`, whatever a tool `ls` takes."""
     command = arguments.get("command")
-    return isinstance(command, str) and command.split(maxsplit=1)[:1] == [name]
+    if not isinstance(command, str) or not command.lstrip().startswith(name):
+        return False
+    return command.split(maxsplit=1)[:1] == [name]
 
 
 def _without_server(name: str) -> str:

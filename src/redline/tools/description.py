@@ -85,6 +85,7 @@ def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
     entries = path_entries(_first(arguments, tool.reads))
     if any("*" in path for path, _ in entries):
         return  # patterns: which files were shown is not in the call
+    asked = _lines(arguments)
     for path, entry in entries:
         inline = _PATH_WITH_LINES.fullmatch(path) if tool.has_lines_in_path else None
         if path.startswith(("http://", "https://")):
@@ -92,7 +93,7 @@ def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
         elif inline:
             yield Reads(inline[1], (int(inline[2]), int(inline[3] or inline[2])))
         else:
-            yield Reads(path, _lines(entry) or _lines(arguments))
+            yield Reads(path, _lines(entry) or asked)
 
 
 def _places(arguments: Arguments) -> tuple[str, ...]:

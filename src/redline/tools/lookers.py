@@ -54,6 +54,8 @@ def _expect(is_certain: bool) -> None:
 
 def _parse(arguments: Sequence[str], short: str, long: str = "") -> tuple[list[tuple[str, str]], list[str]]:
     """Options and operands. An option that is not known could do anything."""
+    if not any(word.startswith("-") for word in arguments):
+        return [], list(arguments)
     try:
         return getopt.gnu_getopt(arguments, short, long.split())
     except getopt.GetoptError as unknown:
@@ -61,6 +63,12 @@ def _parse(arguments: Sequence[str], short: str, long: str = "") -> tuple[list[t
 
 
 # --- showing files
+
+
+_OLD_COUNT = re.compile(r"-\d+")
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_SED_PRINT = re.compile(r"\s*(\d+)(?:\s*,\s*(\d+|\$))?\s*p\s*")
+_BAT_RANGE = re.compile(r"(\d*):(\d*)")
 
 
 class _View(NamedTuple):
@@ -117,7 +125,7 @@ def _view_end(arguments: Sequence[str]) -> _View:
 
 def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The count of `head` and `tail`, which is ten unless told, and may be written `-20`."""
-    modern = [re.sub(r"^-(\d+)$", r"-n\1", word) for word in arguments]
+    modern = [f"-n{word[1:]}" if _OLD_COUNT.fullmatch(word) else word for word in arguments]
     options, files = _parse(modern, "n:qv", "lines= quiet silent verbose")
     counts = [value for name, value in options if name in ("-n", "--lines")]
     return counts[-1] if counts else "10", tuple(files)
@@ -125,7 +133,7 @@ def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 def _positive(text: str) -> int:
     """A line number; a longer one than any file has is no number."""
-    _expect(re.fullmatch(r"[0-9]{1,12}", text) is not None and int(text) > 0)
+    _expect(_NUMBER.fullmatch(text) is not None and int(text) > 0)
     return int(text)
 
 
@@ -141,7 +149,7 @@ def _view_range(arguments: Sequence[str]) -> _View:
 
 
 def _sed_span(script: str) -> Lines:
-    match = re.fullmatch(r"\s*(\d+)(?:\s*,\s*(\d+|\$))?\s*p\s*", script)
+    match = _SED_PRINT.fullmatch(script)
     if match is None:
         raise UncertainError
     first = _positive(match[1])
@@ -157,7 +165,7 @@ def _view_bat(arguments: Sequence[str]) -> _View:
 
 
 def _bat_span(text: str) -> Lines:
-    match = re.fullmatch(r"(\d*):(\d*)", text)
+    match = _BAT_RANGE.fullmatch(text)
     if match is None:
         raise UncertainError
     return _positive(match[1] or "1"), _positive(match[2]) if match[2] else -1

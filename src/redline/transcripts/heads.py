@@ -1,19 +1,22 @@
 """The head of a record: the few fields an index needs, decoded past everything else and past fields of odd types."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
+from redline import payloads
 from redline.transcripts.document import parse_document
 from redline.transcripts.source import Line, decode_line
 
-__all__ = ["fields_of", "head_decoder", "is_object"]
+__all__ = ["fields_of", "head_decoder", "is_object", "items_of"]
 
 Head = TypeVar("Head", bound=msgspec.Struct)
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_items = msgspec.json.Decoder(list[Raw]).decode
 
 
 def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
@@ -24,7 +27,8 @@ def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
         try:
             return fast(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return _rescued(head, decode_line(line), line)
+            decode_line(line)  # what is no object at all is refused, with the reason
+            return _rescued(head, line)
 
     return decode
 
@@ -39,21 +43,50 @@ def fields_of(held: Line) -> dict[str, Raw]:
         return parse_document(bytes(held), "the record").fields
 
 
+def items_of(held: Raw) -> list[Raw]:
+    """The items of a list, each as the very bytes it stands in; none for anything else."""
+    if bytes(memoryview(held)[:1]) != b"[":
+        return []
+    try:
+        return _decode_items(held)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return parse_document(bytes(held), "the record").items
+
+
 def is_object(held: Raw) -> bool:
     """Whether raw JSON is an object."""
     return bytes(memoryview(held)[:1]) == b"{"
 
 
-def _rescued(head: type[Head], record: dict[str, Any], line: Line) -> Head:
-    kept: dict[str, Any] = {}
-    for field in msgspec.structs.fields(head):
-        if field.encode_name not in record:
-            continue
-        if field.type is Raw:
-            kept[field.name] = fields_of(line)[field.encode_name]
-            continue
-        try:
-            kept[field.name] = msgspec.convert(record[field.encode_name], field.type)
-        except (msgspec.ValidationError, UnicodeEncodeError):  # the second for a lone surrogate where no text may stand
-            continue
+# --- what is left of a head when some value in it has an odd type
+
+_ODD = msgspec.UNSET
+
+
+def _rescued(head: type[Head], held: Line) -> Head:
+    """The head with all fields that are as expected; of an object or a list with an odd value inside, the rest of it."""
+    fields, kept = fields_of(held), dict[str, Any]()
+    for field in structs.fields(head):
+        value = _value(fields[field.encode_name], field.type) if field.encode_name in fields else _ODD
+        if value is not _ODD:
+            kept[field.name] = value
     return head(**kept)
+
+
+def _value(held: Raw, wanted: Any) -> Any:
+    if wanted is Raw:
+        return held
+    try:
+        return msgspec.convert(payloads.decode(bytes(held)), wanted)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the second for a lone surrogate where no text may stand
+        kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+        return next((value for kind in kinds if (value := _in_part(held, kind)) is not _ODD), _ODD)
+
+
+def _in_part(held: Raw, kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and is_object(held):
+        return _rescued(kind, held)
+    if get_origin(kind) is not list:
+        return _ODD
+    values = [_value(item, get_args(kind)[0]) for item in items_of(held)]
+    return [value for value in values if value is not _ODD] or _ODD

@@ -231,7 +231,7 @@ def _file(part: dict[str, Any]) -> dict[str, Any]:
 
 def _result(part: dict[str, Any], state: dict[str, Any]) -> dict[str, Any] | None:
     """None for a call that runs, or ran when the session ended."""
-    if state.get("status") not in _ANSWERED:
+    if text_in(state.get("status")) not in _ANSWERED:
         return None
     result = {"type": "tool-result", "toolCallId": part.get("callID"), "toolName": part.get("tool")}
     return {**result, "output": _output(state)}
