@@ -17,7 +17,7 @@ from redline.engine.schedules import find_schedule
 from redline.engine.state import State, runs_of
 from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
-from redline.errors import ExecutionError, ValidationError
+from redline.errors import ExecutionError, LogError, ValidationError
 from redline.formats import find_format
 from redline.formats.convert import convert
 from redline.log.log import ROOT, Log
@@ -303,6 +303,8 @@ class Conversation:
 
     def close(self) -> None:
         """Let go of the log's files and connections. What was said is stored already."""
+        for projector in self._projectors.values():
+            self._save_work(projector, is_end=True)
         self._timeline.log.close()
 
     # --- what is sent
@@ -320,6 +322,7 @@ class Conversation:
         projector.keep(done.strikes)
         for tell in done.when_sent:
             tell()
+        self._save_work(projector)
         return done.request
 
     def preview(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
@@ -354,6 +357,17 @@ class Conversation:
             _logger.warning("Another process went on from the same place: the conversation has a new branch")
         for record in records:
             self._state.apply(record)
+
+    def _save_work(self, projector: Projector, *, is_end: bool = False) -> None:
+        """Where a log outlives this process, what was worked out need not be worked out again."""
+        if isinstance(self._timeline.log, MemoryLog):
+            return
+        checkpoint = projector.checkpoint(is_end=is_end)
+        if checkpoint is not None:
+            try:
+                self._timeline.note(checkpoint)
+            except LogError as problem:
+                _logger.warning("What was worked out could not be stored, so opening will take longer: %s", problem)
 
     def _move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
         """Make a record the one to go on from."""
@@ -391,6 +405,8 @@ class Conversation:
         self._state = State(self._fixed_format)
         for one in self._timeline.path(head):
             self._state.apply(one.record)
+            if checkpoint := self._timeline.checkpoint_on(one.number):
+                self._state.take(checkpoint)
         self._projectors = {}
         self._watch.restart()
 

@@ -17,7 +17,7 @@ def state_of(payloads, format):
 
 
 def sent(outgoing):
-    return [decode(message.native) for message in outgoing.messages() if message is not None]
+    return [decode(form.native) for form in outgoing.messages() if form.native]
 
 
 @settings(max_examples=60)
@@ -69,6 +69,6 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
 def test_struck_form_of_a_message():
     """Without strikes a message is itself; a strike that removes its only part leaves nothing."""
     state = state_of([{"role": "user", "content": "hi"}], "openai_chat")
-    assert Outgoing(state, "drop").struck(0) is state.current(0)
+    assert Outgoing(state, "drop").struck(0).message is state.current(0)
     gone = Strike(0, "r", 0, ("content",), None, "why", 1, 0)
-    assert Outgoing(state, "drop").struck(0, (gone,)) is None
+    assert Outgoing(state, "drop").struck(0, (gone,)).message is None

@@ -91,7 +91,8 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
     if get_origin(kind) is tuple:
         return st.tuples(*map(_values, arguments))
     if get_origin(kind) is dict:
-        return st.dictionaries(_texts, _texts | _numbers | st.integers(-(2**70), 2**70) | st.none(), max_size=2)
+        anything = _texts | _numbers | st.integers(-(2**70), 2**70) | st.none()
+        return st.dictionaries(_texts, anything if arguments[1] is Any else _values(arguments[1]), max_size=2)
     plain = {
         bytes: payloads,
         str: _texts,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from redline.blobs import reference_of
 from redline.engine.account import Account
 from redline.engine.balance import Choice, Moment, Rates
+from redline.engine.checkpoint import Keeper, Known
+from redline.engine.form import Form
 from redline.engine.marking import Marking
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
@@ -16,8 +18,7 @@ from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.base import Format
-from redline.log.records import Strike
-from redline.messages import Message
+from redline.log.records import Checkpoint, Strike
 from redline.rules.rule import Mark, Rule
 from redline.tokens import Counter, count_message, count_part
 from redline.view.laws import problems_of
@@ -57,6 +58,7 @@ class Projector:
         self._state, self._counter = state, counter
         self._tokens: dict[tuple[int, int], int] = {}
         self._strikes: Vector[Strike]
+        self._keeper = Keeper(state, settings)
         self._start()
 
     def project(self, now: float, schedule: Schedule) -> Projection:
@@ -86,6 +88,10 @@ class Projector:
             self._outgoing.refresh(strike.index)
         self._known_strikes = self._state.next_strike
 
+    def checkpoint(self, *, is_end: bool = False) -> Checkpoint | None:
+        """What was worked out, if it is worth storing by now, or before the end."""
+        return self._keeper.checkpoint(self._known, is_end=is_end)
+
     def tokens_of(self, view: View) -> int:
         """An estimate of all messages that a view shows, without strikes."""
         return sum(self._tokens_of(index, view.version_of(index)) for index in view.indices)
@@ -98,11 +104,16 @@ class Projector:
 
     def _start(self) -> None:
         self._generation = self._state.generation
-        self._marking = Marking(self._state, self.settings.rules, self.settings.protection)
-        self._outgoing = Outgoing(self._state, self.settings.strategy)
+        known, rules, protection = self._keeper.latest(), self.settings.rules, self.settings.protection
+        self._marking = Marking(self._state, rules, protection, marked=known.marked if known else None)
+        self._outgoing = Outgoing(self._state, self.settings.strategy, settled=known.settled if known else None)
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
         self._accounts: dict[Rates, Account] = {}
+
+    def _known(self) -> Known | None:
+        settled, marked = self._outgoing.settled(), self._marking.marked()
+        return Known(settled, marked) if settled is not None and marked is not None else None
 
     def _account(self, rates: Rates) -> Account:
         """The account at such rates. One that is new learns of the requests that were made before."""
@@ -196,7 +207,7 @@ class _Draft:
         return self._state.next_strike + len(self.strikes)
 
     @property
-    def sent(self) -> Vector[Message | None]:
+    def sent(self) -> Vector[Form]:
         """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
         return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
 
@@ -204,6 +215,7 @@ class _Draft:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
         try:
             after = self._outgoing.struck(strike.index, (*self._new_on[strike.index], strike))
+            after.work_out()
         except ValidationError as refused:
             return Problem(
                 strike.index, None, "sayable", "a part must have a place for the words that replace it", str(refused)
@@ -220,7 +232,7 @@ class _Draft:
         return None
 
 
-def _new_problem(sent: Vector[Message | None], place: int, after: Message | None, format: Format) -> Problem | None:
+def _new_problem(sent: Vector[Form], place: int, after: Form, format: Format) -> Problem | None:
     """A law that the messages around the place keep now and would break then."""
     before = sent[max(place - 1, 0) : place + 2]
     inner = min(place, 1)
@@ -230,8 +242,9 @@ def _new_problem(sent: Vector[Message | None], place: int, after: Message | None
     return next((problem for problem in found if (problem.law, problem.index) not in known), None)
 
 
-def _problems(messages: Sequence[Message | None], format: Format) -> list[Problem]:
-    return problems_of(History.of(tuple(message for message in messages if message is not None), format))
+def _problems(forms: Sequence[Form], format: Format) -> list[Problem]:
+    messages = tuple(message for message in [form.message for form in forms] if message is not None)
+    return problems_of(History.of(messages, format))
 
 
 def _words(mark: Mark) -> str:

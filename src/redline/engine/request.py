@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from redline import payloads
+from redline.engine.form import Form
 from redline.engine.schedule import Decision
 from redline.engine.vector import Vector
 from redline.log.records import Strike
-from redline.messages import Message
 from redline.rules.rule import Mark
 from redline.view.laws.law import Problem
 from redline.view.repair import Change
@@ -49,8 +49,7 @@ class Request:
     """What is sent, and why it differs from what is stored."""
 
     format: str
-    sent: Vector[Message | None]
-    """None where nothing is left of a message."""
+    sent: Vector[Form]
     strikes: Sequence[Strike]
     """All that are in force, old and new."""
     new_strikes: tuple[Strike, ...]
@@ -66,7 +65,7 @@ class Request:
     @cached_property
     def messages(self) -> list[Any]:
         """The messages in the provider's own shape, ready for its SDK. Yours: changing them changes nothing here."""
-        return [payloads.decode(message.native) for message in self.sent if message is not None]
+        return [payloads.decode(native) for native in map(_native_bytes, self.sent) if native]
 
     @cached_property
     def body(self) -> bytes:
@@ -101,11 +100,8 @@ class Request:
             yield f"Repaired, message {change.index}: {change.what}."
 
 
-def _native_bytes(message: Message | None) -> bytes:
-    if message is None:
-        return b""
-    native = message.native
-    return native if isinstance(native, bytes) else payloads.encode(native)
+def _native_bytes(form: Form) -> bytes:
+    return form.native
 
 
 def _savings(named: Iterable[tuple[str, Strike]]) -> dict[str, Saving]:

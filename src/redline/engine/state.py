@@ -1,12 +1,15 @@
 """The state of a conversation: what its records, taken in order, add up to."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, dropwhile
+
+import msgspec
 
 from redline import payloads
 from redline.engine.voting import FormatVote
 from redline.formats.base import Format
 from redline.log.records import (
+    Checkpoint,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -43,18 +46,20 @@ class State:
         """What the conversation goes on from."""
         self.usage: UsageReported | None = None
         """The latest, if nothing but additions changed the view since."""
-        self.uncovered: list[int] = []
-        """The messages that the reported usage does not include."""
-        self._is_reply_due = False
+        self._reported_at = 0
+        """How many messages were visible then."""
         self.next_strike = 0
         self.requests: list[tuple[float, int]] = []
         """Of this view: when each request was made, and how many messages were visible."""
-        self.generation = 0
-        """Changes whenever the view changed in another way than by one more message at its end."""
+        self.checkpoints: dict[str, Checkpoint] = {}
+        """The latest, by the settings it was made with, if nothing but additions changed the view since."""
+        self._generation = 0
         self._versions: list[list[bytes]] = []
         self._times: list[float | None] = []
         self._read: dict[tuple[int, int], Message] = {}
         self._vote = FormatVote(format)
+        self._uncounted: list[bytes] = []
+        """Messages that have not voted yet: most conversations are opened without anyone asking for the format."""
         self._format = self._vote.winner
 
     # --- asking
@@ -62,7 +67,31 @@ class State:
     @property
     def format(self) -> Format:
         """The format of the conversation's messages."""
+        self._count_votes()
         return self._format
+
+    @property
+    def votes(self) -> dict[str, int]:
+        """How many messages speak for each format that all of them can be of."""
+        self._count_votes()
+        return self._vote.votes
+
+    @property
+    def generation(self) -> int:
+        """Changes whenever the view changed in another way than by one more message at its end."""
+        self._count_votes()
+        return self._generation
+
+    @property
+    def uncovered(self) -> list[int]:
+        """The messages that the reported usage does not include. The answer that it includes may be added only afterwards."""
+        if self.usage is None:
+            return []
+        indices, then = self.view.indices, self._reported_at
+        is_answered = any(self._is_reply(index) for index in indices[max(then - 1, 0) : then])
+        if self.usage.output_tokens > 0 and not is_answered:
+            return list(dropwhile(self._is_reply, indices[then:]))
+        return list(indices[then:])
 
     def __len__(self) -> int:
         return len(self._versions)
@@ -75,12 +104,17 @@ class State:
         """The version of a message that counts, as it was given."""
         return self._versions[index][self.view.version_of(index)]
 
+    def payload_of(self, index: int, version: int) -> bytes:
+        """A version of a message, as it was given."""
+        return self._versions[index][version]
+
     def time_of(self, index: int) -> float | None:
         """The time that was given beside the message."""
         return self._times[index]
 
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
+        self._count_votes()
         known = self._read.get((index, version))
         if known is None:
             known = self._format.read(self._versions[index][version])
@@ -93,6 +127,9 @@ class State:
         """The version of a message that counts."""
         return self.message(index, self.view.version_of(index))
 
+    def _is_reply(self, index: int) -> bool:
+        return self.current(index).role == "assistant"
+
     def strikes_on(self, index: int) -> tuple[Strike, ...]:
         """The strikes that count on a message, in the version of it that counts."""
         version = self.view.version_of(index)
@@ -100,6 +137,7 @@ class State:
 
     def accepts(self, payload: bytes) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
+        self._count_votes()
         return self._vote.accepts(payloads.decode(payload))
 
     # --- changing
@@ -125,36 +163,41 @@ class State:
             case PinSet(index, is_pinned):
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
-                self._report(record)
+                self.usage, self._reported_at = record, len(self.view.indices)
             case Originated(origin):
                 self.origin = origin
 
-    def _report(self, usage: UsageReported) -> None:
-        """What was reported includes the answer, which may be added only afterwards."""
-        last = self.view.indices[-1:]
-        is_answered = bool(last) and self.current(last[0]).role == "assistant"
-        self._is_reply_due = usage.output_tokens > 0 and not is_answered
-        self.usage, self.uncovered = usage, []
+    def take(self, checkpoint: Checkpoint) -> None:
+        """Remember what was worked out before; nothing changes by it."""
+        before = self.checkpoints.get(checkpoint.made_with)
+        if checkpoint.follows and before is not None:
+            checkpoint = msgspec.structs.replace(checkpoint, ids=(*before.ids, *checkpoint.ids))
+        self.checkpoints[checkpoint.made_with] = checkpoint
+        self._vote, self._uncounted = self._vote.at(checkpoint.votes), []
+        self._elect()
 
     def _add(self, payload: bytes, timestamp_ms: float | None) -> None:
-        index = self._store(payload, timestamp_ms)
-        self.view = self.view.appended(index)
-        if self.usage is not None:
-            self._is_reply_due = self._is_reply_due and self.current(index).role == "assistant"
-            self.uncovered += [] if self._is_reply_due else [index]
+        self.view = self.view.appended(self._store(payload, timestamp_ms))
 
     def _store(self, payload: bytes, timestamp_ms: float | None = None) -> int:
         self._versions.append([payload])
         self._times.append(timestamp_ms)
-        self._count_vote(payload)
+        self._uncounted.append(payload)
         return len(self._versions) - 1
 
-    def _count_vote(self, payload: bytes) -> None:
-        self._vote.add(payloads.decode(payload))
+    def _count_votes(self) -> None:
+        if not self._uncounted:
+            return
+        for payload in self._uncounted:
+            self._vote.add(payload)
+        self._uncounted = []
+        self._elect()
+
+    def _elect(self) -> None:
         if self._vote.winner is not self._format:
             self._format = self._vote.winner
             self._read.clear()
-            self.generation += 1
+            self._start_over()
 
     def _change_view(self, change: ViewChanged) -> None:
         for payload in change.appended:
@@ -163,15 +206,19 @@ class State:
             self.batches = self.batches.opened(change.boundary, self.view)
         for index, payload in change.replaced:
             self._versions[index].append(payload)
-            self._count_vote(payload)
+            self._uncounted.append(payload)
             self.view = self.view.with_version(index, len(self._versions[index]) - 1)
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
         self._restart()
 
     def _restart(self) -> None:
         self.requests = []
-        self.usage, self.uncovered = None, []
-        self.generation += 1
+        self.usage = None
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.checkpoints = {}
+        self._generation += 1
 
     def _strike(self, strikes: tuple[Strike, ...]) -> None:
         for strike in strikes:
@@ -182,7 +229,7 @@ class State:
     def _undo(self, number: int) -> None:
         strike = self._unstrike(number)
         self.shunned.add((strike.rule, strike.index, strike.at))
-        self.generation += 1
+        self._start_over()
 
     def _unstrike(self, number: int) -> Strike:
         strike = self.strikes.pop(number)
@@ -190,7 +237,7 @@ class State:
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
-        self.generation += 1
+        self._start_over()
         if not is_pinned:
             self.pins.discard(index)
             return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from redline.log.log import ROOT, Log, Stored
-from redline.log.records import HeadMoved, MessageAdded, Record, ViewChanged
+from redline.log.records import Checkpoint, HeadMoved, MessageAdded, Record, ViewChanged
 
 __all__ = ["Branch", "Timeline"]
 
@@ -29,8 +29,10 @@ class Timeline:
         self.log = log
         self._stored: list[Stored] = []
         self._has_child: set[int] = set()
+        self._checkpoints: dict[int, Checkpoint] = {}
+        """By the record that they hang on."""
         self.read()
-        self.head = self._stored[-1].number if self._stored else ROOT
+        self.head = next((one.number for one in reversed(self._stored) if not isinstance(one.record, Checkpoint)), ROOT)
         """The record that the next one is made on."""
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
@@ -41,13 +43,29 @@ class Timeline:
             self._keep(records, behind)
         else:
             self.read()
-        return parent is not None or sum(one.parent == behind for one in self._stored[behind + 1 :]) == 1
+        return parent is not None or self._children_of(behind) == 1
+
+    def note(self, checkpoint: Checkpoint) -> None:
+        """Store a checkpoint beside the path: the next record is made on the same one as if it were not there."""
+        self.log.append([checkpoint], parent=self.head)
+        self.read()
+
+    def checkpoint_on(self, number: int) -> Checkpoint | None:
+        """The latest checkpoint that hangs on a record."""
+        return self._checkpoints.get(number)
+
+    def _children_of(self, number: int) -> int:
+        later = self._stored[number + 1 :]
+        return sum(one.parent == number and not isinstance(one.record, Checkpoint) for one in later)
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
         for one in self.log.read(len(self._stored) - 1):
             self._stored.append(one)
-            self._has_child.add(one.parent)
+            if isinstance(one.record, Checkpoint):
+                self._checkpoints[one.parent] = one.record
+            else:
+                self._has_child.add(one.parent)
 
     def _keep(self, records: list[Record], parent: int) -> None:
         """The same for records of one's own that nobody else's stand between."""
@@ -83,7 +101,7 @@ class Timeline:
     def _ends(self, mine: set[int]) -> Iterator[Branch]:
         for one in self._stored:
             is_current = one.number == self.head
-            if one.number in self._has_child or (isinstance(one.record, HeadMoved) and not is_current):
+            if one.number in self._has_child or (isinstance(one.record, HeadMoved | Checkpoint) and not is_current):
                 continue
             path = self.path(one.number)
             shared = _count(stored for stored in path if stored.number in mine)

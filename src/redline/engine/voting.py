@@ -1,9 +1,12 @@
 """Which format a growing conversation has, decided again only when a message speaks for another one."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from redline import payloads
 from redline.formats import FORMATS
 from redline.formats.base import Format
+from redline.payloads import Payload
 
 __all__ = ["FormatVote"]
 
@@ -12,7 +15,20 @@ class FormatVote:
     """Every message votes once. A format that one of them cannot be of is out."""
 
     def __init__(self, fixed: Format | None = None) -> None:
+        self._is_fixed = fixed is not None
         self._certain = dict.fromkeys((fixed.name,) if fixed else FORMATS, 0)
+
+    @property
+    def votes(self) -> dict[str, int]:
+        """By format that all messages can be of, how many speak for it."""
+        return dict(self._certain)
+
+    def at(self, votes: Mapping[str, int]) -> "FormatVote":
+        """The same with votes that were counted before."""
+        vote = FormatVote()
+        vote._is_fixed = self._is_fixed
+        vote._certain = dict(self._certain if self._is_fixed else votes)
+        return vote
 
     @property
     def winner(self) -> Format:
@@ -23,8 +39,11 @@ class FormatVote:
         """Whether the message can be of a format that all messages before could be of."""
         return any(FORMATS[name].evidence(native) for name in self._certain)
 
-    def add(self, native: dict[str, Any]) -> None:
-        """Count a message that is accepted."""
+    def add(self, payload: Payload) -> None:
+        """Count a message that is accepted. Where the format is fixed, nobody need look at it."""
+        if self._is_fixed:
+            return
+        native = payloads.decode(payload)
         for name in list(self._certain):
             evidence = FORMATS[name].evidence(native)
             if evidence == 0:

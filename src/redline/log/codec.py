@@ -12,7 +12,7 @@ from redline.errors import LogError, ValidationError
 from redline.log.durable import Header
 from redline.log.log import Stored
 from redline.log.migrations import VERSION, Fields, check_version, migrate
-from redline.log.records import MessageAdded, Record, ViewChanged
+from redline.log.records import Checkpoint, MessageAdded, Record, ViewChanged
 
 __all__ = [
     "Head",
@@ -177,10 +177,19 @@ class _View(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc
     is_compaction: bool = False
 
 
+class _Checkpoint(msgspec.Struct, tag="checkpoint", tag_field="type", omit_defaults=True, gc=False):
+    made_with: str
+    known: Raw
+    votes: dict[str, int]
+    ids: tuple[str, ...] = ()
+    follows: bool = False
+
+
 if TYPE_CHECKING:
-    _Written = _Message | _View | Record | bytes
+    _Written = _Message | _View | _Checkpoint | Record | bytes
 else:
-    _Written = Union[*({MessageAdded: _Message, ViewChanged: _View}.get(kind, kind) for kind in get_args(Record)), bytes]
+    _WITH_PAYLOADS = {MessageAdded: _Message, ViewChanged: _View, Checkpoint: _Checkpoint}
+    _Written = Union[*(_WITH_PAYLOADS.get(kind, kind) for kind in get_args(Record)), bytes]
 """What stands under "record": each type of record as it is, but for those with payloads; bytes are a whole one in base64."""
 
 
@@ -192,6 +201,8 @@ def _as_written(record: Record) -> _Written:
             appended = tuple(map(_embedded, record.appended))
             replaced = tuple((index, _embedded(payload)) for index, payload in record.replaced)
             return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
+        case Checkpoint():
+            return _Checkpoint(record.made_with, _embedded(record.known), record.votes, record.ids, record.follows)
         case _:
             return record
 
@@ -204,6 +215,8 @@ def _as_record(written: _Written) -> Record:
             appended = tuple(map(_payload, written.appended))
             replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)
             return ViewChanged(written.indices, appended, replaced, written.boundary, written.is_compaction)
+        case _Checkpoint():
+            return Checkpoint(written.made_with, _payload(written.known), written.votes, written.ids, written.follows)
         case bytes():
             return _converted(written)
         case _:

@@ -7,6 +7,7 @@ import msgspec
 from redline.payloads import Path
 
 __all__ = [
+    "Checkpoint",
     "HeadMoved",
     "MessageAdded",
     "Originated",
@@ -124,6 +125,33 @@ class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):
     cache_write_tokens: int = 0
 
 
+class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint", tag_field="type"):
+    """What had been worked out for requests by then, so that it need not be again. It adds nothing to the conversation.
+
+    It hangs on a record beside the path: no other record is made on it.
+    """
+
+    made_with: str
+    """Names the version and the settings; under others it is of no use."""
+    known: bytes
+    """What had been worked out, as JSON."""
+    votes: dict[str, int]
+    """How many messages spoke for each format."""
+    ids: tuple[str, ...] = ()
+    """The ids of calls that were sent."""
+    follows: bool = False
+    """Whether the ids are only those since the checkpoint before it that was made with the same."""
+
+
 Record = (
-    Originated | MessageAdded | ViewChanged | RolledBack | StrikesApplied | StrikeUndone | PinSet | HeadMoved | UsageReported
+    Originated
+    | MessageAdded
+    | ViewChanged
+    | RolledBack
+    | StrikesApplied
+    | StrikeUndone
+    | PinSet
+    | HeadMoved
+    | UsageReported
+    | Checkpoint
 )

@@ -1,12 +1,14 @@
 """A call that failed has taught its lesson by its error: its long input need not be sent for ever."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
+
 from redline import payloads
 from redline.messages import ToolCall
+from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_at_least
@@ -36,22 +38,25 @@ class FailedInputs:
         return _FailedInputsFold(self)
 
 
+class _Memory(msgspec.Struct):
+    failed: list[tuple[int, int, Path, str]] = []
+    """The step in which each call's failure was told, oldest first; the call's index and place; the tool."""
+
+
 class _FailedInputsFold(TimelessFold):
     def __init__(self, rule: FailedInputs) -> None:
         self._rule = rule
         self._note: dict[str, Any] = {"note": rule.placeholder}
-        self._failed: deque[tuple[int, Seen, ToolCall]] = deque()
-        """The step in which each call's failure was told, oldest first."""
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        call, asked = seen.call, seen.asked
-        if seen.result is not None and asked is not None and call is not None and seen.is_error:
-            self._failed.append((seen.step, asked, call))
-        while self._failed and seen.step - self._failed[0][0] >= self._rule.after_steps:
-            _, asked, call = self._failed.popleft()
-            if self._may_replace(call):
-                because = f"{call.name} failed with this input, {self._rule.after_steps} turns ago"
-                yield Mark(self._rule.name, asked.index, call.at, self._note, because)
+        call, asked, failed = seen.call, seen.asked, self.memory.failed
+        if seen.result is not None and asked is not None and call is not None and seen.is_error and self._may_replace(call):
+            failed.append((seen.step, asked.index, call.at, call.name))
+        while failed and seen.step - failed[0][0] >= self._rule.after_steps:
+            _, index, at, tool = failed.pop(0)
+            because = f"{tool} failed with this input, {self._rule.after_steps} turns ago"
+            yield Mark(self._rule.name, index, at, self._note, because)
 
     def _may_replace(self, call: ToolCall) -> bool:
         length = _length(call.input)

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import msgspec
 
+from redline.messages import ToolResult
+from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.files import read_paths
 from redline.rules.results import may_replace
@@ -42,19 +44,27 @@ class HistoricalReads:
         return _HistoricalReadsFold(self)
 
 
-class _Read(msgspec.Struct, eq=False, gc=False):
+class _Read(msgspec.Struct, gc=False):
     """A result that shows files, and of how many of them it is still among the latest reads."""
 
-    seen: Seen
+    index: int
+    at: Path
+    may_go: bool
     paths: tuple[str, ...]
     latest_of: int
+
+
+class _Memory(msgspec.Struct):
+    latest: dict[str, list[tuple[float, int]]] = {}
+    """By path, the latest reads with the oldest in front: each by its time and its order."""
+    reads: dict[int, _Read] = {}
+    """Those of them, by order."""
 
 
 class _HistoricalReadsFold(TimelessFold):
     def __init__(self, rule: HistoricalReads) -> None:
         self._rule = rule
-        self._latest: dict[str, list[tuple[float, int, _Read]]] = {}
-        """By path, the latest reads with the oldest in front."""
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
         timestamp_ms = seen.timestamp_ms
@@ -63,30 +73,34 @@ class _HistoricalReadsFold(TimelessFold):
         paths = self._paths(seen)
         if not paths or seen.is_error:
             return ()
-        read = _Read(seen, tuple(sorted(paths)), len(paths))
-        marks: list[Mark] = []
-        for path in read.paths:
-            oldest = self._displaced(path, (timestamp_ms, seen.order, read))
-            if oldest is not None:
-                oldest.latest_of -= 1
-                marks += () if oldest.latest_of else self._mark(oldest)
-        return marks
+        self.memory.reads[seen.order] = self._read(seen, seen.result, paths)
+        orders = [self._displaced(path, (timestamp_ms, seen.order)) for path in sorted(paths)]
+        return [mark for order in orders if order is not None for mark in self._one_less(order)]
+
+    def _read(self, seen: Seen, result: ToolResult, paths: frozenset[str]) -> _Read:
+        may_go = may_replace(result, self._rule.placeholder, may_grow=self._rule.may_grow)
+        return _Read(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
 
     def _paths(self, seen: Seen) -> frozenset[str]:
         if self._rule.tools is not None and seen.tool not in self._rule.tools:
             return frozenset()
         return read_paths(seen, self._rule.project_root)
 
-    def _displaced(self, path: str, dated: tuple[float, int, _Read]) -> _Read | None:
-        """The read that is now one too many, which may be the new one: they come in any order of time."""
-        latest = self._latest.setdefault(path, [])
+    def _displaced(self, path: str, dated: tuple[float, int]) -> int | None:
+        """The order of the read that is now one too many, which may be the new one: they come in any order of time."""
+        latest = self.memory.latest.setdefault(path, [])
         if len(latest) < self._rule.keep_recent:
             heappush(latest, dated)
             return None
-        return heappushpop(latest, dated)[2]
+        return heappushpop(latest, dated)[1]
 
-    def _mark(self, read: _Read) -> Iterator[Mark]:
-        rule, result = self._rule, read.seen.result
-        if result is not None and may_replace(result, rule.placeholder, may_grow=rule.may_grow):
+    def _one_less(self, order: int) -> Iterator[Mark]:
+        """A read is among the latest of one file less."""
+        rule, read = self._rule, self.memory.reads[order]
+        read.latest_of -= 1
+        if read.latest_of:
+            return
+        del self.memory.reads[order]
+        if read.may_go:
             because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
-            yield Mark(rule.name, read.seen.index, result.at, rule.placeholder, because, read.paths)
+            yield Mark(rule.name, read.index, read.at, rule.placeholder, because, read.paths)

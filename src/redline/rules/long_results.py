@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from redline.placeholders import ZH, check_template
 from redline.rules.results import is_replaced, line_count, long_texts
-from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.rule import Fold, Mark, Nothing, TimelessFold
 from redline.rules.settings import check_at_least
 from redline.view.facts import Seen
 
@@ -41,6 +41,7 @@ class LongResults:
 class _LongResultsFold(TimelessFold):
     def __init__(self, rule: LongResults) -> None:
         self._rule = rule
+        self.memory = Nothing()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result = self._rule, seen.result

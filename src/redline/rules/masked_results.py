@@ -1,10 +1,12 @@
 """Observation masking: only the latest results are shown, of older ones only that they were there."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
+from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
@@ -35,19 +37,22 @@ class MaskedResults:
         return _MaskedResultsFold(self)
 
 
+class _Memory(msgspec.Struct):
+    latest: list[tuple[int, Path, bool]] = []
+    """Index, place, whether it may go."""
+
+
 class _MaskedResultsFold(TimelessFold):
     def __init__(self, rule: MaskedResults) -> None:
         self._rule = rule
-        self._latest: deque[Seen] = deque()
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        if seen.result is None or seen.tool in self._rule.spared_tools or seen.is_error:
+        rule, result, latest = self._rule, seen.result, self.memory.latest
+        if result is None or seen.tool in rule.spared_tools or seen.is_error:
             return
-        self._latest.append(seen)
-        if len(self._latest) > self._rule.keep_recent:
-            yield from self._mark(self._latest.popleft())
-
-    def _mark(self, seen: Seen) -> Iterator[Mark]:
-        rule, result = self._rule, seen.result
-        if result is not None and may_replace(result, rule.placeholder):
-            yield Mark(rule.name, seen.index, result.at, rule.placeholder, f"{rule.keep_recent} results are newer")
+        latest.append((seen.index, result.at, may_replace(result, rule.placeholder)))
+        if len(latest) > rule.keep_recent:
+            index, at, may_go = latest.pop(0)
+            if may_go:
+                yield Mark(rule.name, index, at, rule.placeholder, f"{rule.keep_recent} results are newer")

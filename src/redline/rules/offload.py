@@ -1,20 +1,21 @@
 """Large results move to a store, and a stub in their place says what they were and how to read them back."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
 from redline import payloads
 from redline.blobs import reference_of
-from redline.messages import ToolCall
+from redline.messages import Text, ToolCall, ToolResult
 from redline.placeholders import ZH, check_template
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_at_least
 from redline.view.facts import Seen
 
-__all__ = ["OffloadResults"]
+__all__ = ["OffloadResults", "moved_content"]
 
 _LINE_CHARS = 200
 _CALL_CHARS = 160
@@ -52,24 +53,34 @@ class OffloadResults:
         return _OffloadResultsFold(self)
 
 
+def moved_content(part: Text | ToolResult) -> bytes:
+    """What is stored of a part that moves to the blobs: its words."""
+    return part.text.encode("utf-8", "surrogatepass")
+
+
+class _Memory(msgspec.Struct):
+    latest: list[list[Mark]] = []
+    """For each of the latest results, what would be marked."""
+
+
 class _OffloadResultsFold(TimelessFold):
     def __init__(self, rule: OffloadResults) -> None:
         self._rule = rule
-        self._latest: deque[Seen] = deque()
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        if seen.result is None or (seen.is_error and not self._rule.errors_too):
+        result, latest = seen.result, self.memory.latest
+        if result is None or (seen.is_error and not self._rule.errors_too):
             return
-        self._latest.append(seen)
-        if len(self._latest) > self._rule.keep_recent:
-            yield from self._marks(self._latest.popleft())
+        latest.append(list(self._marks(seen, result)))
+        if len(latest) > self._rule.keep_recent:
+            yield from latest.pop(0)
 
-    def _marks(self, seen: Seen) -> Iterator[Mark]:
-        result = seen.result
-        if result is None or self._is_recalled(seen) or is_replaced(result, self._rule.stub):
+    def _marks(self, seen: Seen, result: ToolResult) -> Iterator[Mark]:
+        if self._is_recalled(seen) or is_replaced(result, self._rule.stub):
             return
         for part in long_texts(result, self._rule.min_chars):
-            content = part.text.encode("utf-8", "surrogatepass")
+            content = moved_content(part)
             stub = self._stub(seen, part.text, reference_of(content))
             if not self._is_stub(part.text) and len(stub) < len(part.text):
                 because = f"{len(part.text):,} characters of {seen.tool or 'a tool'}"

@@ -1,11 +1,13 @@
 """Pictures are dear and age quickly: one from long ago gives way to a line that says what it was."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from redline.messages import Media, Message
+import msgspec
+
+from redline.messages import Media
+from redline.payloads import Path
 from redline.placeholders import ZH, check_template
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_at_least
@@ -39,29 +41,31 @@ class OldImages:
         return _OldImagesFold(self)
 
 
+class _Memory(msgspec.Struct):
+    images: list[tuple[int, int, Path, str]] = []
+    """The number of the message among those seen, its index, the image's place, the words for it."""
+    messages: int = 0
+    present: int | None = None
+    """The index of the message that was seen last."""
+
+
 class _OldImagesFold(TimelessFold):
     def __init__(self, rule: OldImages) -> None:
         self._rule = rule
-        self._images: deque[tuple[int, int, Media]] = deque()
-        """The number of the message among those seen, its index, the image."""
-        self._messages = 0
-        self._present: Message | None = None
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        if seen.message is not self._present:
-            self._present = seen.message
-            self._messages += 1
-        self._images.extend((self._messages, seen.index, image) for image in _images(seen))
-        while self._images and self._messages - self._images[0][0] >= self._rule.keep_messages:
-            _, index, image = self._images.popleft()
-            stub = self._rule.placeholder.format(media_type=image.media_type, size=_size(image))
-            yield Mark(
-                self._rule.name,
-                index,
-                image.at,
-                stub,
-                f"image from before the last {self._rule.keep_messages} messages",
-            )
+        rule, memory = self._rule, self.memory
+        if seen.index != memory.present:
+            memory.present = seen.index
+            memory.messages += 1
+        memory.images += [(memory.messages, seen.index, image.at, self._words(image)) for image in _images(seen)]
+        while memory.images and memory.messages - memory.images[0][0] >= rule.keep_messages:
+            _, index, at, words = memory.images.pop(0)
+            yield Mark(rule.name, index, at, words, f"image from before the last {rule.keep_messages} messages")
+
+    def _words(self, image: Media) -> str:
+        return self._rule.placeholder.format(media_type=image.media_type, size=_size(image))
 
 
 def _images(seen: Seen) -> Iterator[Media]:

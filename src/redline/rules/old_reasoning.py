@@ -1,11 +1,13 @@
 """Thoughts serve the moment: the reasoning of earlier turns may go."""
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
 from redline.messages import Reasoning
+from redline.payloads import Path
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_at_least
 from redline.view.facts import Seen
@@ -32,17 +34,21 @@ class OldReasoning:
         return _OldReasoningFold(self)
 
 
+class _Memory(msgspec.Struct):
+    thoughts: list[tuple[int, int, Path]] = []
+    """The turn, the index, the place, oldest first."""
+
+
 class _OldReasoningFold(TimelessFold):
     def __init__(self, rule: OldReasoning) -> None:
         self._rule = rule
-        self._thoughts: deque[tuple[Seen, Reasoning]] = deque()
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        thought = seen.part
-        if isinstance(thought, Reasoning) and (self._rule.bound_too or not thought.is_bound):
-            self._thoughts.append((seen, thought))
+        rule, thought, thoughts = self._rule, seen.part, self.memory.thoughts
+        if isinstance(thought, Reasoning) and (rule.bound_too or not thought.is_bound):
+            thoughts.append((seen.step, seen.index, thought.at))
         turns = seen.step + (seen.message.role == "assistant")
-        while self._thoughts and turns - self._thoughts[0][0].step > self._rule.keep_recent:
-            old, thought = self._thoughts.popleft()
-            because = f"reasoning from before the last {self._rule.keep_recent} turns"
-            yield Mark(self._rule.name, old.index, thought.at, None, because)
+        while thoughts and turns - thoughts[0][0] > rule.keep_recent:
+            _, index, at = thoughts.pop(0)
+            yield Mark(rule.name, index, at, None, f"reasoning from before the last {rule.keep_recent} turns")

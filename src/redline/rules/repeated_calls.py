@@ -1,13 +1,15 @@
 """The same call made again gives the newer answer: of identical calls the latest results stay."""
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
 from redline import payloads
 from redline.messages import ToolCall
+from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
@@ -40,25 +42,26 @@ class RepeatedCalls:
         return _RepeatedCallsFold(self)
 
 
+class _Memory(msgspec.Struct):
+    latest: dict[bytes, list[tuple[int, Path, bool]]] = {}
+    """By fingerprint of the call, its latest results: index, place, whether it may go."""
+
+
 class _RepeatedCallsFold(TimelessFold):
     def __init__(self, rule: RepeatedCalls) -> None:
         self._rule = rule
-        self._latest: dict[bytes, deque[Seen]] = {}
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        call = seen.call
-        if seen.result is None or call is None or seen.is_error or _gives_more_each_time(seen):
+        rule, call, result = self._rule, seen.call, seen.result
+        if result is None or call is None or seen.is_error or _gives_more_each_time(seen):
             return
-        latest = self._latest.setdefault(_fingerprint(call), deque())
-        latest.append(seen)
-        if len(latest) > self._rule.keep_recent:
-            yield from self._mark(latest.popleft(), call.name)
-
-    def _mark(self, seen: Seen, tool: str) -> Iterator[Mark]:
-        result = seen.result
-        if result is not None and may_replace(result, self._rule.placeholder):
-            because = f"{tool} was called again with the same arguments"
-            yield Mark(self._rule.name, seen.index, result.at, self._rule.placeholder, because)
+        latest = self.memory.latest.setdefault(_fingerprint(call), [])
+        latest.append((seen.index, result.at, may_replace(result, rule.placeholder)))
+        if len(latest) > rule.keep_recent:
+            index, at, may_go = latest.pop(0)
+            if may_go:
+                yield Mark(rule.name, index, at, rule.placeholder, f"{call.name} was called again with the same arguments")
 
 
 def _gives_more_each_time(seen: Seen) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from redline.payloads import Path
 from redline.view.facts import Seen
 
-__all__ = ["Fold", "Mark", "Rule", "TimelessFold"]
+__all__ = ["Fold", "Mark", "Nothing", "Rule", "TimelessFold"]
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -30,7 +30,11 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Fold(Protocol):
-    """The state of a rule over one view."""
+    """The state of a rule over one view.
+
+    A fold that keeps all it knows in an attribute `memory`, a msgspec.Struct of plain values, can be stored and taken up again:
+    a fresh fold that is given such a value goes on as if it had seen all of it.
+    """
 
     def see(self, seen: Seen) -> Iterable[Mark]:
         """The next part of the view; marks that have become due by it, for it or for earlier parts."""
@@ -39,6 +43,10 @@ class Fold(Protocol):
     def due(self, now: float) -> Iterable[Mark]:
         """Marks that have become due by the passing of time (milliseconds since 1970). Each mark is handed out once."""
         ...
+
+
+class Nothing(msgspec.Struct):
+    """What a fold holds that looks at each part alone."""
 
 
 class TimelessFold:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
 from typing import ClassVar
 
+import msgspec
+
 from redline.messages import ToolResult
 from redline.payloads import Path
 from redline.placeholders import ZH
@@ -42,37 +44,40 @@ class StaleTerminal:
         return _StaleTerminalFold(self)
 
 
-_Dated = tuple[float, int, Seen]
-"""When a result was given, its order among those of one time, and the result."""
+_Dated = tuple[float, int, int, Path, bool]
+"""When a result was given, its order among those of one time, its index and place, whether it may go."""
+
+
+class _Memory(msgspec.Struct):
+    """The latest results and the aging ones, each with the oldest in front. Results without a time are in neither."""
+
+    latest: list[_Dated] = []
+    aging: list[_Dated] = []
 
 
 class _StaleTerminalFold:
-    """The latest results and the aging ones, each with the oldest in front. Results without a time are in neither."""
-
     def __init__(self, rule: StaleTerminal) -> None:
         self._rule = rule
         self._because = f"command output older than {rule.max_age_ms / 60_000:g} minutes, with {rule.keep_recent} newer results"
-        self._latest: list[_Dated] = []
-        self._aging: list[tuple[float, int, int, Path]] = []
-        """The same, with index and place instead of the result, which need not be held."""
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
         timestamp_ms = seen.timestamp_ms
         if seen.result is None or timestamp_ms is None or self._has_failed(seen):
             return ()
-        dated = (timestamp_ms, seen.order, seen)
-        if len(self._latest) < self._rule.keep_recent:
-            heappush(self._latest, dated)
+        dated = (timestamp_ms, seen.order, seen.index, seen.part.at, self._may_go(seen))
+        if len(self.memory.latest) < self._rule.keep_recent:
+            heappush(self.memory.latest, dated)
             return ()
-        then, order, oldest = heappushpop(self._latest, dated)
-        if self._may_go(oldest):
-            heappush(self._aging, (then, order, oldest.index, oldest.part.at))
+        oldest = heappushpop(self.memory.latest, dated)
+        if oldest[-1]:
+            heappush(self.memory.aging, oldest)
         return ()
 
     def due(self, now: float) -> Iterator[Mark]:
-        rule = self._rule
-        while self._aging and now - self._aging[0][0] > rule.max_age_ms:
-            _, _, index, at = heappop(self._aging)
+        rule, aging = self._rule, self.memory.aging
+        while aging and now - aging[0][0] > rule.max_age_ms:
+            _, _, index, at, _ = heappop(aging)
             yield Mark(rule.name, index, at, rule.placeholder, self._because)
 
     def _has_failed(self, seen: Seen) -> bool:

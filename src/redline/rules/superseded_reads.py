@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
+
+from redline.payloads import Path
 from redline.placeholders import ZH
 from redline.rules.files import read_paths, written_paths
 from redline.rules.results import may_replace
@@ -31,45 +34,57 @@ class SupersededReads:
         return _SupersededReadsFold(self)
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(msgspec.Struct, gc=False):
     """A result that shows files, and those of them that are as shown."""
 
-    seen: Seen
+    index: int
+    at: Path
+    may_go: bool
     valid: set[str]
+
+
+class _Memory(msgspec.Struct):
+    reads: dict[int, _Read] = {}
+    """By order."""
+    valid: dict[str, list[int]] = {}
+    """By path, the reads since it was last changed."""
+    outdated: dict[str, list[int]] = {}
+    """By path, the reads from before, waiting for the next read."""
 
 
 class _SupersededReadsFold(TimelessFold):
     def __init__(self, rule: SupersededReads) -> None:
         self._rule = rule
-        self._valid: dict[str, list[_Read]] = {}
-        """By path, the reads since it was last changed."""
-        self._outdated: dict[str, list[_Read]] = {}
-        """By path, the reads from before, waiting for the next read."""
+        self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        if seen.result is None or seen.is_error:
+        result, root = seen.result, self._rule.project_root
+        if result is None or seen.is_error:
             return
-        root = self._rule.project_root
         for path in sorted(written_paths(seen, root)):
             yield from self._changed(path)
         shown = read_paths(seen, root)
-        read = _Read(seen, set(shown))
+        if shown:
+            may_go = may_replace(result, self._rule.placeholder)
+            self.memory.reads[seen.order] = _Read(seen.index, result.at, may_go, set(shown))
         for path in sorted(shown):
-            yield from self._superseded(path, self._outdated.pop(path, ()))
-            self._valid.setdefault(path, []).append(read)
+            yield from self._superseded(path, self.memory.outdated.pop(path, ()))
+            self.memory.valid.setdefault(path, []).append(seen.order)
 
     def _changed(self, path: str) -> Iterator[Mark]:
-        reads = self._valid.pop(path, [])
+        orders = self.memory.valid.pop(path, [])
         if self._rule.until_read_again:
-            self._outdated.setdefault(path, []).extend(reads)
+            self.memory.outdated.setdefault(path, []).extend(orders)
         else:
-            yield from self._superseded(path, reads)
+            yield from self._superseded(path, orders)
 
-    def _superseded(self, path: str, reads: Iterable[_Read]) -> Iterator[Mark]:
-        for read in reads:
+    def _superseded(self, path: str, orders: Iterable[int]) -> Iterator[Mark]:
+        for order in orders:
+            read = self.memory.reads[order]
             read.valid.discard(path)
-            result = read.seen.result
-            if not read.valid and result is not None and may_replace(result, self._rule.placeholder):
+            if read.valid:
+                continue
+            del self.memory.reads[order]
+            if read.may_go:
                 because = f"{path} was changed later"
-                yield Mark(self._rule.name, read.seen.index, result.at, self._rule.placeholder, because, (path,))
+                yield Mark(self._rule.name, read.index, read.at, self._rule.placeholder, because, (path,))

@@ -6,7 +6,7 @@ from redline.messages import Message, Part, ToolCall, ToolResult
 from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
 from redline.view.failures import is_command_output, is_failure
 
-__all__ = ["Facts", "Seen"]
+__all__ = ["Facts", "Seen", "Turn"]
 
 
 class Seen(msgspec.Struct, eq=False, gc=False):
@@ -88,16 +88,25 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         return self.tools.find(name, call.arguments if call is not None else {})
 
 
+class Turn(msgspec.Struct, frozen=True):
+    """What was counted before a turn of the assistant began. Facts that start from there say the same of all that follows."""
+
+    messages: int = 0
+    parts: int = 0
+    steps: int = 0
+
+
 class Facts:
     """Grows with the view: each message is looked at once, when it is added."""
 
-    def __init__(self, tools: ToolBook = DEFAULT) -> None:
+    def __init__(self, tools: ToolBook = DEFAULT, *, start: Turn = Turn()) -> None:  # noqa: B008 - frozen
         self._tools = tools
         self._calls: dict[str, Seen] = {}
         self._calls_without_id: list[Seen] = []
         """Of the turn that waits for its results; they are told apart by name and order."""
-        self._orders = 0
-        self._steps = 0
+        self.turn = start
+        """Where the latest turn of the assistant began."""
+        self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
         self._is_speaking = False
 
     def add(self, index: int, message: Message) -> list[Seen]:
@@ -112,6 +121,7 @@ class Facts:
             elif isinstance(part, ToolResult):
                 seen.asked = self._call_of(part)
             found.append(seen)
+        self._messages += 1
         return found
 
     def _take_turns(self, *, is_assistant: bool) -> None:
@@ -119,6 +129,7 @@ class Facts:
             self._steps += 1
         elif is_assistant and not self._is_speaking:
             self._calls_without_id.clear()
+            self.turn = Turn(self._messages, self._orders, self._steps)
         self._is_speaking = is_assistant
 
     def _remember(self, seen: Seen, call: ToolCall) -> None:

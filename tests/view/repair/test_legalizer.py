@@ -27,6 +27,29 @@ def fed(format, messages, strategy="drop"):
 @everywhere
 @settings(max_examples=20)
 @given(data=st.data())
+def test_going_on_behind_what_is_settled(format, strategy, data):
+    """Who knows only the standing and the messages since goes on as who has gone over all of them."""
+    reader = FORMATS[format]
+    messages = read(reader, data.draw(damaged(format)))
+    cut = data.draw(st.integers(0, len(messages)))
+    whole = Legalizer.over(messages[:cut], reader, strategy)
+    standing, settled = whole.standing, len(whole.settled)
+    if standing is None:
+        return
+    later = Legalizer(reader, strategy, behind=standing)
+    for message in messages[standing.count : cut]:
+        assert later.feed(message)
+    for message in messages[cut:]:
+        taken = whole.feed(message)
+        assert later.feed(message) == taken
+        if not taken:
+            return
+        assert (whole.settled[settled:], whole.tail()) == (later.settled, later.tail())
+
+
+@everywhere
+@settings(max_examples=20)
+@given(data=st.data())
 def test_feeding_gives_what_going_over_gives(format, strategy, data):
     """After each message, what was fed is repaired as the prefix is; the settled part only grows; a refusal changes nothing."""
     reader = FORMATS[format]

@@ -1,7 +1,7 @@
 """Makes a damaged history legal to send again: tool calls with their results, and all else that a provider asks."""
 
 from redline.view.repair.answer import INTERRUPTED
-from redline.view.repair.legalizer import NOT_SHOWN, Legalizer, clean, legalize
+from redline.view.repair.legalizer import NOT_SHOWN, Legalizer, Standing, clean, legalize
 from redline.view.repair.lists import clean_orphaned_tool_calls, make_legal
 from redline.view.repair.values import Change, Item, Repair, Strategy
 
@@ -12,6 +12,7 @@ __all__ = [
     "Item",
     "Legalizer",
     "Repair",
+    "Standing",
     "Strategy",
     "clean",
     "clean_orphaned_tool_calls",

@@ -35,6 +35,11 @@ class Exchange:
         """Whether every call has its result."""
         return len(self.step.answers) == len(self.step.calls)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no message has come to it, or left a trace in it."""
+        return not (self.said or self.heard or self.changes)
+
     def say(self, item: Item) -> None:
         """The assistant says one more thing."""
         for place, part in enumerate(item.message.parts):

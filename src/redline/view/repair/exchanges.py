@@ -8,7 +8,7 @@ from redline.formats.base import Format
 from redline.messages import Message, ToolResult
 from redline.pairs import Spot
 from redline.view.repair.exchange import Exchange
-from redline.view.repair.open_calls import Home, OpenCalls
+from redline.view.repair.open_calls import Home, OpenCalls, OpenKeys
 from redline.view.repair.values import Change, Item, name_of
 
 __all__ = ["Exchanges", "Late", "start_of_exchange"]
@@ -33,12 +33,14 @@ def start_of_exchange(messages: Sequence[Message], index: int, format: Format) -
 class Exchanges:
     """Matches as `redline.pairs` does: a call is open to the results directly behind it, until something else is said."""
 
-    def __init__(self, format: Format) -> None:
+    def __init__(self, format: Format, open_keys: OpenKeys = OpenKeys()) -> None:  # noqa: B008 - frozen
         self._format = format
-        self._open_calls = OpenCalls()
+        self._open_calls = OpenCalls(open_keys)
         self.closed: deque[Exchange] = deque()
         """Those to which nothing is added any more but late results; whoever takes them out gives that up."""
         self.current = Exchange()
+        self.moved = 0
+        """How many results were moved to where they are missed."""
 
     def add(self, item: Item, late: Late) -> bool:
         """Take the next message. False, and nothing is changed, where a late result forbids it."""
@@ -48,6 +50,11 @@ class Exchanges:
             self.current.say(item)
             return True
         return self._hear(item, late)
+
+    @property
+    def open_keys(self) -> OpenKeys:
+        """Which calls of closed exchanges have no result."""
+        return self._open_calls.keys
 
     def note(self, change: Change) -> None:
         """Something was done to the message that came last."""
@@ -75,7 +82,7 @@ class Exchanges:
         return [result for result in results if not self.current.step.take(result, _SOMEWHERE)]
 
     def _close(self) -> None:
-        if self.current.said or self.current.heard or self.current.changes:
+        if not self.current.is_empty:
             self._open_calls.note(self.current)
             self.closed.append(self.current)
             self.current = Exchange()
@@ -101,6 +108,7 @@ class Exchanges:
         exchange, results = group[0][1].exchange, [result for result, _ in group]
         for result, home in group:
             exchange.step.answers[home.call] = _SOMEWHERE
+            self.moved += 1
             moved = f"{name_of(result)} was moved to its call in message {exchange.said[0].index}: it came too late"
             exchange.changes.append(Change(item.index, moved))
         exchange.put_back(Item(self._alone(item.message, results), item.source))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from redline.formats.base import Format
 from redline.messages import Message, Text
 from redline.pairs import pair_up
@@ -11,13 +13,14 @@ from redline.view.repair.content import Content
 from redline.view.repair.exchange import Exchange
 from redline.view.repair.exchanges import Exchanges, start_of_exchange
 from redline.view.repair.ids import Numbered, with_good_ids
+from redline.view.repair.open_calls import OpenKeys
 from redline.view.repair.rematch import rematched
 from redline.view.repair.sides import by_side
 from redline.view.repair.strategies import check_strategy, mend
 from redline.view.repair.together import Together
 from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
 
-__all__ = ["NOT_SHOWN", "Legalizer", "clean", "legalize"]
+__all__ = ["NOT_SHOWN", "Legalizer", "Standing", "clean", "legalize"]
 
 NOT_SHOWN = "(Earlier messages are not shown.)"
 """What the user says first where the assistant would."""
@@ -44,6 +47,17 @@ def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "
     return Legalizer.over(messages, format, strategy).repair()
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """What a repair must know of the messages that are settled, to go on behind them without them."""
+
+    count: int = 0
+    """How many there were."""
+    has_begun: bool = False
+    ids: tuple[str, ...] = ()
+    """Of their calls, where the provider wants each only once."""
+    open_keys: OpenKeys = OpenKeys()
+
+
 class Legalizer:
     """Makes a history legal that grows at its end; one more message costs the same however many there are.
 
@@ -52,15 +66,17 @@ class Legalizer:
     be gone over again.
     """
 
-    def __init__(self, format: Format, strategy: Strategy = "drop") -> None:
+    def __init__(self, format: Format, strategy: Strategy = "drop", *, behind: Standing = Standing()) -> None:  # noqa: B008 - frozen
         check_strategy(strategy)
         self._format, self._strategy = format, strategy
-        self._exchanges = Exchanges(format)
+        self._exchanges = Exchanges(format, behind.open_keys)
         self._content, self._together = Content(format), Together(format)
         self._wants_user_first = format.name in FirstMessage.rules
-        self._has_begun = False
-        self._ids: set[str] = set()
-        self._count = 0
+        self._has_begun = behind.has_begun
+        self._ids = dict.fromkeys(behind.ids)
+        self._count = behind.count
+        self._open_from: int | None = behind.count
+        """The first message that is not settled; None if a piece of it is, or of one behind it."""
         self._put_off: list[Item] = []
         """Results from the assistant's side for the exchange that is open; while there are any, nothing can be appended."""
         self.settled: list[Item] = []
@@ -89,11 +105,19 @@ class Legalizer:
         before, rest, behind = by_side(message, self._format)
         if self._put_off or before or behind or rest is None:
             return False
+        current = self._exchanges.current
         if not self._exchanges.add(Item(rest, self._count), "refuse"):
             return False
-        self._count += 1
+        self._count_on(current)
         self._settle()
         return True
+
+    @property
+    def standing(self) -> Standing | None:
+        """Where one can go on from later; None while what is settled depends on what comes."""
+        if self._put_off or self._open_from is None:
+            return None
+        return Standing(self._open_from, self._has_begun, tuple(self._ids), self._exchanges.open_keys)
 
     def tail(self) -> tuple[Item, ...]:
         """What is not settled yet, as it would be if nothing more came."""
@@ -111,11 +135,11 @@ class Legalizer:
 
     def _settle_as_is(self, messages: Sequence[Message]) -> None:
         """Begin with messages that are legal."""
-        self._count = len(messages)
+        self._count = self._open_from = len(messages)
         self.settled = [Item(message, source) for source, message in enumerate(messages)]
         self._has_begun = any(message.role != "system" for message in messages)
         if self._format.call_ids_are_unique:
-            self._ids = {call.id for message in messages for call in message.calls if call.id is not None}
+            self._ids = {call.id: None for message in messages for call in message.calls if call.id is not None}
 
     def _end(self) -> Draft:
         return self._legal(self._exchanges.current, is_end=True).draft
@@ -125,7 +149,7 @@ class Legalizer:
         if self._put_off and message.role == "assistant":
             self._add_put_off()
             self._put_off.clear()
-        sides = by_side(message, self._format)
+        current, moved, sides = self._exchanges.current, self._exchanges.moved, by_side(message, self._format)
         for piece in (sides.before, sides.rest):
             if piece is not None:
                 self._exchanges.add(Item(piece, self._count), "move")
@@ -133,6 +157,17 @@ class Legalizer:
             self._put_off.append(Item(sides.behind, self._count))
         if sides.rest is not message:
             self._exchanges.note(Change(self._count, f"its results were given to the user: the {message.role} gives none"))
+        self._count_on(current, is_whole=sides.rest is message and moved == self._exchanges.moved)
+
+    def _count_on(self, current: Exchange, *, is_whole: bool = True) -> None:
+        """One more message was taken; the one that begins an exchange is the first that is not settled."""
+        now = self._exchanges.current
+        if now.is_empty:
+            self._open_from = self._count + 1
+        elif not is_whole:
+            self._open_from = None
+        elif now is not current:
+            self._open_from = self._count
         self._count += 1
 
     def _add_put_off(self) -> None:
@@ -149,7 +184,7 @@ class Legalizer:
             self.changes += draft.changes
             self._has_begun = self._has_begun or _begins(draft)
             if self._format.call_ids_are_unique:
-                self._ids.update(ids)
+                self._ids.update(dict.fromkeys(ids))
 
     def _legal(self, exchange: Exchange, *, is_end: bool) -> Numbered:
         """What an exchange becomes behind what is settled."""
@@ -160,7 +195,7 @@ class Legalizer:
         draft = self._content.without_refused(draft, is_end=is_end and self._has_begun)
         if draft.said and self._wants_user_first and not self._has_begun:
             draft = self._with_first_line(draft)
-        return with_good_ids(draft, self._format, self._ids)
+        return with_good_ids(draft, self._format, self._ids.keys())
 
     def _with_first_line(self, draft: Draft) -> Draft:
         """The assistant would begin: the user says a line before."""

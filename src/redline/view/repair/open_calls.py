@@ -1,12 +1,15 @@
 """The calls that were left open, so that a result which comes late can be brought back to the one it answers."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from redline.messages import ToolResult
 from redline.pairs import Spot
 from redline.view.repair.exchange import Exchange
 
-__all__ = ["Home", "OpenCalls"]
+__all__ = ["Home", "OpenCalls", "OpenKeys"]
 
 
 class Home(NamedTuple):
@@ -16,14 +19,28 @@ class Home(NamedTuple):
     call: Spot
 
 
+class OpenKeys(msgspec.Struct, frozen=True):
+    """Under which ids and names calls are open: how many, and whether the latest is among them. Enough to know that a late
+    result has a home, not where."""
+
+    by_id: dict[str, tuple[int, bool]] = {}
+    by_name: dict[str, tuple[int, bool]] = {}
+    without_id: dict[str, tuple[int, bool]] = {}
+
+
 class OpenCalls:
     """Knows every call of the closed exchanges. Each is noted once and found in constant time."""
 
-    def __init__(self) -> None:
-        self._by_id = _Uses()
-        self._by_name = _Uses()
-        self._without_id = _Uses()
+    def __init__(self, keys: OpenKeys = OpenKeys()) -> None:  # noqa: B008 - frozen
+        self._by_id = _Uses(keys.by_id)
+        self._by_name = _Uses(keys.by_name)
+        self._without_id = _Uses(keys.without_id)
         """Calls without an id, by name."""
+
+    @property
+    def keys(self) -> OpenKeys:
+        """What is open, in short."""
+        return OpenKeys(self._by_id.keys(), self._by_name.keys(), self._without_id.keys())
 
     def note(self, exchange: Exchange) -> None:
         """An exchange was closed; its calls are answered or stay open."""
@@ -55,12 +72,19 @@ class OpenCalls:
             self._without_id.answer(call.name, home)
 
 
+_ELSEWHERE = Home(Exchange(), Spot(0, 0))
+"""The home of a result whose call is in a part of the history that is not at hand."""
+
+
 class _Uses:
     """The latest call under each key, None if it was answered, and how many under it are open."""
 
-    def __init__(self) -> None:
-        self._latest: dict[str, Home | None] = {}
-        self._open: dict[str, int] = {}
+    def __init__(self, keys: Mapping[str, tuple[int, bool]]) -> None:
+        self._latest: dict[str, Home | None] = {key: _ELSEWHERE if is_open else None for key, (_, is_open) in keys.items()}
+        self._open: dict[str, int] = {key: count for key, (count, _) in keys.items()}
+
+    def keys(self) -> dict[str, tuple[int, bool]]:
+        return {key: (count, self._latest[key] is not None) for key, count in self._open.items() if count}
 
     def note(self, key: str, home: Home | None) -> None:
         self._latest[key] = home

@@ -1,0 +1,94 @@
+"""Opening a conversation of 200 MB with 40,000 messages, and its first request, beside bare decoding of the log's lines.
+
+python -m bench.opening [MESSAGES]
+"""
+
+import gc
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+import redline
+from bench.generate import history
+from redline.tokens import Estimate
+
+_MESSAGES = 40_000
+_MOST_CHARS = 72_000
+"""Of a result, so that a message has 5 kB on average."""
+_EVERY = 20
+"""Messages between two requests."""
+
+Given = TypeVar("Given")
+
+
+class _Envelope(msgspec.Struct):
+    number: int
+    parent: int
+    record: Raw
+
+
+def main(messages: int = _MESSAGES) -> None:
+    """Print one table a log."""
+    with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
+        for schedule in ("eager", "when_free"):
+            path = Path(folder) / f"{schedule}.jsonl"
+            now = _written(path, messages, schedule)
+            print(f"\n{messages:,} messages, {path.stat().st_size / 1e6:.0f} MB of JSON Lines, {schedule}\n")
+            for ending in ("closed", "killed"):
+                _measure(path, now, schedule, ending)
+                now = _gone_on(path, now, schedule)
+
+
+def _written(path: Path, count: int, schedule: str) -> float:
+    talk = redline.open(path, durability="os", counter=Estimate())
+    now = 0.0
+    for number, message in enumerate(islice(history("openai_chat", _MOST_CHARS), count)):
+        talk.add(message)
+        now = message["timestamp"]
+        if number % _EVERY == 0:
+            talk.request(now=now, schedule=schedule)
+    talk.request(now=now, schedule=schedule)
+    talk.close()
+    return now
+
+
+def _gone_on(path: Path, now: float, schedule: str) -> float:
+    """A little more is said, and nobody closes the log."""
+    talk = redline.open(path, durability="os", counter=Estimate())
+    for number in range(_EVERY):
+        now += 1000
+        talk.add({"role": "user", "content": f"and {number}"}, timestamp_ms=now)
+    talk.request(now=now, schedule=schedule)
+    return now
+
+
+def _measure(path: Path, now: float, schedule: str, ending: str) -> None:
+    decode = msgspec.json.Decoder(_Envelope).decode
+    bare, _ = _best(lambda: [decode(line) for line in path.read_bytes().splitlines()[1:]])
+    opened, talk = _best(lambda: redline.open(path, counter=Estimate()))
+    first, _ = _seconds(lambda: talk.request(now=now, schedule=schedule))
+    second, _ = _seconds(lambda: talk.request(now=now, schedule=schedule))
+    print(f"{ending}: bare decode {bare:.2f} s, opened {opened:.2f} s ({opened / bare:.2f}x), ", end="")
+    print(f"first request {first * 1000:.0f} ms, next {second * 1000:.1f} ms")
+
+
+def _best(job: Callable[[], Given]) -> tuple[float, Given]:
+    return min((_seconds(job) for _ in range(3)), key=lambda timed: timed[0])
+
+
+def _seconds(job: Callable[[], Given]) -> tuple[float, Given]:
+    gc.collect()
+    start = time.process_time()
+    given = job()
+    return time.process_time() - start, given
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

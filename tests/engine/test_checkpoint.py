@@ -1,0 +1,226 @@
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redline import FORMATS, Conversation
+from redline.blobs.memory import MemoryBlobs
+from redline.engine import checkpoint
+from redline.engine.checkpoint import Keeper, fingerprint
+from redline.engine.project import Settings
+from redline.engine.protection import Protection
+from redline.engine.schedule import Decision
+from redline.engine.state import State
+from redline.log.log import ROOT
+from redline.log.memory import MemoryLog
+from redline.log.records import Checkpoint, MessageAdded
+from redline.rules.failed_inputs import FailedInputs
+from redline.rules.historical_reads import HistoricalReads
+from redline.rules.long_results import LongResults
+from redline.rules.masked_results import MaskedResults
+from redline.rules.offload import OffloadResults
+from redline.rules.old_images import OldImages
+from redline.rules.old_reasoning import OldReasoning
+from redline.rules.repeated_calls import RepeatedCalls
+from redline.rules.rule import Mark, TimelessFold
+from redline.rules.stale_terminal import StaleTerminal
+from redline.rules.superseded_reads import SupersededReads
+from redline.testing import asks, conversation, conversations
+
+STRICT = (
+    StaleTerminal(max_age_ms=1000, keep_recent=1, may_grow=True),
+    HistoricalReads(keep_recent=1, may_grow=True),
+    SupersededReads(),
+    RepeatedCalls(),
+    FailedInputs(after_steps=1, min_chars=0),
+    MaskedResults(keep_recent=2),
+    LongResults(),
+    OldReasoning(keep_recent=1, bound_too=True),
+    OldImages(keep_messages=1),
+    OffloadResults(min_chars=5, keep_recent=1, stub="[{reference}]"),
+)
+"""Rules that have something to say about short conversations."""
+
+
+class LastingLog:
+    """In memory, but for a conversation a log that outlives the process."""
+
+    def __init__(self):
+        self._log = MemoryLog()
+        self.append, self.read, self.close = self._log.append, self._log.read, self._log.close
+
+    @property
+    def checkpoints(self):
+        return [one.record for one in self.read(ROOT) if isinstance(one.record, Checkpoint)]
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Applies nothing."""
+
+    name: ClassVar[str] = "holding"
+    weighs_requests: ClassVar[bool] = False
+
+    def decide(self, case):
+        return [Decision(mark, is_applied=False, why="later") for mark in case.pending]
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """A checkpoint whenever anything was said."""
+    monkeypatch.setattr(checkpoint, "_LEAST_MESSAGES", 1)
+    monkeypatch.setattr(checkpoint, "_LEAST_SHARE", 0)
+
+
+def seen(request):
+    """All that someone can see of a request; marks that wait in any order."""
+    held = sorted((one.mark.index, one.mark.at, one.mark.rule, one.mark.blob or b"") for one in request.held)
+    strikes = [(one.rule, one.index, one.at, one.replacement, one.tool, one.reference) for one in request.strikes]
+    return request.body, sorted(strikes, key=repr), held, request.refused, request.repairs
+
+
+@settings(max_examples=120)
+@given(data=st.data(), format=st.sampled_from(list(FORMATS)), strategy=st.sampled_from(["drop", "answer", "strip"]))
+def test_opened_again_nothing_is_different(data, format, strategy):
+    """Whatever was said in whatever order, with any rules and schedule: a conversation that goes on from what was worked out
+    before sends, strikes, holds and repairs what one that never ended does."""
+    history = data.draw(conversations(format, max_steps=6, with_extras=False))
+    order = data.draw(st.lists(st.sampled_from(range(len(history))), max_size=12) | st.just(list(range(len(history)))))
+    rules = data.draw(st.lists(st.sampled_from(STRICT), unique=True))
+    schedule = data.draw(st.sampled_from(["eager", Holding(), "when_free"]))
+    log, given_as = LastingLog(), {"format": format, "strategy": strategy, "blobs": MemoryBlobs()}
+    twin, talk = Conversation(**given_as), Conversation(log=log, **given_as)
+    now = 0
+    for place in order:
+        now += data.draw(st.sampled_from([1, 2000]))
+        for one in (twin, talk):
+            one.add(history[place], timestamp_ms=now)
+        if data.draw(st.booleans()):
+            requests = [one.request(now=now + 1, rules=rules, schedule=schedule) for one in (twin, talk)]
+            assert seen(requests[0]) == seen(requests[1])
+        if data.draw(st.booleans()):
+            talk = Conversation(log=log, **given_as)
+
+
+def work(log, steps=3, rules=None, **options):
+    """A conversation that asked for some files and sent requests."""
+    talk = Conversation(log=log, **options)
+    talk.add(HELLO)
+    for number in range(steps):
+        for message in conversation("openai_chat", asks("Read", {"path": "a.py"}, f"text {number} " * 40, id=f"c{number}")):
+            talk.add(message, timestamp_ms=number)
+        talk.request(now=steps, rules=rules)
+    return talk
+
+
+HELLO = {"role": "user", "content": "go"}
+
+
+def test_first_request_reads_only_the_end(monkeypatch):
+    """After opening, the messages that were settled before are neither read nor shown to the rules again."""
+    log = LastingLog()
+    work(log, steps=8)
+    read = []
+    message = State.message
+    monkeypatch.setattr(State, "message", lambda state, *which: read.append(which[0]) or message(state, *which))
+    again = Conversation(log=log)
+    again.request(now=8)
+    assert set(read) == {15, 16}
+
+
+def test_checkpoints_are_beside_the_conversation():
+    """They make no branch, are no head, and a conversation without them has the same messages and requests."""
+    log = LastingLog()
+    talk = work(log)
+    assert len(log.checkpoints) == 3
+    assert [branch.is_current for branch in talk.branches] == [True]
+    again = Conversation(log=log)
+    again.add(HELLO)
+    assert len(again.branches) == 1
+    assert again.messages == [*talk.messages, HELLO]
+
+
+def test_other_settings_start_from_the_beginning():
+    """What was worked out with other rules says nothing about these."""
+    log = LastingLog()
+    work(log)
+    assert len(Conversation(log=log).preview(now=9, rules=[MaskedResults(keep_recent=1)]).strikes) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b'{"settled":1}', b"\xff"])
+def test_what_cannot_be_read_is_worked_out_again(damage):
+    """A checkpoint of another version, or a damaged one, is as good as none."""
+    log = LastingLog()
+    before = work(log).request(now=3).body
+    log.append([replace_known(log.checkpoints[-1], damage)], parent=max(one.number for one in log.read(ROOT)) - 1)
+    assert Conversation(log=log).request(now=3).body == before
+
+
+def replace_known(record, content):
+    return Checkpoint(record.made_with, content, record.votes, record.ids, record.follows)
+
+
+class Forgetful:
+    """A rule of someone's own whose fold cannot be stored."""
+
+    name = "forgetful"
+
+    def fold(self):
+        return ForgetfulFold()
+
+
+class ForgetfulFold(TimelessFold):
+    def see(self, seen):
+        if seen.result is not None and seen.index < 5:
+            yield Mark("forgetful", seen.index, seen.result.at, "gone", "told so")
+
+
+def test_rule_that_cannot_be_stored_is_shown_everything():
+    """Without `memory` there is no checkpoint, and everything works as before."""
+    log = LastingLog()
+    talk = work(log, rules=[Forgetful()])
+    assert log.checkpoints == []
+    assert len(Conversation(log=log).preview(now=9, rules=[Forgetful()]).strikes) == len(talk.strikes) == 2
+
+
+def test_memory_keeps_no_checkpoints():
+    """Where nothing outlives the process, nothing is stored."""
+    log = MemoryLog()
+    work(log)
+    assert not any(isinstance(one.record, Checkpoint) for one in log.read())
+
+
+def test_log_grows_by_little(monkeypatch):
+    """Usually there is one only after many messages, and all together are a small part of the log."""
+    monkeypatch.undo()
+    log = LastingLog()
+    work(log, steps=400)
+    stored = sum(len(one.known) for one in log.checkpoints)
+    said = sum(len(one.record.payload) for one in log.read(ROOT) if isinstance(one.record, MessageAdded))
+    assert 0 < len(log.checkpoints) < 16
+    assert stored < said / checkpoint._LEAST_SHARE
+
+
+def test_closing_stores_what_is_new():
+    """So that opening after an orderly end finds all of it worked out."""
+    log = LastingLog()
+    talk = work(log, steps=1)
+    talk.add(HELLO)
+    talk.preview(now=3)
+    talk.close()
+    assert len(log.checkpoints) == 2
+
+
+def test_name_of_settings_is_the_same_everywhere():
+    """It depends on what the settings are, not on the order of a set; on what is not plain nothing is stored."""
+    one, two = (Settings((replace(STRICT[0], tools=frozenset(names)),)) for names in (("a", "b"), ("b", "a")))
+    assert fingerprint(one) == fingerprint(two) != fingerprint(Settings((STRICT[0],)))
+    assert fingerprint(Settings((), protection=Protection(tools=frozenset("x")))) != fingerprint(Settings(()))
+    assert fingerprint(Settings((Forgetful(),))) is None
+
+
+def test_keeper_without_a_checkpoint_knows_nothing():
+    """The first time everything is worked out."""
+    assert Keeper(State(), Settings(())).latest() is None
