@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from redline.blobs import reference_of
 from redline.engine.account import Account
@@ -13,6 +14,7 @@ from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
 from redline.engine.schedule import Case, Decision, Schedule
 from redline.engine.state import State
+from redline.engine.token_watch import TokenWatch
 from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.base import Format
@@ -56,13 +58,16 @@ class Projector:
         self.settings = settings
         self._state, self._counter = state, counter
         self._tokens: dict[tuple[int, int], int] = {}
+        self._watch = TokenWatch(None, counter)
         self._strikes: Vector[Strike]
+        self._saved: int
+        """By all strikes in force on what is visible."""
         self._start()
 
     def project(self, now: float, schedule: Schedule) -> Projection:
         """The request as it would be now. Nothing is recorded, and nothing changes by it."""
         self._catch_up(now)
-        case = Case(tuple(self._marking.pending.values()), now, self._account)
+        case = self._case(now)
         decisions = schedule.decide(case)
         draft = _Draft(self._state, self._outgoing)
         held, refused = list[Decision](), list[Refusal]()
@@ -74,14 +79,14 @@ class Projector:
                 self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
             elif problem := draft.take(strike, decision.mark.blob):
                 refused.append(Refusal(decision.mark, problem))
-        return Projection(
-            self._request(draft, tuple(held), tuple(refused)), tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent)
-        )
+        request = self._request(draft, tuple(held), tuple(refused), case.context_management)
+        return Projection(request, tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent))
 
     def keep(self, strikes: Sequence[Strike]) -> None:
         """The strikes were recorded: they are part of every request from now on."""
         for strike in strikes:
             self._strikes = self._strikes.appended(strike)
+            self._saved += strike.tokens_saved
             self._marking.drop(strike.index, strike.at)
             self._outgoing.refresh(strike.index)
         self._known_strikes = self._state.next_strike
@@ -103,6 +108,23 @@ class Projector:
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
         self._accounts: dict[Rates, Account] = {}
+        self._saved = sum(one.tokens_saved for index in self._state.view.indices for one in self._state.strikes_on(index))
+
+    def _case(self, now: float) -> Case:
+        return Case(
+            tuple(self._marking.pending.values()),
+            now,
+            self._account,
+            size=self._size,
+            saving=self._saving,
+            format=self._state.format.name,
+            protected_tools=self.settings.protection.tools,
+        )
+
+    def _size(self) -> int:
+        """Of a request that applies nothing more. What was reported counts system prompt and tools as well."""
+        state = self._state
+        return self._watch.used(state) - (self._saved if state.usage is None else state.saved_since_usage)
 
     def _account(self, rates: Rates) -> Account:
         """The account at such rates. One that is new learns of the requests that were made before."""
@@ -164,7 +186,13 @@ class Projector:
             known = self._tokens[index, version] = count_message(self._state.message(index, version), self._counter).total
         return known
 
-    def _request(self, draft: "_Draft", held: tuple[Decision, ...], refused: tuple[Refusal, ...]) -> Request:
+    def _request(
+        self,
+        draft: "_Draft",
+        held: tuple[Decision, ...],
+        refused: tuple[Refusal, ...],
+        context_management: dict[str, Any] | None,
+    ) -> Request:
         in_force, view = self._strikes, self._state.view
         for strike in draft.strikes:
             in_force = in_force.appended(strike)
@@ -177,6 +205,7 @@ class Projector:
             refused=refused,
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self.tokens_of(view),
+            context_management=context_management,
         )
 
 

@@ -62,6 +62,8 @@ class Request:
     """What was done so that the provider takes it."""
     count_tokens: Callable[[], int]
     """Estimates the visible messages without strikes; they are counted only if someone asks."""
+    context_management: dict[str, Any] | None = None
+    """What the provider is asked to clear itself, to be passed beside the messages; None where Redline does the work."""
 
     @cached_property
     def messages(self) -> list[Any]:

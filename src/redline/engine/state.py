@@ -45,6 +45,8 @@ class State:
         """The latest, if nothing but additions changed the view since."""
         self.uncovered: list[int] = []
         """The messages that the reported usage does not include."""
+        self.saved_since_usage = 0
+        """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self._is_reply_due = False
         self.next_strike = 0
         self.requests: list[tuple[float, int]] = []
@@ -134,7 +136,7 @@ class State:
         last = self.view.indices[-1:]
         is_answered = bool(last) and self.current(last[0]).role == "assistant"
         self._is_reply_due = usage.output_tokens > 0 and not is_answered
-        self.usage, self.uncovered = usage, []
+        self.usage, self.uncovered, self.saved_since_usage = usage, [], 0
 
     def _add(self, payload: bytes, timestamp_ms: float | None) -> None:
         index = self._store(payload, timestamp_ms)
@@ -177,6 +179,7 @@ class State:
         for strike in strikes:
             self.strikes[strike.number] = strike
             self._strikes_on.setdefault(strike.index, {})[strike.number] = strike
+            self.saved_since_usage += strike.tokens_saved
             self.next_strike = strike.number + 1
 
     def _undo(self, number: int) -> None:
@@ -187,6 +190,7 @@ class State:
     def _unstrike(self, number: int) -> Strike:
         strike = self.strikes.pop(number)
         del self._strikes_on[strike.index][number]
+        self.saved_since_usage -= strike.tokens_saved
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
