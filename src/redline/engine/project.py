@@ -1,14 +1,15 @@
 """The one place where a request is built: view, marks, schedule, laws, and nothing else."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from redline.blobs import reference_of
 from redline.engine.account import Account
 from redline.engine.balance import Choice, Moment, Rates
-from redline.engine.marking import Marking
+from redline.engine.breakpoints import Spot
+from redline.engine.marking import Marking, Target
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
@@ -20,6 +21,7 @@ from redline.errors import ValidationError
 from redline.formats.base import Format
 from redline.log.records import Strike
 from redline.messages import Message
+from redline.payloads import Path
 from redline.rules.rule import Mark, Rule
 from redline.tokens import Counter, count_message, count_part
 from redline.view.laws import problems_of
@@ -206,6 +208,8 @@ class Projector:
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self.tokens_of(view),
             context_management=context_management,
+            first_struck=draft.first_spot((strike.index, strike.at) for strike in draft.strikes),
+            first_held=draft.first_spot((decision.mark.index, decision.mark.at) for decision in held),
         )
 
 
@@ -229,6 +233,13 @@ class _Draft:
         """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
         return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
 
+    def first_spot(self, targets: Iterable[Target]) -> Spot | None:
+        """Of these parts the first in what is sent; None if there is none, or the repair has changed places."""
+        if not self._is_whole:
+            return None
+        places = ((self._outgoing.place_of(index), at) for index, at in targets)
+        return min(((place, _block_number(at)) for place, at in places if place is not None), default=None)
+
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
         try:
@@ -247,6 +258,11 @@ class _Draft:
         self.strikes.append(strike)
         self.blobs += [blob] if blob is not None else []
         return None
+
+
+def _block_number(at: Path) -> int:
+    """Which block of its message a part is, or lies in; messages without blocks have one."""
+    return next((step for step in at if isinstance(step, int)), 0)
 
 
 def _new_problem(sent: Vector[Message | None], place: int, after: Message | None, format: Format) -> Problem | None:
