@@ -1,4 +1,4 @@
-"""Run the benchmarks, but for those of recorded sessions: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`."""
+"""Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`."""
 
 from bench import logs, requests, transcripts
 
