@@ -1,4 +1,4 @@
-"""Run the benchmarks; those that need recorded sessions are apart: `python -m bench.tokens`, `.replay`, `.cache_model`."""
+"""Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`."""
 
 from bench import logs, requests, transcripts
 

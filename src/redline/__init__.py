@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from redline.blobs.recall import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
     from redline.engine.balance import Rates as Rates
+    from redline.engine.budget import Budget as Budget
     from redline.engine.protection import Protection as Protection
     from redline.engine.request import Request as Request
     from redline.engine.schedule import Case as Case
@@ -79,6 +80,7 @@ _HOMES = {
     "redline.blobs.recall": ("recall", "recall_tool"),
     "redline.conversation": ("Conversation",),
     "redline.engine.balance": ("Rates",),
+    "redline.engine.budget": ("Budget",),
     "redline.engine.protection": ("Protection",),
     "redline.engine.request": ("Request",),
     "redline.engine.schedule": ("Case", "Decision", "Eager", "Schedule"),

@@ -2,7 +2,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from redline.cli.curves import bars, draw_curves
+from redline.cli.curves import bars, draw_curves, show_curves
 from redline.errors import MissingExtraError
 from redline.replay.comparison import compare
 from tests.replay.sessions import RULE
@@ -21,6 +21,20 @@ def test_many_values_fit_on_a_line():
     drawn = bars([1.0] * 500 + [2.0], 2.0)
     assert len(drawn) <= 60
     assert drawn.endswith("█")
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_curves_fit_the_terminal(monkeypatch, capsys, width):
+    """Each policy has a line with its name, its bars and its last value, no wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    session = compare(long_session(), {"rule": RULE}, ("masking_eager",), with_requests=True)
+    show_curves(session, ("masking_eager",), "rule")
+    lines = capsys.readouterr().out.splitlines()
+    bars_of = [line for line in lines if "▁" in line or "█" in line]
+    cost = f"{session.outcomes['rule']['masking_eager'].cost:,.0f}"
+    assert [line.split()[0] for line in bars_of] == ["none", "masking_eager"] * 2
+    assert bars_of[-1].endswith(cost)
+    assert max(map(len, lines)) <= width
 
 
 def test_a_picture_is_drawn(tmp_path):

@@ -23,6 +23,31 @@ def test_plain_lines_are_cut_to_the_terminal(monkeypatch, capsys):
     assert max(map(len, capsys.readouterr().out.splitlines())) == 20
 
 
+def test_figures_stand_to_the_right_under_folded_headings(monkeypatch, capsys):
+    """The first column names the row; numbers have commas; a heading may have two lines."""
+    monkeypatch.setenv("COLUMNS", "80")
+    output.show_figures(("policy", "cost", "used\nlater"), [("none", "1.000", 1234), ("eager", "0.9", 5)])
+    assert capsys.readouterr().out.splitlines() == [
+        "              used",
+        "policy  cost later",
+        "──────────────────",
+        "none   1.000 1,234",
+        "eager    0.9     5",
+    ]
+
+
+@pytest.mark.parametrize("width", [10, 30, 45, 200])
+def test_figures_are_never_cut(monkeypatch, capsys, width):
+    """What has no room beside the others is shown below, with the names again."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = [f"column{number}" for number in range(9)]
+    output.show_figures(("row", *names), [("first", *range(9)), ("second", *range(9, 18))])
+    shown = capsys.readouterr().out
+    assert all(name in shown.split() for name in names)
+    assert set(map(str, range(18))) <= set(shown.split())
+    assert max(map(len, shown.splitlines())) <= max(width, len("second column0"))
+
+
 def test_progress_gives_every_item():
     """The bar changes nothing about what is worked on."""
     assert list(output.progress([1, 2, 3], "reading", shown=True)) == [1, 2, 3]

@@ -39,6 +39,21 @@ def test_tables_for_people(tmp_path):
     assert "Cost so far" in done.stdout
 
 
+def test_files_are_told_as_they_come(tmp_path):
+    """Of several files each has its line, before the tables of all."""
+    for number in range(3):
+        write_session(tmp_path / f"{number}.jsonl")
+    shown = redline("replay", tmp_path).stdout
+    assert [shown.index(f"{number}.jsonl") < shown.index("In detail") for number in range(3)] == [True] * 3
+    assert "(12 requests, 3 sessions)" in shown
+
+
+def test_a_model_that_binds_its_reasoning_is_named(tmp_path):
+    """What a model would refuse is said beside what it would cost."""
+    shown = redline("replay", write_session(tmp_path / "s.jsonl"), "--prices", "claude-opus-5-5").stdout
+    assert "claude-opus-5-5: refuses a request in which anything before its reasoning changed" in shown
+
+
 def test_a_model_is_a_price(tmp_path):
     """Instead of numbers a model can be named."""
     done = redline("replay", "--json", write_session(tmp_path / "s.jsonl"), "--prices", "claude-opus-5-5:1h")

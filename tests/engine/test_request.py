@@ -1,6 +1,10 @@
+import dataclasses
 import json
 
-from redline import Conversation
+import pytest
+
+from redline import Conversation, ValidationError
+from redline.engine.vector import Vector
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
 
@@ -35,3 +39,26 @@ def test_explanation_names_numbers_and_the_way_back():
     told = request().explain()
     assert "masked_results: 3 struck" in told
     assert "Applied at once. Undo: 0." in told
+
+
+def test_breakpoints_leave_the_messages_alone():
+    """Marked messages are copies: changing them changes nothing in the request, nor in what is marked next time."""
+    made = request()
+    marked = made.with_breakpoints()
+    marked[0]["content"][0]["text"] = marked[2]["content"][0]["content"] = "changed"
+    made.messages[0]["content"] = "changed"
+    assert made.with_breakpoints()[0]["content"][0]["text"] == "hi"
+    assert json.loads(made.body)[0] == HISTORY[0]
+
+
+def test_breakpoints_count_the_messages_that_are_sent():
+    """A message of which nothing is left takes no place."""
+    made = request()
+    moved = dataclasses.replace(made, sent=Vector([None, None, *made.sent]), first_struck=(4, 0), first_held=None)
+    assert moved.with_breakpoints() == made.with_breakpoints()
+
+
+def test_breakpoints_are_for_anthropic():
+    """Other formats have no place for them, and the error says so."""
+    with pytest.raises(ValidationError, match=r"Only Anthropic takes cache breakpoints.*openai_chat"):
+        Conversation(conversation("openai_chat", [says("user", "hi")]), format="openai_chat").request(now=0).with_breakpoints()

@@ -10,6 +10,6 @@ def test_schedule_by_name_or_as_given():
     assert find_schedule("eager").name == "eager"
     own = Eager()
     assert find_schedule(own) is own
-    with pytest.raises(ValidationError, match=r"no schedule named 'soon'.*eager, when_free"):
+    with pytest.raises(ValidationError, match=r"no schedule named 'soon'.*eager, when_free, budget"):
         find_schedule("soon")
     assert all(name == schedule.name for name, schedule in SCHEDULES.items())

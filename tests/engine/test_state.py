@@ -56,6 +56,16 @@ def test_strikes_count_until_undone():
     assert state.next_strike == 2
 
 
+def test_savings_count_from_the_last_report():
+    """What strikes took out since the provider reported, and what undoing brought back."""
+    state = state_of(said("a"), StrikesApplied((strike(0),)), UsageReported(50, 0))
+    assert state.saved_since_usage == 0
+    state.apply(StrikesApplied((strike(1), strike(2))))
+    assert state.saved_since_usage == 16
+    state.apply(StrikeUndone(0))
+    assert state.saved_since_usage == 8
+
+
 def test_pin_undoes_strikes():
     """A pinned message is as it was said."""
     state = state_of(said("a"), StrikesApplied((strike(0),)), PinSet(0))

@@ -1,8 +1,10 @@
 import pytest
 
+from redline.messages import Text
 from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, compare
-from redline.replay.marks import MARK_SETS
+from redline.replay.marks import MARK_SETS, due_marks, rules_of
+from tests.replay.recorded import recorded, step
 from tests.replay.sessions import RULE
 from tests.replay.test_policies import long_session
 
@@ -33,6 +35,32 @@ def test_the_promised_fields_are_there():
         assert set(price["bounds"]) == set(MARK_SETS)
         for numbers in price["policies"].values():
             assert numbers.keys() >= {"cost", "ratio", "tokens_ratio", "rewrites", "risk"}
+
+
+def test_rereads_are_paid_for():
+    """What was struck and then used is asked for once more: a request, the writing, and carrying it to the end."""
+    line = "the_answer = compute_everything(42)"
+    turns = [("user", (Text("go"),)), *step(0, "Bash", {"command": "cat a"}, f"{line}\n" + "word " * 300)]
+    for number in range(1, 12):
+        turns += step(number, "Bash", {"command": "ls"}, "a.py")
+    turns += [("assistant", (Text(line),)), ("user", (Text("go on"),)), ("assistant", (Text("done"),))]
+    session = recorded(turns)
+    found = compare(session, {"rule": RULE}, ("masking_eager",)).outcomes["rule"]["masking_eager"]
+    [strike] = [one for one in due_marks(session, rules_of("masking")) if one.position == 2]
+    sent = prompt_of(session, 12) - strike.saving
+    assert found.strikes_at_risk == 1
+    assert found.reread_cost == pytest.approx(0.1 * sent + 1.25 * strike.saving + 0.1 * strike.saving)
+    comparison = Comparison()
+    comparison.add(compare(session, {"rule": RULE}, ("masking_eager",)))
+    numbers = comparison.as_json()["prices"]["rule"]["policies"]
+    assert numbers["masking_eager"]["ratio_with_rereads"] > numbers["masking_eager"]["ratio"]
+    assert numbers["none"]["ratio_with_rereads"] == 1.0
+
+
+def prompt_of(session, number):
+    """The tokens of a request as it was recorded."""
+    request = session.requests[number]
+    return session.prefix_tokens + sum(session.tokens[request.start : request.end])
 
 
 def test_sessions_add_up():

@@ -1,6 +1,6 @@
 from redline.messages import Text
 from redline.replay.course import Struck
-from redline.replay.risk import Risk, risk_of, uses_in
+from redline.replay.risk import Reread, Risk, risk_of, uses_in
 from tests.replay.recorded import recorded, step
 
 LINE = "the_answer = compute_everything(42)"
@@ -20,7 +20,7 @@ def test_quoting_a_struck_line_is_a_risk():
     """The agent edits a line that stood in the struck read and nowhere it still sees."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*step(2, "Bash", {"command": "ls"}, "a.py"), *edit)
-    assert risk_of(uses_in(made), [strike(made)]) == Risk(strikes=1, requests=1)
+    assert risk_of(uses_in(made), [strike(made)]) == Risk(1, 1, (Reread(2, 1.0),))
 
 
 def test_what_is_still_visible_is_no_risk():
@@ -35,7 +35,16 @@ def test_what_is_struck_after_its_use_is_no_risk():
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*edit)
     assert risk_of(uses_in(made), [strike(made, request=2)]) == Risk()
-    assert risk_of(uses_in(made), [strike(made, request=1)]) == Risk(1, 1)
+    assert risk_of(uses_in(made), [strike(made, request=1)]) == Risk(1, 1, (Reread(1, 1.0),))
+
+
+def test_what_was_read_again_is_there_from_then_on():
+    """Of two uses of one struck part only the first would have to be asked for; what the agent read again anyway, never."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*edit, ("assistant", (Text(LINE),)), ("user", (Text("again"),)))
+    assert risk_of(uses_in(made), [strike(made, request=1)]).rereads == (Reread(1, 1.0),)
+    again = session(*step(1, "Read", {"file_path": "/p/a.py"}, FILE), *step(2, "Bash", {"command": LINE}, "ok"))
+    assert risk_of(uses_in(again), [strike(again, request=1)]) == Risk(1, 1)
 
 
 def test_reading_again_what_has_not_changed_is_a_risk():

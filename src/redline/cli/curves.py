@@ -1,13 +1,13 @@
 """How a session goes under policies, request by request: drawn as bars of text, or into a picture."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from redline.cli.output import show_title
+from redline.cli.output import columns_of_terminal, show_title
 from redline.errors import MissingExtraError
 from redline.replay.comparison import BASELINE, Outcome, SessionOutcome
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["bars", "draw_curves", "show_curves"]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-_WIDTH = 60
+_WIDEST = 60
 _MOST_SHOWN = 4
 """Policies that are drawn where none are named: more cannot be told apart."""
+
+Curve = Callable[[Outcome], Sequence[float]]
 
 
 def show_curves(session: SessionOutcome, policies: Sequence[str], rule: str) -> None:
     """The size of the context and the cost so far, one line of bars for each policy."""
     outcomes = {policy: session.outcomes[rule][policy] for policy in _drawn(policies)}
-    for title, curve in (("Tokens in each request", _sizes), ("Cost so far", _sums)):
-        show_title(f"{title} (the longest session, {session.requests:,} requests, at {rule})")
-        highest = max(max(curve(outcome), default=0.0) for outcome in outcomes.values())
-        for policy, outcome in outcomes.items():
-            values = curve(outcome)
-            click.echo(f"{policy:24} {bars(values, highest)} {values[-1]:,.0f}")
+    show_title(f"{session.agent} {session.id}, {session.requests:,} requests")
+    for title, curve in (("Tokens in each request", _sizes), ("Cost so far, in uncached input tokens", _sums)):
+        click.echo(f"{title}, at {rule}:")
+        for line in _lines({policy: curve(outcome) for policy, outcome in outcomes.items()}):
+            click.echo(line)
 
 
 def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) -> None:
@@ -39,32 +40,62 @@ def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) ->
         from matplotlib.figure import Figure
     except ImportError as missing:
         raise MissingExtraError("drawing a PNG", "plot") from missing
-    figure = Figure(figsize=(11, 4 * (1 + len(session.outcomes))), layout="constrained")
-    axes = figure.subplots(1 + len(session.outcomes), 1, squeeze=False)[:, 0]
     rules = list(session.outcomes)
+    columns = min(1 + len(rules), 2)
+    height = -(-(1 + len(rules)) // columns)
+    figure = Figure(figsize=(7.5 * columns, 4.2 * height), layout="constrained", dpi=110)
+    figure.suptitle(f"{session.agent} {session.id}, {session.requests:,} requests")
+    axes = figure.subplots(height, columns, squeeze=False).flatten()
     _draw(axes[0], session.outcomes[rules[0]], policies, _sizes)
-    axes[0].set(title=f"{session.agent} {session.id}: tokens in each request (at {rules[0]})", xlabel="request")
-    for axis, rule in zip(axes[1:], rules, strict=True):
-        _draw(axis, session.outcomes[rule], policies, _sums)
-        axis.set(title=f"cost so far, in uncached input tokens, at {rule}", xlabel="request")
+    axes[0].set(title=f"tokens in each request, at {rules[0]}")
+    axes[0].legend(loc="lower right")
+    for axis, rule in zip(axes[1:], rules, strict=False):
+        _draw(axis, session.outcomes[rule], policies, _sums, are_sums=True)
+        axis.legend(loc="upper left")
+        axis.set(title=f"cost so far, in uncached input tokens, at {rule}")
+    for axis in axes[1 + len(rules) :]:
+        axis.set_visible(False)
     figure.savefig(path)
 
 
-def _draw(
-    axis: "Axes", outcomes: Mapping[str, Outcome], policies: Sequence[str], curve: Callable[[Outcome], Sequence[float]]
-) -> None:
-    for policy in _drawn(policies):
-        axis.plot(curve(outcomes[policy]), label=policy)
-    axis.set_ylim(bottom=0)
-    axis.legend()
-
-
-def bars(values: Sequence[float], highest: float) -> str:
+def bars(values: Sequence[float], highest: float, width: int = _WIDEST) -> str:
     """The values as bars, at most so many that they fit on a line."""
-    step = max(-(-len(values) // _WIDTH), 1)
+    step = max(-(-len(values) // width), 1)
     shown = [max(values[start : start + step]) for start in range(0, len(values), step)]
     top = len(_LEVELS) - 1
     return "".join(_LEVELS[round(value / highest * top) if highest else 0] for value in shown)
+
+
+def _lines(curves: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Each curve with its name and where it ends, within the terminal and to one scale."""
+    ends = {policy: f"{values[-1]:,.0f}" if values else "" for policy, values in curves.items()}
+    names, numbers = max(map(len, curves)), max(map(len, ends.values()))
+    width = max(min(columns_of_terminal() - names - numbers - 2, _WIDEST), 1)
+    highest = max(max(values, default=0.0) for values in curves.values())
+    for policy, values in curves.items():
+        yield f"{policy:{names}} {bars(values, highest, width)} {ends[policy]:>{numbers}}"
+
+
+def _draw(
+    axis: "Axes", outcomes: Mapping[str, Outcome], policies: Sequence[str], curve: Curve, *, are_sums: bool = False
+) -> None:
+    """One line for each policy; that of a sum is named with its share of the whole."""
+    whole = sum(curve(outcomes[BASELINE])[-1:]) if are_sums else 0.0
+    for number, policy in enumerate(_drawn(policies)):
+        values = curve(outcomes[policy])
+        share = f" {values[-1] / whole:.3f}" if whole else ""
+        axis.plot(values, _style(policy), label=policy + share, linewidth=1.8, zorder=2 + number)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("request")
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axis.grid(alpha=0.25)
+
+
+def _style(policy: str) -> str:
+    """What is measured against is grey; what knows the future, and lies over what does not, has dots."""
+    if policy == BASELINE:
+        return "0.45"
+    return ":" if policy.endswith("_clairvoyant") else "-"
 
 
 def _drawn(policies: Sequence[str]) -> list[str]:

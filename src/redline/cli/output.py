@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -10,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["progress", "show_rows", "show_title"]
+__all__ = ["columns_of_terminal", "progress", "show_figures", "show_rows", "show_title"]
 
 Item = TypeVar("Item")
 
@@ -32,6 +33,26 @@ def show_rows(headings: Sequence[str], rows: Sequence[Sequence[object]], *, left
         _show_rich(console, headings, rows)
     if left_out > 0:
         click.echo(f"… and {left_out:,} more")
+
+
+def show_figures(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table of figures, each row named in its first column. A line break in a heading folds it.
+
+    Nothing is cut: columns for which the terminal has no room stand in a table of their own below.
+    """
+    heads = list(zip_longest(*(heading.split("\n")[::-1] for heading in headings), fillvalue=""))[::-1]
+    lines = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(line[place]) for line in [*heads, *lines]) for place in range(len(headings))]
+    for number, columns in enumerate(_that_fit(widths, columns_of_terminal())):
+        shown = [_figures(line, columns, widths) for line in [*heads, *lines]]
+        click.echo("\n" * min(number, 1) + click.style("\n".join(shown[: len(heads)]), bold=True))
+        click.echo("─" * max(map(len, shown)))
+        click.echo("\n".join(shown[len(heads) :]))
+
+
+def columns_of_terminal() -> int:
+    """How many letters a line has."""
+    return shutil.get_terminal_size().columns
 
 
 def progress(items: Sequence[Item], what: str, *, shown: bool) -> Iterator[Item]:
@@ -72,7 +93,7 @@ def _show_plain(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> No
     table = [tuple(headings)] if any(headings) else []
     table += [tuple(_cell(value) for value in row) for row in rows]
     widths = [max(len(str(row[place])) for row in table) for place in range(len(headings))] if table else []
-    limit = shutil.get_terminal_size().columns
+    limit = columns_of_terminal()
     for row in table:
         click.echo("  ".join(_aligned(row, widths)).rstrip()[:limit])
 
@@ -81,6 +102,23 @@ def _aligned(row: Iterable[object], widths: Iterable[int]) -> Iterator[str]:
     for value, width in zip(row, widths, strict=True):
         text = str(value)
         yield text.rjust(width) if text.replace(",", "").isdigit() else text.ljust(width)
+
+
+def _that_fit(widths: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Columns side by side, the first among them each time, as many as there is room for but one at least."""
+    chosen, used = [0], widths[0]
+    for place in range(1, len(widths)):
+        if used + 1 + widths[place] > limit and len(chosen) > 1:
+            yield chosen
+            chosen, used = [0], widths[0]
+        chosen.append(place)
+        used += 1 + widths[place]
+    yield chosen
+
+
+def _figures(line: Sequence[str], columns: Sequence[int], widths: Sequence[int]) -> str:
+    name, *figures = columns
+    return " ".join([line[name].ljust(widths[name]), *(line[place].rjust(widths[place]) for place in figures)]).rstrip()
 
 
 def _cell(value: object) -> str:

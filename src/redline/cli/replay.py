@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from redline.cli.curves import draw_curves, show_curves
-from redline.cli.output import show_rows, show_title
+from redline.cli.replay_tables import Arrivals, show_comparison
 from redline.cli.session_files import session_files
 from redline.errors import RedlineError, ValidationError
-from redline.prices import PRICE_RULES, PriceRule, find_price, parse_rule
+from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare
 from redline.replay.policies import POLICIES
 from redline.replay.session import sessions_in
@@ -24,6 +24,7 @@ __all__ = ["command"]
 
 _UNREADABLE = 2
 _HOUR = ":1h"
+_CLEAR_LINE = "\r\x1b[2K"
 
 _Job = Callable[[Path], list[SessionOutcome] | str]
 _Result = tuple[Path, list[SessionOutcome] | str]
@@ -56,17 +57,23 @@ def command(
     measured against sending everything (the policy `none`). `bound` is what a mark set would cost if applying it lost no cache.
     """
     rules = {name: _rule(name) for name in names} or dict(PRICE_RULES)
+    models = {name: price for name in names if (price := _price(name)) is not None}
     chosen = _known(policies) or tuple(POLICIES)
     paths = list(session_files(files))
     job = partial(_replayed, rules=rules, policies=chosen, with_requests=plot is not None or len(paths) == 1)
-    found, failed = _run(paths, job, jobs=jobs, is_shown=not as_json)
+    arrivals = Arrivals(chosen, next(iter(rules))) if len(paths) > 1 and not as_json else None
+    found, failed = _run(paths, job, jobs=jobs, arrivals=arrivals)
     comparison = Comparison()
     for outcome in found:
         comparison.add(outcome)
     if as_json:
         click.echo(json.dumps(comparison.as_json()))
+    elif not comparison.requests:
+        click.echo("no request to a model is recorded there")
     else:
-        _show(comparison, found, chosen)
+        show_comparison(comparison, chosen, {name: price.input for name, price in models.items()})
+        _show_longest(found, chosen, next(iter(rules)))
+        _show_bound(models)
     if plot is not None and found:
         draw_curves(_longest(found), chosen, plot)
     sys.exit(_UNREADABLE if failed else 0)
@@ -74,12 +81,20 @@ def command(
 
 def _rule(name: str) -> PriceRule:
     """By its numbers, or by a model's name."""
-    if "/" in name and name[0].isdigit():
+    if _is_rule(name):
         return parse_rule(name)
-    price = find_price(name.removesuffix(_HOUR))
+    price = _price(name)
     if price is None:
         raise ValidationError(f"no price is known for {name!r}; give a rule such as 0.1/1.25/5m, or install the extra 'prices'")
     return price.rule(is_long=name.endswith(_HOUR))
+
+
+def _price(name: str) -> Price | None:
+    return None if _is_rule(name) else find_price(name.removesuffix(_HOUR))
+
+
+def _is_rule(name: str) -> bool:
+    return "/" in name and name[0].isdigit()
 
 
 def _known(policies: tuple[str, ...]) -> tuple[str, ...]:
@@ -100,15 +115,17 @@ def _replayed(
     return [compare(session, rules, policies, with_requests=with_requests) for session in sessions]
 
 
-def _run(paths: Sequence[Path], job: _Job, *, jobs: int | None, is_shown: bool) -> tuple[list[SessionOutcome], bool]:
-    """All files, on all cores; each is taken in as it is done."""
+def _run(paths: Sequence[Path], job: _Job, *, jobs: int | None, arrivals: Arrivals | None) -> tuple[list[SessionOutcome], bool]:
+    """All files, on all cores; each is taken in, and told about, as it is done."""
     found: dict[Path, list[SessionOutcome]] = {}
     results = _results(paths, job, min(jobs or os.cpu_count() or 1, len(paths)))
-    for path, result in _watched(results, len(paths), is_shown=is_shown):
+    for path, result in _watched(results, len(paths), is_shown=arrivals is not None):
         if isinstance(result, str):
             click.echo(f"redline: {result}", err=True)
-        else:
-            found[path] = result
+            continue
+        found[path] = result
+        if arrivals is not None:
+            arrivals.show(path, result)
     # in the order of the files, so that the sums do not depend on which core was faster
     return [outcome for path in paths for outcome in found.get(path, ())], len(found) < len(set(paths))
 
@@ -124,49 +141,31 @@ def _results(paths: Sequence[Path], job: _Job, jobs: int) -> Iterator[_Result]:
 
 
 def _watched(results: Iterator[_Result], length: int, *, is_shown: bool) -> Iterator[_Result]:
-    """The results, with a bar on standard error where somebody looks at it."""
-    if not is_shown or length < 2 or not sys.stderr.isatty():
+    """The results, with a bar on standard error where somebody looks at it. It makes room for what is told in between."""
+    if not is_shown or not sys.stderr.isatty():
         yield from results
         return
     with click.progressbar(results, length=length, label="replaying", file=sys.stderr) as bar:
-        yield from bar
+        for result in bar:
+            click.echo(_CLEAR_LINE, nl=False, err=True)
+            yield result
 
 
 def _longest(found: Sequence[SessionOutcome]) -> SessionOutcome:
     return max(found, key=lambda outcome: outcome.requests)
 
 
-def _show(comparison: Comparison, found: Sequence[SessionOutcome], policies: Sequence[str]) -> None:
-    summary = comparison.as_json()
-    if not comparison.requests:
-        click.echo("no request to a model is recorded there")
-        return
-    prices = summary["prices"]
-    show_title(f"Cost of input beside sending everything ({comparison.requests:,} requests, {comparison.sessions:,} sessions)")
-    rows = [(policy, *(f"{prices[rule]['policies'][policy]['ratio']:.3f}" for rule in prices)) for policy in policies]
-    bounds = next(iter(prices.values()))["bounds"]
-    rows += [(f"bound: {name}", *(f"{prices[rule]['bounds'][name]:.3f}" for rule in prices)) for name in bounds]
-    show_rows(("policy", *prices), rows)
-    rule = next(iter(prices))
-    show_title(f"In detail, at {rule}")
-    show_rows(_HEADINGS, [_detail(policy, prices[rule]["policies"][policy]) for policy in policies])
+def _show_longest(found: Sequence[SessionOutcome], policies: Sequence[str], rule: str) -> None:
     longest = _longest(found)
     if longest.outcomes[rule][BASELINE].sizes:
         show_curves(longest, policies, rule)
 
 
-_HEADINGS = ("policy", "cost", "tokens", "cached", "rewrites", "strikes", "used later", "dearer", "worst")
-
-
-def _detail(policy: str, numbers: dict[str, float]) -> tuple[object, ...]:
-    return (
-        policy,
-        f"{numbers['ratio']:.3f}",
-        f"{numbers['tokens_ratio']:.3f}",
-        f"{numbers['read_share']:.1%}",
-        int(numbers["rewrites"]),
-        int(numbers["strikes"]),
-        f"{numbers['risk']:.1%}",
-        f"{numbers['sessions_dearer']:.1%}",
-        f"{numbers['worst_session']:.3f}",
-    )
+def _show_bound(models: Mapping[str, Price]) -> None:
+    """What costs nothing may still not be possible."""
+    bound = ", ".join(name for name, price in models.items() if price.binds_reasoning)
+    if bound:
+        click.echo(
+            f"\n{bound}: refuses a request in which anything before its reasoning changed.\n"
+            "What remains is to let the provider clear (clear_tool_uses)."
+        )

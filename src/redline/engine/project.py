@@ -1,24 +1,28 @@
 """The one place where a request is built: view, marks, schedule, laws, and nothing else."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from redline.blobs import reference_of
 from redline.engine.account import Account
 from redline.engine.balance import Choice, Moment, Rates
+from redline.engine.breakpoints import Spot
 from redline.engine.checkpoint import Keeper, Known
 from redline.engine.form import Form
-from redline.engine.marking import Marking
+from redline.engine.marking import Marking, Target
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
 from redline.engine.schedule import Case, Decision, Schedule
 from redline.engine.state import State
+from redline.engine.token_watch import TokenWatch
 from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.base import Format
 from redline.log.records import Checkpoint, Strike
+from redline.payloads import Path
 from redline.rules.rule import Mark, Rule
 from redline.tokens import Counter, count_message, count_part
 from redline.view.laws import problems_of
@@ -57,6 +61,7 @@ class Projector:
         self.settings = settings
         self._state, self._counter = state, counter
         self._tokens: dict[tuple[int, int], int] = {}
+        self._watch = TokenWatch(None, counter)
         self._strikes: Vector[Strike]
         self._keeper = Keeper(state, settings)
         self._start()
@@ -64,7 +69,7 @@ class Projector:
     def project(self, now: float, schedule: Schedule) -> Projection:
         """The request as it would be now. Nothing is recorded, and nothing changes by it."""
         self._catch_up(now)
-        case = Case(tuple(self._marking.pending.values()), now, self._account)
+        case = self._case(now)
         decisions = schedule.decide(case)
         draft = _Draft(self._state, self._outgoing)
         held, refused = list[Decision](), list[Refusal]()
@@ -76,9 +81,8 @@ class Projector:
                 self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
             elif problem := draft.take(strike, decision.mark.blob):
                 refused.append(Refusal(decision.mark, problem))
-        return Projection(
-            self._request(draft, tuple(held), tuple(refused)), tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent)
-        )
+        request = self._request(draft, tuple(held), tuple(refused), case.context_management)
+        return Projection(request, tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent))
 
     def keep(self, strikes: Sequence[Strike]) -> None:
         """The strikes were recorded: they are part of every request from now on."""
@@ -110,6 +114,22 @@ class Projector:
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
         self._accounts: dict[Rates, Account] = {}
+
+    def _case(self, now: float) -> Case:
+        return Case(
+            tuple(self._marking.pending.values()),
+            now,
+            self._account,
+            size=self._size,
+            saving=self._saving,
+            format=self._state.format.name,
+            protected_tools=self.settings.protection.tools,
+        )
+
+    def _size(self) -> int:
+        """Of a request that applies nothing more. What was reported counts system prompt and tools as well."""
+        state = self._state
+        return self._watch.used(state) - (state.saved if state.usage is None else state.saved_since_usage)
 
     def _known(self) -> Known | None:
         settled, marked = self._outgoing.settled(), self._marking.marked()
@@ -175,7 +195,13 @@ class Projector:
             known = self._tokens[index, version] = count_message(self._state.message(index, version), self._counter).total
         return known
 
-    def _request(self, draft: "_Draft", held: tuple[Decision, ...], refused: tuple[Refusal, ...]) -> Request:
+    def _request(
+        self,
+        draft: "_Draft",
+        held: tuple[Decision, ...],
+        refused: tuple[Refusal, ...],
+        context_management: dict[str, Any] | None,
+    ) -> Request:
         in_force, view = self._strikes, self._state.view
         for strike in draft.strikes:
             in_force = in_force.appended(strike)
@@ -188,6 +214,9 @@ class Projector:
             refused=refused,
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self.tokens_of(view),
+            context_management=context_management,
+            first_struck=draft.first_spot((strike.index, strike.at) for strike in draft.strikes),
+            first_held=draft.first_spot((decision.mark.index, decision.mark.at) for decision in held),
         )
 
 
@@ -211,6 +240,13 @@ class _Draft:
         """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
         return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
 
+    def first_spot(self, targets: Iterable[Target]) -> Spot | None:
+        """Of these parts the first in what is sent; None if there is none, or the repair has changed places."""
+        if not self._is_whole:
+            return None
+        places = ((self._outgoing.place_of(index), at) for index, at in targets)
+        return min(((place, _block_number(at)) for place, at in places if place is not None), default=None)
+
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
         try:
@@ -230,6 +266,11 @@ class _Draft:
         self.strikes.append(strike)
         self.blobs += [blob] if blob is not None else []
         return None
+
+
+def _block_number(at: Path) -> int:
+    """Which block of its message a part is, or lies in; messages without blocks have one."""
+    return next((step for step in at if isinstance(step, int)), 0)
 
 
 def _new_problem(sent: Vector[Form], place: int, after: Form, format: Format) -> Problem | None:

@@ -7,9 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from redline import payloads
+from redline.engine.breakpoints import Spot, place_breakpoints
 from redline.engine.form import Form
 from redline.engine.schedule import Decision
 from redline.engine.vector import Vector
+from redline.errors import ValidationError
+from redline.formats.cache_control import Lifetime
 from redline.log.records import Strike
 from redline.rules.rule import Mark
 from redline.view.laws.law import Problem
@@ -61,6 +64,12 @@ class Request:
     """What was done so that the provider takes it."""
     count_tokens: Callable[[], int]
     """Estimates the visible messages without strikes; they are counted only if someone asks."""
+    context_management: dict[str, Any] | None = None
+    """What the provider is asked to clear itself, to be passed beside the messages; None where Redline does the work."""
+    first_struck: Spot | None = None
+    """Of the parts that this request struck, the first in what is sent."""
+    first_held: Spot | None = None
+    """Of the parts that wait to be struck, the first in what is sent."""
 
     @cached_property
     def messages(self) -> list[Any]:
@@ -71,6 +80,24 @@ class Request:
     def body(self) -> bytes:
         """The same as one JSON list, byte for byte what was sent before wherever nothing changed."""
         return b"[" + self.sent.joined(_native_bytes) + b"]"
+
+    def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
+        """The messages with cache breakpoints for Anthropic, so many at most: the same otherwise, words alone as one block.
+
+        They stand so that the next request finds what this one wrote, also after a turn of many blocks and after a strike.
+        Breakpoints that are there already stay and count: with four, none is added. The default leaves one for the system
+        prompt. `ttl` is how long the provider keeps it: `5m`, which is its default, or `1h`.
+        """
+        if self.format != "anthropic":
+            raise ValidationError(f"Only Anthropic takes cache breakpoints, and these messages are in {self.format}.")
+        sent = [message for message in self.sent if message is not None]
+        return place_breakpoints(
+            [payloads.decode(payloads.encoded(message.native)) for message in sent],
+            count=count,
+            ttl=ttl,
+            first_struck=self._among_messages(self.first_struck),
+            first_held=self._among_messages(self.first_held),
+        )
 
     @cached_property
     def stats(self) -> Stats:
@@ -84,6 +111,12 @@ class Request:
     def explain(self) -> str:
         """For people: what is sent, what was struck and why, what waits, and what was repaired."""
         return "\n".join(self._lines())
+
+    def _among_messages(self, spot: Spot | None) -> Spot | None:
+        """A spot counted by the messages of which something is left."""
+        if spot is None:
+            return None
+        return spot[0] - sum(message is None for message in self.sent[: spot[0]]), spot[1]
 
     def _lines(self) -> Iterator[str]:
         stats = self.stats

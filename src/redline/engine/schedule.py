@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from redline.engine.account import Account
 from redline.engine.balance import Rates
@@ -29,8 +29,18 @@ class Case:
     now: float
     account: Callable[[Rates], Account]
     """The account of the conversation's requests at such rates; kept as long as the conversation."""
+    size: Callable[[], int] = lambda: 0
+    """The tokens of the request if nothing more is applied: as reported for the last one, with what changed since."""
+    saving: Callable[[Mark], int] = lambda _: 0
+    """The tokens that go with a mark."""
+    format: str = "anthropic"
+    """The format of the messages."""
+    protected_tools: frozenset[str] = frozenset()
+    """Names of tools whose results stay."""
     when_sent: list[Callable[[], None]] = field(default_factory=list)
     """To be called if the request really goes out, and not for a preview."""
+    context_management: dict[str, Any] | None = None
+    """What the schedule asks the provider to do with this request."""
 
 
 class Schedule(Protocol):

@@ -1,12 +1,13 @@
 """The schedules that come with Redline, by name."""
 
+from redline.engine.budget import Budget
 from redline.engine.schedule import Eager, Schedule
 from redline.engine.when_free import WhenFree
 from redline.errors import ValidationError
 
 __all__ = ["SCHEDULES", "find_schedule"]
 
-SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager(), WhenFree())}
+SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager(), WhenFree(), Budget())}
 
 
 def find_schedule(schedule: str | Schedule) -> Schedule:

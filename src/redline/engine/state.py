@@ -48,6 +48,8 @@ class State:
         """The latest, if nothing but additions changed the view since."""
         self._reported_at = 0
         """How many messages were visible then."""
+        self.saved_since_usage = 0
+        """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self.next_strike = 0
         self.requests: list[tuple[float, int]] = []
         """Of this view: when each request was made, and how many messages were visible."""
@@ -135,6 +137,12 @@ class State:
         version = self.view.version_of(index)
         return tuple(strike for strike in self._strikes_on.get(index, {}).values() if strike.version == version)
 
+    @property
+    def saved(self) -> int:
+        """The tokens that strikes take out of the visible messages."""
+        visible = self._strikes_on.keys() & set(self.view.indices)
+        return sum(strike.tokens_saved for index in visible for strike in self.strikes_on(index))
+
     def accepts(self, payload: bytes) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
         self._count_votes()
@@ -163,7 +171,7 @@ class State:
             case PinSet(index, is_pinned):
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
-                self.usage, self._reported_at = record, len(self.view.indices)
+                self.usage, self._reported_at, self.saved_since_usage = record, len(self.view.indices), 0
             case Originated(origin):
                 self.origin = origin
 
@@ -224,6 +232,7 @@ class State:
         for strike in strikes:
             self.strikes[strike.number] = strike
             self._strikes_on.setdefault(strike.index, {})[strike.number] = strike
+            self.saved_since_usage += strike.tokens_saved
             self.next_strike = strike.number + 1
 
     def _undo(self, number: int) -> None:
@@ -234,6 +243,7 @@ class State:
     def _unstrike(self, number: int) -> Strike:
         strike = self.strikes.pop(number)
         del self._strikes_on[strike.index][number]
+        self.saved_since_usage -= strike.tokens_saved
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:

@@ -31,6 +31,8 @@ class Outcome(msgspec.Struct, frozen=True):
     strikes: int
     strikes_at_risk: int
     requests_at_risk: int
+    reread_cost: float = 0.0
+    """What it would cost at worst to ask again for what was struck and then used."""
     sizes: tuple[float, ...] = ()
     """The tokens of each request, where asked for."""
     costs: tuple[float, ...] = ()
@@ -95,11 +97,13 @@ class Comparison:
         return {"policies": policies, "bounds": {name: _share(bound, cost) for name, bound in self._bounds[rule].items()}}
 
     def _summary(self, found: Sequence[Outcome], baseline: Sequence[Outcome]) -> dict[str, float]:
-        sums = {name: sum(getattr(one, name) for one in found) for name in ("cost", "tokens", "read", "rewrites", "strikes")}
+        sums = {name: sum(getattr(one, name) for one in found) for name in _SUMMED}
+        whole = sum(one.cost for one in baseline)
         ratios = [_share(one.cost, without.cost) for one, without in zip(found, baseline, strict=True)]
         return {
             "cost": sums["cost"],
-            "ratio": _share(sums["cost"], sum(one.cost for one in baseline)),
+            "ratio": _share(sums["cost"], whole),
+            "ratio_with_rereads": _share(sums["cost"] + sums["reread_cost"], whole),
             "tokens_ratio": _share(sums["tokens"], sum(one.tokens for one in baseline)),
             "read_share": sums["read"] / sums["tokens"] if sums["tokens"] else 0.0,
             "rewrites": sums["rewrites"],
@@ -131,6 +135,7 @@ class _Replay:
             strikes=len(strikes),
             strikes_at_risk=risk.strikes,
             requests_at_risk=risk.requests,
+            reread_cost=_reread_cost(self._recording.session, course, risk, rule),
             sizes=tuple(passage.sent for passage in course.passages) if self._with_requests else (),
             costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
         )
@@ -147,6 +152,20 @@ class _Replay:
         if policy not in PRICED_POLICIES:
             self._known[policy] = found
         return found
+
+
+_SUMMED = ("cost", "tokens", "read", "rewrites", "strikes", "reread_cost")
+
+
+def _reread_cost(session: Session, course: Course, risk: Risk, rule: PriceRule) -> float:
+    """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
+    ends = {request.start: number for number, request in enumerate(session.requests)}
+    cost = 0.0
+    for reread in risk.rereads:
+        following = ends[session.requests[reread.request].start] - reread.request
+        once = rule.cost(read=course.passages[reread.request].sent, written=reread.tokens)
+        cost += once + following * rule.read * reread.tokens
+    return cost
 
 
 def _share(part: float, whole: float) -> float:

@@ -18,7 +18,7 @@ from redline.replay.session import RecordedRequest, Session
 from redline.rules.files import read_paths
 from redline.view.facts import Facts
 
-__all__ = ["Risk", "Use", "risk_of", "uses_in"]
+__all__ = ["Reread", "Risk", "Use", "risk_of", "uses_in"]
 
 Holder = tuple[int, Path]
 """A part: its message, its place in it."""
@@ -34,6 +34,15 @@ class Use(msgspec.Struct, frozen=True):
 
     request: int
     holders: frozenset[Holder]
+    is_read_again: bool = False
+    """It asked for it once more, so that it had it whatever was struck."""
+
+
+class Reread(msgspec.Struct, frozen=True, gc=False):
+    """What an agent would have to ask for again, because all that it could have had it from was struck."""
+
+    request: int
+    tokens: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,8 @@ class Risk:
 
     strikes: int = 0
     requests: int = 0
+    rereads: tuple[Reread, ...] = ()
+    """At worst: one for each thing that was said from what was struck, unless it was asked for anyway."""
 
 
 def uses_in(session: Session) -> tuple[Use, ...]:
@@ -57,20 +68,28 @@ def uses_in(session: Session) -> tuple[Use, ...]:
 
 def risk_of(uses: Sequence[Use], strikes: Sequence[Struck]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck = {(strike.position, strike.at): strike.request for strike in strikes}
-    missed, requests = set[tuple[int, Path | None]](), set[int]()
+    struck: dict[_Key, Struck] = {(strike.position, strike.at): strike for strike in strikes}
+    missed, requests, restored, rereads = set[_Key](), set[int](), set[_Key](), list[Reread]()
     for use in uses if struck else ():
         taken = [_strike_on(holder, struck, use.request) for holder in use.holders]
-        if None not in taken:
-            missed.update(key for key in taken if key is not None)
-            requests.add(use.request)
-    return Risk(len(missed), len(requests))
+        if None in taken:
+            continue
+        keys = {key for key in taken if key is not None}
+        missed |= keys
+        requests.add(use.request)
+        if not use.is_read_again and restored.isdisjoint(keys):
+            rereads.append(Reread(use.request, min(struck[key].saving for key in keys)))
+        restored |= keys
+    return Risk(len(missed), len(requests), tuple(rereads))
 
 
-def _strike_on(holder: Holder, struck: dict[tuple[int, Path | None], int], request: int) -> tuple[int, Path | None] | None:
+_Key = tuple[int, Path | None]
+
+
+def _strike_on(holder: Holder, struck: dict[_Key, Struck], request: int) -> _Key | None:
     """The strike that hid a part from a request: on the part, or on its whole message."""
     for key in (holder, (holder[0], None)):
-        if struck.get(key, request + 1) <= request:
+        if key in struck and struck[key].request <= request:
             return key
     return None
 
@@ -96,7 +115,7 @@ class _Reader:
             for line in _said_lines(self._session.messages[place]):
                 if holders := self._lines.get(line):
                     yield Use(number, frozenset(holders))
-            yield from (Use(number, frozenset(holders)) for holders in self._rereads_by(place))
+            yield from (Use(number, frozenset(holders), is_read_again=True) for holders in self._rereads_by(place))
 
     def _take(self, place: int) -> None:
         message = self._session.messages[place]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import msgspec
 
@@ -37,9 +38,10 @@ class Session:
     messages: Sequence[Message]
     """All of the active path, with their times; a window is a part of it."""
     tokens: tuple[float, ...]
-    """The size of each message, estimated, and corrected by what was reported."""
+    """The size of each message, estimated, and corrected by what was reported. With the first of a window counts what the
+    window sends besides its messages and `prefix_tokens`."""
     prefix_tokens: float
-    """What is sent before the messages every time (system prompt, tools), as far as the reported usage shows it."""
+    """What is sent besides the messages every time (system prompt, tools), as far as the reported usage shows it."""
     requests: tuple[RecordedRequest, ...]
     scale: float = 1.0
     """How many tokens were reported for each that was estimated."""
@@ -66,15 +68,15 @@ def _session(conversation: RecordedConversation, agent: str, counter: Counter) -
     messages = tuple(msgspec.structs.replace(entry.message, timestamp_ms=entry.timestamp_ms) for entry in entries)
     counts = [count_message(message, counter).total for message in messages]
     requests = tuple(_requests(conversation, entries, messages))
-    scale, prefix = _measures(requests, counts, fallback=counter.count(conversation.system or ""))
+    measures = _measured(requests, counts, fallback=counter.count(conversation.system or ""))
     return Session(
         id=conversation.id,
         agent=agent,
         messages=messages,
-        tokens=tuple(count * scale for count in counts),
-        prefix_tokens=prefix,
+        tokens=tuple(count * measures.scale + measures.besides.get(place, 0.0) for place, count in enumerate(counts)),
+        prefix_tokens=measures.prefix,
         requests=requests,
-        scale=scale,
+        scale=measures.scale,
         project_root=str(conversation.metadata.get("cwd") or ""),
     )
 
@@ -104,15 +106,33 @@ def _usage_of_run(entries: Sequence[Entry], messages: Sequence[Message], place: 
     return None
 
 
-def _measures(requests: Sequence[RecordedRequest], counts: Sequence[int], *, fallback: int) -> tuple[float, float]:
-    """How many tokens one estimated token is, from the growth of the prompt; and what is sent besides the messages."""
-    totals = [0]
-    for count in counts:
-        totals.append(totals[-1] + count)
-    known = [(totals[one.end] - totals[one.start], one.usage.prompt_tokens) for one in requests if one.usage]
-    if not known:
-        return 1.0, float(fallback)
-    first_counted, first_reported = known[0]
-    grown = [(counted - first_counted, reported - first_reported) for counted, reported in known[1:]]
-    scale = calibrate([pair for pair in grown if min(pair) > 0])
-    return scale, max(first_reported - scale * first_counted, 0.0)
+class _Measures(msgspec.Struct, frozen=True):
+    """What the reports tell about the sizes of what was sent."""
+
+    scale: float
+    """How many tokens one estimated token is."""
+    prefix: float
+    """What is sent besides the messages in every window."""
+    besides: dict[int, float]
+    """By its first message, what a window sends on top of that: files attached after a compaction, a history not recorded."""
+
+
+def _measured(requests: Sequence[RecordedRequest], counts: Sequence[int], *, fallback: int) -> _Measures:
+    """The scale is that of the prompt's growth within windows, in which whatever is sent besides cancels out."""
+    windows = _reports_by_window(requests, list(accumulate(counts, initial=0)))
+    if not windows:
+        return _Measures(1.0, float(fallback), {})
+    growth = [(counted - reports[0][0], told - reports[0][1]) for reports in windows.values() for counted, told in reports[1:]]
+    scale = calibrate([pair for pair in growth if min(pair) > 0])
+    firsts = {start: max(reports[0][1] - scale * reports[0][0], 0.0) for start, reports in windows.items()}
+    prefix = min(firsts.values())
+    return _Measures(scale, prefix, {start: tokens - prefix for start, tokens in firsts.items()})
+
+
+def _reports_by_window(requests: Sequence[RecordedRequest], sums: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+    """By a window's first message, for each request the tokens of its messages as counted, and of its prompt as reported."""
+    windows: dict[int, list[tuple[int, int]]] = {}
+    for one in requests:
+        if one.usage is not None:
+            windows.setdefault(one.start, []).append((sums[one.end] - sums[one.start], one.usage.prompt_tokens))
+    return windows

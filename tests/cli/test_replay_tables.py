@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from redline.cli.replay_tables import Arrivals, show_comparison
+from redline.prices import PRICE_RULES
+from redline.replay.comparison import Comparison, compare
+from tests.replay.sessions import RULE
+from tests.replay.test_policies import long_session
+
+POLICIES = ("none", "masking_eager", "masking_when_free")
+
+
+def comparison(rules, count=1):
+    made = Comparison()
+    for _ in range(count):
+        made.add(compare(long_session(), rules, POLICIES))
+    return made
+
+
+def test_each_file_is_told_as_it_comes(capsys):
+    """One heading, then a line for each file with its ratios and requests; one without requests has none."""
+    arrivals = Arrivals(POLICIES, "rule")
+    outcome = compare(long_session(), {"rule": RULE}, POLICIES)
+    arrivals.show(Path("sessions/a.jsonl"), [outcome])
+    arrivals.show(Path("empty.jsonl"), [])
+    arrivals.show(Path("b.jsonl"), [outcome, outcome])
+    _, title, headings, *lines = capsys.readouterr().out.splitlines()
+    ratio = outcome.outcomes["rule"]["masking_when_free"].cost / outcome.outcomes["rule"]["none"].cost
+    assert title.endswith("file by file, at rule")
+    assert headings == "masking_when_free requests file"
+    assert [line.split() for line in lines] == [[f"{ratio:.3f}", "41", "a.jsonl"], [f"{ratio:.3f}", "82", "b.jsonl"]]
+
+
+def test_policies_named_are_the_ones_told(capsys):
+    """Where none of them weighs costs, the first that do something."""
+    arrivals = Arrivals(("none", "masking_eager"), "rule")
+    arrivals.show(Path("a.jsonl"), [compare(long_session(), {"rule": RULE}, ("masking_eager",))])
+    assert "masking_eager requests file" in capsys.readouterr().out
+
+
+def test_savings_are_told_against_what(monkeypatch, capsys):
+    """The page says what 1.000 is, in tokens and where the price is known in dollars, and that rewriting is in it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    made = comparison({"rule": RULE})
+    show_comparison(made, POLICIES, {"rule": 2.0})
+    shown = capsys.readouterr().out
+    cost = made.as_json()["prices"]["rule"]["policies"]["none"]["cost"]
+    assert f"1.000 is sending everything (`none`): {cost:,.0f} uncached input tokens (${2 * cost / 1e6:,.2f})." in shown
+    assert "written to the cache again" in shown
+    assert "rereads" in shown
+
+
+@pytest.mark.parametrize(("count", "is_there"), [(1, False), (2, True)])
+def test_columns_about_many_sessions_need_many(capsys, count, is_there):
+    """How many sessions get dearer is not told of a single one."""
+    show_comparison(comparison({"rule": RULE}, count), POLICIES, {})
+    shown = capsys.readouterr().out
+    assert ("dearer" in shown) is is_there
+    assert ("2 sessions)" if is_there else "1 session)") in shown
+
+
+def test_six_prices_fit_on_eighty_columns(monkeypatch, capsys):
+    """No line is wider, and every price rule has its column."""
+    monkeypatch.setenv("COLUMNS", "80")
+    show_comparison(comparison(PRICE_RULES), POLICIES, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].split() == [rule.rpartition("/")[0] for rule in PRICE_RULES]
