@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import islice
 from typing import NamedTuple
 
 from redline.tools.actions import Action, Writes
@@ -21,11 +21,16 @@ from redline.tools.paths import rebase
 __all__ = ["command_text", "look"]
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ksh"})
+_FIRST_WORDS = LOOKERS | {"cd"}
+_PLAIN_START = re.compile(r"[\w./-]+(?=\s)")
 _SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
 
 
 def look(command: str, base: str | None = None) -> Actions | None:
     """What a command looks at, starting in the base folder; None where it may do anything else."""
+    start = _PLAIN_START.match(command)
+    if start is not None and start[0] not in _FIRST_WORDS:
+        return None  # most commands, and this is quickly seen
     return _remembered(command, base) if len(command) <= _LONGEST_KEPT else _looked(command, base)
 
 
@@ -83,27 +88,25 @@ class _Step(NamedTuple):
 
 _MOST_TOKENS = 4000
 """A longer command is a program, and parsing its options would take time that grows with the square of its length."""
-_WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]|'[^']*'|"(?:[^"\\$`]|\\[^$`\n])*"|\\[^\n])+"""
+_WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]++|'[^']*+'|"(?:[^"\\$`]++|\\[^$`\n])*+"|\\[^\n])++"""
 _TOKEN = re.compile(
     rf"""(?: [ \t]+ | \\\n | \#[^\n]* )*  # blanks and comments
        (?: (?P<unseen_errors>2>&1|2>[ ]?/dev/null)(?=[\s|&;]|$)
          | (?P<operator>&&|;|\n|\|(?![|&]))
          | (?P<word>(?!~){_WORD})
-         | (?P<end>\Z) )""",
-    re.VERBOSE,
+         | (?P<end>\Z)
+         | (?P<anything_else>.) )""",
+    re.VERBOSE | re.DOTALL,
 )
-
-
-_QUOTING = re.compile(r"""['"\\]""")
 
 
 def _steps(command: str) -> Iterator[_Step]:
     stages: list[tuple[str, ...]] = []
     words: list[str] = []
-    for kind, text in chain(_tokens(command), [("operator", "\n")]):
+    for kind, text in _tokens(command):
         if kind == "word":
             words += _unquoted(text)
-            if words[0] not in LOOKERS and words[0] != "cd":
+            if words[0] not in _FIRST_WORDS:
                 raise UncertainError  # before the rest is looked at, which may be long
         elif kind == "operator":
             stages += [tuple(words)] if words else []
@@ -116,7 +119,7 @@ def _steps(command: str) -> Iterator[_Step]:
 def _unquoted(token: str) -> list[str]:
     """The word that a token spells. Most have no quotes, or one pair around them, and the standard way takes its time."""
     quote = token[0]
-    if not _QUOTING.search(token):
+    if "'" not in token and '"' not in token and "\\" not in token:
         return [token]
     if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
         return [token[1:-1]]
@@ -124,16 +127,15 @@ def _unquoted(token: str) -> list[str]:
 
 
 def _tokens(command: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    for _ in range(_MOST_TOKENS):
-        match = _TOKEN.match(command, at)
-        if match is None:
-            break
-        kind = str(match.lastgroup)
+    """Words and operators in order; the end is an operator like a new line."""
+    for match in islice(_TOKEN.finditer(command), _MOST_TOKENS):
+        kind = match.lastgroup or ""
         if kind == "end":
+            yield "operator", "\n"
             return
+        if kind == "anything_else":
+            break
         yield kind, match[kind]
-        at = match.end()
     raise UncertainError
 
 
