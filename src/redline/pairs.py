@@ -1,7 +1,6 @@
 """Tool calls and the results that answer them, matched per assistant message and only with the results directly behind it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -49,8 +48,7 @@ class Step(msgspec.Struct):
         return by_name is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(msgspec.Struct, frozen=True):
     """The steps of a history that have calls, and the results nobody asked for."""
 
     steps: tuple[Step, ...]
@@ -59,7 +57,7 @@ class Pairs:
     @property
     def unanswered(self) -> tuple[Spot, ...]:
         """Every call without a result."""
-        return tuple(spot for step in self.steps for spot in step.unanswered)
+        return tuple([spot for step in self.steps for spot in step.unanswered])
 
     @property
     def first_gap(self) -> int | None:

@@ -135,7 +135,7 @@ class OpenAIChat(Format):
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:
         """There must be one, but for a `function_call` and the `function` message that answers it by name."""
-        if super().accepts_id(message, part) or part.at == ("function_call",):
+        if (part.id if isinstance(part, ToolCall) else part.call_id) or part.at == ("function_call",):
             return True
         return isinstance(part, ToolResult) and payloads.decode(message.native).get("role") == "function"
 
