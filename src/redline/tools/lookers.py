@@ -79,7 +79,7 @@ class _View(NamedTuple):
 
 def _shown(view: _View, base: str | None) -> Actions:
     _expect(bool(view.files) and "-" not in view.files)
-    return tuple(Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,))
+    return tuple([Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,)])
 
 
 def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
@@ -87,7 +87,7 @@ def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
     if not spans:
         return tuple(shown)
     _expect(len(shown) == 1)
-    return tuple(Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans)
+    return tuple([Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans])
 
 
 def _within(outer: Lines | None, inner: Lines) -> Lines:
@@ -144,7 +144,7 @@ def _view_range(arguments: Sequence[str]) -> _View:
     options, operands = _parse(arguments, _SED_OPTIONS)
     names = {name for name, _ in options}
     scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
-    spans = tuple(_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";"))
+    spans = tuple([_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";")])
     # of several files sed counts the lines as if they were one
     _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1)
     return _View(tuple(operands), spans)

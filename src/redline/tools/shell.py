@@ -11,9 +11,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
-from redline.tools.actions import Action, Writes
+from redline.tools.actions import Writes
 from redline.tools.lookers import LOOKERS, Actions, UncertainError, filtered, source
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
@@ -45,7 +44,7 @@ def _looked(command: str, base: str | None) -> Actions | None:
     if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
         return tuple(_patched(heredoc, base))
     try:
-        return tuple(_look(command, base))
+        return _look(command, base)
     except UncertainError:
         return None
 
@@ -56,22 +55,23 @@ _remembered = lru_cache(maxsize=8192)(_looked)
 """An agent shows the same history again for every request."""
 
 
-def _look(command: str, base: str | None) -> Iterator[Action]:
-    for step in _steps(command):
-        first, *others = step.stages
-        if first[0] == "cd":
-            base = _folder(step, base)
+def _look(command: str, base: str | None) -> Actions:
+    looked: Actions = ()
+    for stages, operator in _steps(command):
+        if stages[0][0] == "cd":
+            base = _folder(stages, operator, base)
             continue
-        actions = source(first, base)
-        for stage in others:
+        actions = source(stages[0], base)
+        for stage in stages[1:]:
             actions = filtered(actions, stage)
-        yield from actions
+        looked += actions
+    return looked
 
 
-def _folder(step: "_Step", base: str | None) -> str:
+def _folder(stages: "_Stages", operator: str, base: str | None) -> str:
     """Where `cd` goes. What follows must depend on it (`&&`), or it might have failed unnoticed."""
-    words = step.stages[0]
-    if len(step.stages) > 1 or len(words) != 2 or words[1].startswith("-") or step.operator != "&&":
+    words = stages[0]
+    if len(stages) > 1 or len(words) != 2 or words[1].startswith("-") or operator != "&&":
         raise UncertainError
     return rebase(words[1], base)
 
@@ -79,15 +79,11 @@ def _folder(step: "_Step", base: str | None) -> str:
 # --- a command as pipelines of words
 
 
-class _Step(NamedTuple):
-    """A pipeline, and the operator behind it."""
-
-    stages: tuple[tuple[str, ...], ...]
-    operator: str
-
+_Stages = list[list[str]]
+"""A pipeline: the words of each command."""
 
 _MOST_TOKENS = 4000
-"""A longer command is a program, and parsing its options would take time that grows with the square of its length."""
+"""A longer command is a program."""
 _WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]++|'[^']*+'|"(?:[^"\\$`]++|\\[^$`\n])*+"|\\[^\n])++"""
 _TOKEN = re.compile(
     rf"""(?: [ \t]+ | \\\n | \#[^\n]* )*  # blanks and comments
@@ -100,30 +96,31 @@ _TOKEN = re.compile(
 )
 
 
-def _steps(command: str) -> Iterator[_Step]:
-    stages: list[tuple[str, ...]] = []
+def _steps(command: str) -> Iterator[tuple[_Stages, str]]:
+    """The pipelines, each with the operator behind it."""
+    stages: _Stages = []
     words: list[str] = []
     for kind, text in _tokens(command):
         if kind == "word":
-            words += _unquoted(text)
-            if words[0] not in _FIRST_WORDS:
+            words.append(_unquoted(text))
+            if len(words) == 1 and words[0] not in _FIRST_WORDS:
                 raise UncertainError  # before the rest is looked at, which may be long
         elif kind == "operator":
-            stages += [tuple(words)] if words else []
+            stages += [words] if words else []
             words = []
             if text != "|" and stages:
-                yield _Step(tuple(stages), text)
+                yield stages, text
                 stages = []
 
 
-def _unquoted(token: str) -> list[str]:
+def _unquoted(token: str) -> str:
     """The word that a token spells. Most have no quotes, or one pair around them, and the standard way takes its time."""
     quote = token[0]
     if "'" not in token and '"' not in token and "\\" not in token:
-        return [token]
+        return token
     if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
-        return [token[1:-1]]
-    return shlex.split(token)
+        return token[1:-1]
+    return shlex.split(token)[0]
 
 
 def _tokens(command: str) -> Iterator[tuple[str, str]]:
