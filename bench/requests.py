@@ -3,6 +3,7 @@
 python -m bench.requests [FORMAT ...]
 """
 
+import json
 import statistics
 import sys
 import time
@@ -67,20 +68,28 @@ def _now(conversation: redline.Conversation) -> float:
 
 
 def _one_shots(formats: Sequence[str]) -> None:
-    print(f"\nOne-shot functions on {_ONE_SHOT_LENGTH:,} messages, beside one JSON encode of the list\n")
+    print(f"\nOne-shot functions on {_ONE_SHOT_LENGTH:,} messages, beside one JSON encode of the list by each encoder\n")
     for format in formats:
         columns = [_measured(format, most_chars) for most_chars in _MOST_CHARS]
-        encodes = [column.pop("encode") for column in columns]
         sizes = [column.pop("size") for column in columns]
-        titles = [f"{size:.1f} kB: {encode * 1000:.0f} ms" for size, encode in zip(sizes, encodes, strict=True)]
-        print(f"{format + ', a message, encode':40} {titles[0]:>16} {titles[1]:>16}")
+        encodes = [{name: column.pop(name) for name in _ENCODERS} for column in columns]
+        titles = [
+            f"{size:.1f} kB: {name} {encode[name] * 1000:.0f} ms"
+            for size, encode in zip(sizes, encodes, strict=True)
+            for name in encode
+        ]
+        print(f"{format + ', a message':38}", *(f"{title:>24}" for title in titles))
         for name in columns[0]:
-            ratios = [column[name] / encode for column, encode in zip(columns, encodes, strict=True)]
-            print(f"  {name:38} {ratios[0]:15.1f}x {ratios[1]:15.1f}x")
+            ratios = [column[name] / one for column, encode in zip(columns, encodes, strict=True) for one in encode.values()]
+            print(f"  {name:36}", *(f"{ratio:23.1f}x" for ratio in ratios))
+
+
+_ENCODERS: dict[str, Callable[[object], object]] = {"json.dumps": json.dumps, "msgspec": msgspec.json.encode}
+"""The standard library's, and the fastest there is."""
 
 
 def _measured(format: str, most_chars: int) -> dict[str, float]:
-    """The best time of each function, of the encoding, and the kilobytes of a message."""
+    """The best time of each function and of each encoder, and the kilobytes of a message."""
     best: dict[str, float] = {}
     for seed in _SEEDS:
         messages = list(islice(history(format, most_chars, seed), _ONE_SHOT_LENGTH))
@@ -92,7 +101,8 @@ def _measured(format: str, most_chars: int) -> dict[str, float]:
 
 def _jobs(messages: list[Any]) -> Iterator[tuple[str, Callable[[], object]]]:
     now = messages[-1]["timestamp"]
-    yield "encode", lambda: msgspec.json.encode(messages)
+    for name, encode in _ENCODERS.items():
+        yield name, partial(encode, messages)
     yield "clean_orphaned_tool_calls", lambda: redline.clean_orphaned_tool_calls(messages)
     yield "make_legal", lambda: redline.make_legal(messages)
     yield "simplify_outdated_terminal_results", lambda: redline.simplify_outdated_terminal_results(messages, now=now)

@@ -103,7 +103,10 @@ class ToolResult(msgspec.Struct, frozen=True, gc=False):
     @property
     def text(self) -> str:
         """Its words, media and unknown blocks aside."""
-        return "\n".join([part.text for part in self.parts if isinstance(part, Text)])
+        parts = self.parts
+        if len(parts) == 1 and type(parts[0]) is Text:
+            return parts[0].text
+        return "\n".join([part.text for part in parts if isinstance(part, Text)])
 
 
 Part = Text | Reasoning | ToolCall | ToolResult | Media | Opaque

@@ -1,7 +1,6 @@
 """Tool calls and the results that answer them, matched per assistant message and only with the results directly behind it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -35,22 +34,21 @@ class Step(msgspec.Struct):
 
     def take(self, result: ToolResult, spot: Spot) -> bool:
         """Match a result with a call that is still open, by id before name; False if there is none."""
+        call_id, answers = result.call_id, self.answers
         by_name: Spot | None = None
         for call_spot, call in self.calls.items():
-            if call_spot in self.answers:
-                continue
-            if call.id is not None and call.id == result.call_id:
-                self.answers[call_spot] = spot
-                return True
-            if by_name is None and _fits_by_name(call, result):
-                by_name = call_spot
+            if call_id is not None and call.id is not None:
+                if call.id == call_id and call_spot not in answers:
+                    answers[call_spot] = spot
+                    return True
+            elif by_name is None and call.name == result.name and call_spot not in answers:
+                by_name = call_spot  # where one of the two has no id, the tool's name must do
         if by_name is not None:
-            self.answers[by_name] = spot
+            answers[by_name] = spot
         return by_name is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(msgspec.Struct, frozen=True):
     """The steps of a history that have calls, and the results nobody asked for."""
 
     steps: tuple[Step, ...]
@@ -59,7 +57,7 @@ class Pairs:
     @property
     def unanswered(self) -> tuple[Spot, ...]:
         """Every call without a result."""
-        return tuple(spot for step in self.steps for spot in step.unanswered)
+        return tuple([spot for step in self.steps for spot in step.unanswered])
 
     @property
     def first_gap(self) -> int | None:
@@ -71,7 +69,7 @@ def pair_up(messages: Iterable[Message], *, items_are_messages: bool = False) ->
     """Match the calls and results of a whole history in one pass."""
     pairing = Pairing(items_are_messages=items_are_messages)
     orphans = [spot for message in messages for spot in pairing.add(message)]
-    return Pairs(tuple(step for step in pairing.steps if step.calls), tuple(orphans))
+    return Pairs(tuple(pairing.steps), tuple(orphans))
 
 
 class Pairing:
@@ -82,42 +80,40 @@ class Pairing:
 
     def __init__(self, *, items_are_messages: bool = False) -> None:
         self.steps: list[Step] = []
+        """Those that have calls."""
         self._items_are_messages = items_are_messages
         self._step, self._is_speaking, self._count = Step(), False, 0
 
-    def add(self, message: Message) -> list[Spot]:
+    def add(self, message: Message) -> Sequence[Spot]:
         """Take the next message; its results that answer nothing are given back."""
         number = self._count
-        self._count += 1
+        self._count = number + 1
         if message.role == "assistant":
             self._ask(number, message)
-            return []
+            return ()
         self._is_speaking = False
         return self._answer(number, message)
 
     def _ask(self, number: int, message: Message) -> None:
         if not (self._items_are_messages and self._is_speaking):
             self._step = Step()
-            self.steps.append(self._step)
         self._is_speaking = True
-        self._step.messages.append(number)
+        step = self._step
+        step.messages.append(number)
         for place, part in enumerate(message.parts):
-            if isinstance(part, ToolCall) and not part.is_hosted:
-                self._step.calls[Spot(number, place)] = part
+            if type(part) is ToolCall and not part.is_hosted:
+                if not step.calls:
+                    self.steps.append(step)
+                step.calls[Spot(number, place)] = part
 
-    def _answer(self, number: int, message: Message) -> list[Spot]:
+    def _answer(self, number: int, message: Message) -> Sequence[Spot]:
         """Match the results of a message; what is left over is given back."""
         orphans, are_all_results = [], bool(message.parts)
         for place, part in enumerate(message.parts):
-            if not isinstance(part, ToolResult) or part.is_hosted:
+            if type(part) is not ToolResult or part.is_hosted:
                 are_all_results = False
             elif not self._step.take(part, spot := Spot(number, place)):
                 orphans.append(spot)
         if not are_all_results:
             self._step = Step()
         return orphans
-
-
-def _fits_by_name(call: ToolCall, result: ToolResult) -> bool:
-    """Where one of the two has no id, the tool's name must do."""
-    return (call.id is None or result.call_id is None) and call.name == result.name

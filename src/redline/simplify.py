@@ -15,7 +15,7 @@ from redline.rules.rule import Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.strike import struck_payload
 from redline.tools import DEFAULT, Tool, ToolBook
-from redline.view.facts import Facts
+from redline.view.facts import Facts, Seen
 
 __all__ = ["simplify_historical_file_reads", "simplify_outdated_terminal_results"]
 
@@ -96,26 +96,34 @@ def _is_known(name: str, kind: Tool) -> bool:
 
 @dataclass(slots=True)
 class _Folded:
-    """What a rule marked in a list of messages."""
+    """What a rule marked in a list of messages, and for the report what it saw there."""
 
+    reading: frozenset[str]
+    """The tools that must be known to read."""
     marks: list[Mark] = field(default_factory=list)
     results: int = 0
     unattributed: list[tuple[int, str]] = field(default_factory=list)
     """Results of which it is not known what they are: the message's position, and the tool or `unknown`."""
 
+    def count(self, seen: Seen) -> None:
+        """One more result."""
+        self.results += 1
+        tool = seen.tool
+        if tool is None or (tool in self.reading and not seen.actions):
+            self.unattributed.append((seen.index, tool or "unknown"))
+
 
 def _fold(history: Sequence[Message], rule: Rule, tools: ToolBook, now: float) -> _Folded:
-    folded, facts, fold = _Folded(), Facts(tools), rule.fold()
-    reading = tools.read_tools() if isinstance(rule, HistoricalReads) else frozenset[str]()
+    facts, fold = Facts(tools), rule.fold()
+    folded = _Folded(tools.read_tools() if isinstance(rule, HistoricalReads) else frozenset())
+    is_reported = _log.isEnabledFor(logging.INFO)
     for index, message in enumerate(history):
         for seen in facts.add(index, message):
             if seen.result is None:
                 continue
-            folded.results += 1
             folded.marks.extend(fold.see(seen))
-            tool = seen.tool
-            if tool is None or (tool in reading and not seen.actions):
-                folded.unattributed.append((index, tool or "unknown"))
+            if is_reported:
+                folded.count(seen)
     folded.marks.extend(fold.due(now))
     return folded
 

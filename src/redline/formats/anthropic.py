@@ -59,7 +59,7 @@ class Anthropic(Format):
         if isinstance(content, str):
             return (Text(content, ("content",)),)
         if isinstance(content, list):
-            return tuple([_read_block(block, ("content", position)) for position, block in enumerate(content)])
+            return tuple([read_block(block, ("content", at), _READERS, _carried) for at, block in enumerate(content)])
         return ()
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
@@ -98,9 +98,11 @@ def _words_instead(block: Any, words: str) -> dict[str, Any]:
 
 def _read_block(block: Any, at: Path) -> Part:
     """One content block as a part; unknown ones are carried as they are."""
-    part = read_block(block, at, _READERS)
-    is_hosted = isinstance(part, Opaque) and part.kind.endswith("_tool_result")
-    return _hosted_result(block, at) if is_hosted else part
+    return read_block(block, at, _READERS, _carried)
+
+
+def _carried(kind: str, block: Any, at: Path) -> Part:
+    return _hosted_result(block, at) if kind.endswith("_tool_result") else Opaque(kind, block, at)
 
 
 def _text(block: dict[str, Any], at: Path) -> Part | None:

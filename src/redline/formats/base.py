@@ -188,7 +188,8 @@ def decode_object(payload: Payload) -> dict[str, Any]:
 def read_timestamp(native: dict[str, Any]) -> float | None:
     """The time in milliseconds that a stored message carries beside the provider's fields, where it is a number."""
     stamp = native.get("timestamp")
-    return stamp if isinstance(stamp, (int, float)) and not isinstance(stamp, bool) else None
+    is_number = isinstance(stamp, float) or (isinstance(stamp, int) and not isinstance(stamp, bool))
+    return stamp if is_number else None
 
 
 def what_is_lost(part: Part, format_name: str) -> str:

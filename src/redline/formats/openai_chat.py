@@ -76,10 +76,12 @@ class OpenAIChat(Format):
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by the keys and parts only chat has, impossible by another's; roles and strings prove nothing."""
-        if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native) or _SPEAKING_KEYS.isdisjoint(native):
+        if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
         found = _evidence_of_content(native.get("content"))
-        return 2 if found and not _OWN_KEYS.isdisjoint(native) else found
+        if not _OWN_KEYS.isdisjoint(native):
+            return 2 if found else 0
+        return 0 if _SPEAKING_KEYS.isdisjoint(native) else found
 
     def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
         """What is said and called in one message, then a `tool` message for each result.
@@ -104,9 +106,9 @@ class OpenAIChat(Format):
         return known_role(native, _ROLES) or "user"
 
     def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
-        if role == "tool":
-            return (_result(native),)
         content = read_content(native, "content", _READERS)
+        if role == "tool":
+            return (_result(native, content),)
         if not _RARE_KEYS.isdisjoint(native):
             return (*_thoughts(native), *content, *_said_beside(native), *_calls(native))
         return (*content, *_calls(native)) if "tool_calls" in native else content
@@ -133,7 +135,7 @@ class OpenAIChat(Format):
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:
         """There must be one, but for a `function_call` and the `function` message that answers it by name."""
-        if super().accepts_id(message, part) or part.at == ("function_call",):
+        if (part.id if isinstance(part, ToolCall) else part.call_id) or part.at == ("function_call",):
             return True
         return isinstance(part, ToolResult) and payloads.decode(message.native).get("role") == "function"
 
@@ -190,12 +192,17 @@ def _said_beside(native: dict[str, Any]) -> Iterator[Part]:
             yield Opaque("audio", audio, ("audio",))
 
 
-def _result(native: dict[str, Any]) -> ToolResult:
-    parts = read_content(native, "content", _READERS)
+def _result(native: dict[str, Any], parts: tuple[Content, ...]) -> ToolResult:
     if "images" in native:
         parts += tuple(_pictures_beside(native))
-    call_id, name = string_at(native, "tool_call_id"), string_at(native, "name")
-    return ToolResult(call_id, parts, name, is_failure(native, parts), at=("content",))
+    call_id, name = native.get("tool_call_id"), native.get("name")
+    return ToolResult(
+        call_id if isinstance(call_id, str) else None,
+        parts,
+        name if isinstance(name, str) else None,
+        is_failure(native, parts),
+        at=("content",),
+    )
 
 
 def _pictures_beside(native: dict[str, Any]) -> Iterator[Content]:
@@ -211,8 +218,11 @@ def _pictures_beside(native: dict[str, Any]) -> Iterator[Content]:
 
 def _calls(native: dict[str, Any]) -> list[Part]:
     calls = native.get("tool_calls")
-    found = [_call(call, ("tool_calls", at)) for at, call in enumerate(calls)] if isinstance(calls, list) else []
-    if isinstance(function_call := native.get("function_call"), dict):
+    found: list[Part] = []
+    if isinstance(calls, list):
+        for at, call in enumerate(calls):
+            found.append(_call(call, ("tool_calls", at)))
+    if "function_call" in native and isinstance(function_call := native["function_call"], dict):
         found.append(_called(None, function_call, "arguments", ("function_call",)))
     return found
 

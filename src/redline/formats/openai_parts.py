@@ -91,8 +91,8 @@ def is_failure(native: dict[str, Any], parts: Iterable[Part]) -> bool:
     if native.get("messageStatus") == "error":
         return True
     for part in parts:
-        if isinstance(part, Text) and part.text and not part.text.isspace():
-            return part.text.lstrip().startswith("Error:")
+        if isinstance(part, Text) and (said := part.text.lstrip()):
+            return said.startswith("Error:")
     return False
 
 

@@ -35,12 +35,17 @@ def kind_of(block: object) -> str:
     return kind if isinstance(kind, str) else "unknown"
 
 
-def read_block(block: Any, at: Path, readers: Mapping[str, Reader[PartRead]]) -> PartRead | Opaque:
+def read_block(
+    block: Any,
+    at: Path,
+    readers: Mapping[str, Reader[PartRead]],
+    carry: Callable[[str, Any, Path], PartRead | Opaque] = Opaque,
+) -> PartRead | Opaque:
     """A block as the part that its type says; of an unknown type, or malformed, it is carried as it is."""
     kind = kind_of(block)
-    reader = readers.get(kind)
-    part = reader(block, at) if reader is not None else None
-    return part if part is not None else Opaque(kind, block, at)
+    if (reader := readers.get(kind)) is not None and (part := reader(block, at)) is not None:
+        return part
+    return carry(kind, block, at)
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:

@@ -28,7 +28,8 @@ def struck_payload(message: Message, marks: Iterable[Mark], format: Format) -> P
     A mark on a result covers those on what is inside. Where a format cannot say words beside a result's own, as for
     pictures that are stored next to it, the part goes.
     """
-    payload, gone = message.native, list[Part]()
+    payload = message.native
+    gone: list[Part] = []
     for mark, part, result in _targets(message, {mark.at: mark for mark in marks}):
         if mark.replacement is None:
             gone.append(part)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -55,45 +56,48 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
     tool = tools.find(call.name, arguments)
     if tool is None:
         return ()
-    actions = list(_on_files(tool, arguments))
+    actions = _on_files(tool, arguments)
     if tool.is_terminal:
         actions += _running(tool, arguments, tools)
     actions += _elsewhere(tool, arguments)
-    return tuple(dict.fromkeys(actions))
+    return tuple(dict.fromkeys(actions) if len(actions) > 1 else actions)
 
 
 # --- files
 
 
-def _on_files(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+def _on_files(tool: Tool, arguments: Arguments) -> list[Action]:
+    actions: list[Action] = []
     if tool.reads:
-        yield from _reads(tool, arguments)
+        actions += _reads(tool, arguments)
     if tool.writes:
-        yield from (Writes(path) for path in paths_of(_first(arguments, tool.writes)))
+        actions += [Writes(path) for path in paths_of(_first(arguments, tool.writes))]
     if tool.edits:
-        yield from (Writes(path, is_edit=True) for path in paths_of(_first(arguments, tool.edits)))
+        actions += [Writes(path, is_edit=True) for path in paths_of(_first(arguments, tool.edits))]
     if tool.patches:
-        yield from patch_writes(_text(arguments, tool.patches))
+        actions += patch_writes(_text(arguments, tool.patches))
     if tool.lists:
         pattern = _text(arguments, _NAME_PATTERNS) or None
-        yield from (Lists(path, pattern) for path in paths_of(_first(arguments, tool.lists)) or (".",))
+        actions += [Lists(path, pattern) for path in paths_of(_first(arguments, tool.lists)) or (".",)]
     if tool.searches and (sought := _text(arguments, tool.searches)):
-        yield Searches(sought, _places(arguments))
+        actions.append(Searches(sought, _places(arguments)))
+    return actions
 
 
-def _reads(tool: Tool, arguments: Arguments) -> Iterator[Action]:
-    entries = path_entries(_first(arguments, tool.reads))
-    if any("*" in path for path, _ in entries):
-        return  # patterns: which files were shown is not in the call
+def _reads(tool: Tool, arguments: Arguments) -> list[Action]:
+    shown: list[Action] = []
     asked = _lines(arguments)
-    for path, entry in entries:
+    for path, entry in path_entries(_first(arguments, tool.reads)):
+        if "*" in path:
+            return []  # a pattern: which files were shown is not in the call
         inline = _PATH_WITH_LINES.fullmatch(path) if tool.has_lines_in_path else None
         if path.startswith(("http://", "https://")):
-            yield Fetches(path)
+            shown.append(Fetches(path))
         elif inline:
-            yield Reads(inline[1], (int(inline[2]), int(inline[3] or inline[2])))
+            shown.append(Reads(inline[1], (int(inline[2]), int(inline[3] or inline[2]))))
         else:
-            yield Reads(path, _lines(entry) or asked)
+            shown.append(Reads(path, _lines(entry) or asked))
+    return shown
 
 
 def _places(arguments: Arguments) -> tuple[str, ...]:
@@ -139,22 +143,26 @@ def _number(value: object) -> int | None:
 # --- commands
 
 
-def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> Iterator[Action]:
+def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> list[Action]:
+    actions: list[Action] = []
     if commands := _commands(tool, arguments):
-        yield from map(Runs, commands)
-        yield from _looks(commands, arguments)
+        actions += map(Runs, commands)
+        actions += _looks(commands, arguments)
     if tool.evaluates and (code := _text(arguments, tool.evaluates)):
-        yield Runs(code)
+        actions.append(Runs(code))
     if tool.scripts and (code := _text(arguments, tool.scripts)):
-        yield from _scripted(code, tools)
+        actions += _scripted(code, tools)
     if tool.resumes and isinstance(process := _first(arguments, tool.resumes), str | int):
-        yield Resumes(str(process))
+        actions.append(Resumes(str(process)))
+    return actions
 
 
 def _commands(tool: Tool, arguments: Arguments) -> list[str]:
     if not (tool.runs or tool.runs_each):
         return []
     command, several = _first(arguments, tool.runs), _first(arguments, tool.runs_each)
+    if isinstance(command, str) and command and several is None:
+        return [command]
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         command = command_text(command)
     listed = several if isinstance(several, list) else [several]
@@ -185,25 +193,31 @@ def _scripted(code: str, tools: ToolBook) -> Iterator[Action]:
 # --- everything else
 
 
-def _elsewhere(tool: Tool, arguments: Arguments) -> Iterator[Action]:
+def _elsewhere(tool: Tool, arguments: Arguments) -> list[Action]:
+    actions: list[Action] = []
     if tool.fetches:
-        yield from map(Fetches, paths_of(_first(arguments, tool.fetches)))
+        actions += map(Fetches, paths_of(_first(arguments, tool.fetches)))
     if tool.searches_web and (query := _text(arguments, tool.searches_web)):
-        yield SearchesWeb(query)
+        actions.append(SearchesWeb(query))
     if tool.asks and (words := _words(arguments, tool.asks)):
-        yield Asks(words)
+        actions.append(Asks(words))
     if tool.asks_user and (words := _words(arguments, tool.asks_user)):
-        yield Asks(words, whom="user")
+        actions.append(Asks(words, whom="user"))
     if tool.notes:
-        yield Notes()
+        actions.append(Notes())
+    return actions
 
 
 def _first(arguments: Arguments, names: str) -> object:
     """The first of these arguments that the call has."""
-    for name in names.split():
+    for name in _split(names):
         if (value := arguments.get(name)) is not None:
             return value
     return None
+
+
+_split = lru_cache(maxsize=1024)(str.split)
+"""There are as many strings of names as kinds of tools."""
 
 
 def _text(arguments: Arguments, names: str) -> str:

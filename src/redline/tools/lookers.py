@@ -1,12 +1,12 @@
 """The commands that only look, each with the options under which that stays true."""
 
-import getopt
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from redline.tools.actions import Action, Lines, Lists, Reads, Searches, Writes
+from redline.tools.options import Options, Parsed
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
 
@@ -21,7 +21,7 @@ class UncertainError(Exception):
 
 def source(words: Sequence[str], base: str | None) -> Actions:
     """What the first command of a pipeline looks at."""
-    name, *arguments = words
+    name, arguments = words[0], words[1:]
     if name in _VIEWERS:
         return _shown(_VIEWERS[name](arguments), base)
     if name in _SOURCES:
@@ -31,7 +31,7 @@ def source(words: Sequence[str], base: str | None) -> Actions:
 
 def filtered(actions: Actions, words: Sequence[str]) -> Actions:
     """What is left to see behind a later command of the pipeline."""
-    name, *arguments = words
+    name, arguments = words[0], words[1:]
     shown = [action for action in actions if isinstance(action, Reads)]
     if name in _VIEWERS:
         view = _VIEWERS[name](arguments)
@@ -52,23 +52,23 @@ def _expect(is_certain: bool) -> None:
         raise UncertainError
 
 
-def _parse(arguments: Sequence[str], short: str, long: str = "") -> tuple[list[tuple[str, str]], list[str]]:
+def _parse(arguments: Sequence[str], known: Options) -> Parsed:
     """Options and operands. An option that is not known could do anything."""
-    if not any(word.startswith("-") for word in arguments):
-        return [], list(arguments)
-    try:
-        return getopt.gnu_getopt(arguments, short, long.split())
-    except getopt.GetoptError as unknown:
-        raise UncertainError from unknown
+    parsed = known.parse(arguments)
+    if parsed is None:
+        raise UncertainError
+    return parsed
 
 
 # --- showing files
 
 
-_OLD_COUNT = re.compile(r"-\d+")
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _SED_PRINT = re.compile(r"\s*(\d+)(?:\s*,\s*(\d+|\$))?\s*p\s*")
 _BAT_RANGE = re.compile(r"(\d*):(\d*)")
+_COUNT_OPTIONS = Options("n:qv", "lines= quiet silent verbose")
+_SED_OPTIONS = Options("nErse:", "quiet silent expression=")
+_BAT_OPTIONS = Options("pnPr:l:", "plain number line-range= paging= color= style= language= decorations= wrap=")
 
 
 class _View(NamedTuple):
@@ -79,7 +79,7 @@ class _View(NamedTuple):
 
 def _shown(view: _View, base: str | None) -> Actions:
     _expect(bool(view.files) and "-" not in view.files)
-    return tuple(Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,))
+    return tuple([Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,)])
 
 
 def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
@@ -87,7 +87,7 @@ def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
     if not spans:
         return tuple(shown)
     _expect(len(shown) == 1)
-    return tuple(Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans)
+    return tuple([Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans])
 
 
 def _within(outer: Lines | None, inner: Lines) -> Lines:
@@ -104,9 +104,11 @@ def _within(outer: Lines | None, inner: Lines) -> Lines:
     return start, end
 
 
-def _view_all(short: str, long: str = "") -> Callable[[Sequence[str]], _View]:
+def _view_all(letters: str, words: str = "") -> Callable[[Sequence[str]], _View]:
+    known = Options(letters, words)
+
     def view(arguments: Sequence[str]) -> _View:
-        _, files = _parse(arguments, short, long)
+        _, files = _parse(arguments, known)
         return _View(tuple(files))
 
     return view
@@ -125,8 +127,8 @@ def _view_end(arguments: Sequence[str]) -> _View:
 
 def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The count of `head` and `tail`, which is ten unless told, and may be written `-20`."""
-    modern = [f"-n{word[1:]}" if _OLD_COUNT.fullmatch(word) else word for word in arguments]
-    options, files = _parse(modern, "n:qv", "lines= quiet silent verbose")
+    modern = [f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdecimal() else word for word in arguments]
+    options, files = _parse(modern, _COUNT_OPTIONS)
     counts = [value for name, value in options if name in ("-n", "--lines")]
     return counts[-1] if counts else "10", tuple(files)
 
@@ -139,10 +141,10 @@ def _positive(text: str) -> int:
 
 def _view_range(arguments: Sequence[str]) -> _View:
     """`sed -n`, with nothing but ranges to print."""
-    options, operands = _parse(arguments, "nErse:", "quiet silent expression=")
+    options, operands = _parse(arguments, _SED_OPTIONS)
     names = {name for name, _ in options}
     scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
-    spans = tuple(_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";"))
+    spans = tuple([_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";")])
     # of several files sed counts the lines as if they were one
     _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1)
     return _View(tuple(operands), spans)
@@ -158,8 +160,7 @@ def _sed_span(script: str) -> Lines:
 
 
 def _view_bat(arguments: Sequence[str]) -> _View:
-    long = "plain number line-range= paging= color= style= language= decorations= wrap="
-    options, files = _parse(arguments, "pnPr:l:", long)
+    options, files = _parse(arguments, _BAT_OPTIONS)
     ranges = [value for name, value in options if name in ("-r", "--line-range")]
     return _View(tuple(files), tuple(_bat_span(value) for value in ranges))
 
@@ -185,7 +186,12 @@ _VIEWERS: dict[str, Callable[[Sequence[str]], _View]] = {
 
 # --- naming and searching files
 
-_FILTER_OPTIONS = {"sort": "bdfghMnrRuVk:t:", "uniq": "cdiu", "wc": "clmw", "cut": "c:d:f:s"}
+_FILTER_OPTIONS = {
+    "sort": Options("bdfghMnrRuVk:t:"),
+    "uniq": Options("cdiu"),
+    "wc": Options("clmw"),
+    "cut": Options("c:d:f:s"),
+}
 _GREP_WORDS = (
     "include= exclude= exclude-dir= line-number recursive ignore-case extended-regexp fixed-strings files-with-matches"
     " count only-matching word-regexp invert-match max-count= context= after-context= before-context= no-filename"
@@ -198,12 +204,12 @@ _RG_WORDS = (
     " before-context= sort= regexp= invert-match with-filename no-filename no-messages column stats"
 )
 _SEARCH_OPTIONS = {
-    "grep": ("rRnilLHhEFPGovwcsaxIqA:B:C:m:e:", _GREP_WORDS),
-    "rg": ("nNilLHIcosSuUvwxFPqA:B:C:m:e:g:t:T:j:", _RG_WORDS),
+    "grep": Options("rRnilLHhEFPGovwcsaxIqA:B:C:m:e:", _GREP_WORDS),
+    "rg": Options("nNilLHIcosSuUvwxFPqA:B:C:m:e:g:t:T:j:", _RG_WORDS),
 }
 _LIST_OPTIONS = {
-    "ls": ("1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ", "all almost-all recursive human-readable full-time"),
-    "tree": ("adfhisDCL:I:P:", "noreport dirsfirst gitignore prune"),
+    "ls": Options("1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ", "all almost-all recursive human-readable full-time"),
+    "tree": Options("adfhisDCL:I:P:", "noreport dirsfirst gitignore prune"),
 }
 # through these `find` runs, deletes and writes
 _FIND_EFFECTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fls|fprint.*)")
@@ -220,7 +226,7 @@ def _search(name: str) -> Callable[[Sequence[str], str | None], Actions]:
 
 def _search_arguments(name: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...], bool]:
     """The pattern, the places, and whether only names are asked for (`rg --files`)."""
-    options, operands = _parse(_without_color(arguments), *_SEARCH_OPTIONS[name])
+    options, operands = _parse(_without_color(arguments), _SEARCH_OPTIONS[name])
     patterns = [value for option, value in options if option in ("-e", "--regexp")]
     if ("--files", "") in options:
         return "", tuple(operands), True
@@ -232,14 +238,14 @@ def _search_arguments(name: str, arguments: Sequence[str]) -> tuple[str, tuple[s
 
 def _list(name: str) -> Callable[[Sequence[str], str | None], Actions]:
     def listed(arguments: Sequence[str], base: str | None) -> Actions:
-        _, places = _parse(_without_color(arguments), *_LIST_OPTIONS[name])
+        _, places = _parse(_without_color(arguments), _LIST_OPTIONS[name])
         return tuple(Lists(rebase(place, base)) for place in places or (".",))
 
     return listed
 
 
 def _without_color(arguments: Sequence[str]) -> list[str]:
-    """`--color` stands with a value or without one, which getopt cannot say."""
+    """`--color` stands with a value or without one, which `Options` cannot say."""
     return [word for word in arguments if not word.startswith("--color")]
 
 

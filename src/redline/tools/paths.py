@@ -34,12 +34,16 @@ def paths_of(value: object) -> tuple[str, ...]:
 
     What is no path (empty, null, a number) is left out, and each path is named once.
     """
+    if isinstance(value, str) and _is_plain(value):
+        return (value,)
     return tuple(dict.fromkeys([path for path, _ in path_entries(value)]))
 
 
 def path_entries(value: object) -> list[tuple[str, dict[str, Any]]]:
     """Each path of an argument with the object it stands in, which is empty for a path that stands alone."""
     if isinstance(value, str):
+        if _is_plain(value):
+            return [(value, {})]
         value = _listed(value)
     entries: list[tuple[str, dict[str, Any]]] = []
     for item in value if isinstance(value, list) else ():
@@ -56,10 +60,13 @@ def rebase(path: str, base: str | None) -> str:
     return base if path == "." else posixpath.join(base, path)
 
 
+def _is_plain(text: str) -> bool:
+    """Whether a string is one path for sure: there are words, and no list begins."""
+    return text.lstrip()[:1] not in ("", "[")
+
+
 def _listed(text: str) -> list[Any]:
     """A string is one path, unless it is a JSON list; `[id].tsx` is a path."""
-    if not text.lstrip().startswith("["):
-        return [text]
     try:
         parsed = payloads.decode_text(text)
     except (ValueError, RecursionError):

@@ -10,10 +10,9 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import NamedTuple
+from itertools import islice
 
-from redline.tools.actions import Action, Writes
+from redline.tools.actions import Writes
 from redline.tools.lookers import LOOKERS, Actions, UncertainError, filtered, source
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
@@ -21,11 +20,16 @@ from redline.tools.paths import rebase
 __all__ = ["command_text", "look"]
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ksh"})
+_FIRST_WORDS = LOOKERS | {"cd"}
+_PLAIN_START = re.compile(r"[\w./-]+(?=\s)")
 _SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
 
 
 def look(command: str, base: str | None = None) -> Actions | None:
     """What a command looks at, starting in the base folder; None where it may do anything else."""
+    start = _PLAIN_START.match(command)
+    if start is not None and start[0] not in _FIRST_WORDS:
+        return None  # most commands, and this is quickly seen
     return _remembered(command, base) if len(command) <= _LONGEST_KEPT else _looked(command, base)
 
 
@@ -40,7 +44,7 @@ def _looked(command: str, base: str | None) -> Actions | None:
     if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
         return tuple(_patched(heredoc, base))
     try:
-        return tuple(_look(command, base))
+        return _look(command, base)
     except UncertainError:
         return None
 
@@ -51,22 +55,23 @@ _remembered = lru_cache(maxsize=8192)(_looked)
 """An agent shows the same history again for every request."""
 
 
-def _look(command: str, base: str | None) -> Iterator[Action]:
-    for step in _steps(command):
-        first, *others = step.stages
-        if first[0] == "cd":
-            base = _folder(step, base)
+def _look(command: str, base: str | None) -> Actions:
+    looked: Actions = ()
+    for stages, operator in _steps(command):
+        if stages[0][0] == "cd":
+            base = _folder(stages, operator, base)
             continue
-        actions = source(first, base)
-        for stage in others:
+        actions = source(stages[0], base)
+        for stage in stages[1:]:
             actions = filtered(actions, stage)
-        yield from actions
+        looked += actions
+    return looked
 
 
-def _folder(step: "_Step", base: str | None) -> str:
+def _folder(stages: "_Stages", operator: str, base: str | None) -> str:
     """Where `cd` goes. What follows must depend on it (`&&`), or it might have failed unnoticed."""
-    words = step.stages[0]
-    if len(step.stages) > 1 or len(words) != 2 or words[1].startswith("-") or step.operator != "&&":
+    words = stages[0]
+    if len(stages) > 1 or len(words) != 2 or words[1].startswith("-") or operator != "&&":
         raise UncertainError
     return rebase(words[1], base)
 
@@ -74,66 +79,60 @@ def _folder(step: "_Step", base: str | None) -> str:
 # --- a command as pipelines of words
 
 
-class _Step(NamedTuple):
-    """A pipeline, and the operator behind it."""
-
-    stages: tuple[tuple[str, ...], ...]
-    operator: str
-
+_Stages = list[list[str]]
+"""A pipeline: the words of each command."""
 
 _MOST_TOKENS = 4000
-"""A longer command is a program, and parsing its options would take time that grows with the square of its length."""
-_WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]|'[^']*'|"(?:[^"\\$`]|\\[^$`\n])*"|\\[^\n])+"""
+"""A longer command is a program."""
+_WORD = r"""(?:[^\s'"\\$`*?\[\]{}()<>|&;]++|'[^']*+'|"(?:[^"\\$`]++|\\[^$`\n])*+"|\\[^\n])++"""
 _TOKEN = re.compile(
     rf"""(?: [ \t]+ | \\\n | \#[^\n]* )*  # blanks and comments
        (?: (?P<unseen_errors>2>&1|2>[ ]?/dev/null)(?=[\s|&;]|$)
          | (?P<operator>&&|;|\n|\|(?![|&]))
          | (?P<word>(?!~){_WORD})
-         | (?P<end>\Z) )""",
-    re.VERBOSE,
+         | (?P<end>\Z)
+         | (?P<anything_else>.) )""",
+    re.VERBOSE | re.DOTALL,
 )
 
 
-_QUOTING = re.compile(r"""['"\\]""")
-
-
-def _steps(command: str) -> Iterator[_Step]:
-    stages: list[tuple[str, ...]] = []
+def _steps(command: str) -> Iterator[tuple[_Stages, str]]:
+    """The pipelines, each with the operator behind it."""
+    stages: _Stages = []
     words: list[str] = []
-    for kind, text in chain(_tokens(command), [("operator", "\n")]):
+    for kind, text in _tokens(command):
         if kind == "word":
-            words += _unquoted(text)
-            if words[0] not in LOOKERS and words[0] != "cd":
+            words.append(_unquoted(text))
+            if len(words) == 1 and words[0] not in _FIRST_WORDS:
                 raise UncertainError  # before the rest is looked at, which may be long
         elif kind == "operator":
-            stages += [tuple(words)] if words else []
+            stages += [words] if words else []
             words = []
             if text != "|" and stages:
-                yield _Step(tuple(stages), text)
+                yield stages, text
                 stages = []
 
 
-def _unquoted(token: str) -> list[str]:
+def _unquoted(token: str) -> str:
     """The word that a token spells. Most have no quotes, or one pair around them, and the standard way takes its time."""
     quote = token[0]
-    if not _QUOTING.search(token):
-        return [token]
+    if "'" not in token and '"' not in token and "\\" not in token:
+        return token
     if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
-        return [token[1:-1]]
-    return shlex.split(token)
+        return token[1:-1]
+    return shlex.split(token)[0]
 
 
 def _tokens(command: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    for _ in range(_MOST_TOKENS):
-        match = _TOKEN.match(command, at)
-        if match is None:
-            break
-        kind = str(match.lastgroup)
+    """Words and operators in order; the end is an operator like a new line."""
+    for match in islice(_TOKEN.finditer(command), _MOST_TOKENS):
+        kind = match.lastgroup or ""
         if kind == "end":
+            yield "operator", "\n"
             return
+        if kind == "anything_else":
+            break
         yield kind, match[kind]
-        at = match.end()
     raise UncertainError
 
 

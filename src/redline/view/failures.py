@@ -10,9 +10,7 @@ from redline.messages import ToolResult
 
 __all__ = ["command_failed", "is_command_output", "is_failure"]
 
-_FIRST_WORD = re.compile(r"\s*Error:")
 _OUTPUT_KEYS = ('"stdout":', '"stderr":', '"exitCode":')
-_OBJECT = re.compile(r"\s*\{")
 _LOOK_CHARS = 400
 """Agents say how a command ended in front of its output or behind it; what lies between is the output."""
 _ENDED_WITH = re.compile(
@@ -29,12 +27,12 @@ def is_failure(result: ToolResult, *, is_terminal: bool) -> bool:
     if result.is_error:
         return True
     text = result.text
-    return _FIRST_WORD.match(text) is not None or (is_terminal and command_failed(text))
+    return text.lstrip().startswith("Error:") or (is_terminal and command_failed(text))
 
 
 def command_failed(text: str) -> bool:
     """Whether the output of a command says that it failed: in JSON by `stderr` or its exit code, else by a line."""
-    if _OBJECT.match(text):
+    if text.lstrip().startswith("{"):
         return _is_bad(_outcome(text))
     said = _ending(text[:_LOOK_CHARS]) or _ending(text[-_LOOK_CHARS:])
     return said is not None and int(said["code"]) != 0

@@ -1,6 +1,7 @@
 """What makes a request legal, one law a file; `check` finds every place where a list of messages breaks one."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from redline.formats import read_history
 from redline.payloads import Payload
@@ -43,8 +44,12 @@ def problems_of(history: History) -> list[Problem]:
     name = history.format.name
     problems = [
         Problem(broken.index, broken.part, law.name, law.rules[name], broken.found)
-        for law in LAWS
-        if name in law.rules
+        for law in _laws_of(name)
         for broken in law.broken(history)
     ]
     return sorted(problems, key=lambda problem: (problem.index, -1 if problem.part is None else problem.part))
+
+
+@cache
+def _laws_of(format: str) -> tuple[Law, ...]:
+    return tuple(law for law in LAWS if format in law.rules)

@@ -1,6 +1,6 @@
 """Results stand at the front of the one message behind their calls."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from redline.messages import Message, ToolResult
@@ -20,20 +20,19 @@ class FrontResults:
     def broken(self, history: History) -> Iterator[Broken]:
         """Results behind other blocks of their message, and results in a second message."""
         for index, message in enumerate(history.messages):
-            if len(message.parts) > 1:
-                yield from _behind_others(index, message)
+            for rank, place in enumerate(_result_places(message)):
+                if place != rank:
+                    yield Broken(index, place, "the result stands behind other content")
         for step in history.pairs.steps:
-            home = max(step.messages) + 1
+            home = step.messages[-1] + 1
             for spot in step.answers.values():
                 if spot.message != home:
                     found = f"the result stands in message {spot.message}, not in {home} with the others"
                     yield Broken(spot.message, spot.part, found)
 
 
-def _behind_others(index: int, message: Message) -> Iterator[Broken]:
-    is_front = True
-    for place, part in enumerate(message.parts):
-        is_result = isinstance(part, ToolResult) and not part.is_hosted
-        if is_result and not is_front:
-            yield Broken(index, place, "the result stands behind other content")
-        is_front = is_front and is_result
+def _result_places(message: Message) -> Sequence[int]:
+    """Where results stand; of one part there is nothing to tell."""
+    if len(message.parts) < 2:
+        return ()
+    return [place for place, part in enumerate(message.parts) if type(part) is ToolResult and not part.is_hosted]

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import msgspec
+
 from redline.formats.base import Format
 from redline.messages import Message
 from redline.pairs import Pairs, pair_up
@@ -30,8 +32,7 @@ class Problem:
         return f"{place}: {self.found} ({self.law}: {self.rule})"
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """A place and what was found there; the law adds its name and rule."""
 
     index: int
@@ -39,8 +40,7 @@ class Broken:
     found: str
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """The messages of a request with their calls and results matched."""
 
     messages: Sequence[Message]

@@ -23,19 +23,20 @@ class PartsByRole:
     def broken(self, history: History) -> Iterator[Broken]:
         """The parts said by the wrong side."""
         for index, message in enumerate(history.messages):
+            not_for = _NOT_FOR[message.role]
             for place, part in enumerate(message.parts):
-                if isinstance(part, _NOT_FOR[message.role]) and is_misplaced(part, message.role):
+                if type(part) in not_for and is_misplaced(part, message.role):
                     yield Broken(index, place, f"{type(part).__name__} in a message of the {message.role}")
 
 
-_NOT_FOR: dict[Role, tuple[type, ...]] = {
-    "assistant": (ToolResult,),
-    "user": (ToolCall, Reasoning),
-    "tool": (ToolCall, Reasoning),
-    "system": (ToolCall, Reasoning, ToolResult),
+_NOT_FOR: dict[Role, frozenset[type]] = {
+    "assistant": frozenset({ToolResult}),
+    "user": frozenset({ToolCall, Reasoning}),
+    "tool": frozenset({ToolCall, Reasoning}),
+    "system": frozenset({ToolCall, Reasoning, ToolResult}),
 }
 
 
 def is_misplaced(part: Part, role: Role) -> bool:
     """Whether a part is not for this side to say; what the provider ran itself may stand anywhere."""
-    return isinstance(part, _NOT_FOR[role]) and not (isinstance(part, ToolCall | ToolResult) and part.is_hosted)
+    return type(part) in _NOT_FOR[role] and not (isinstance(part, ToolCall | ToolResult) and part.is_hosted)

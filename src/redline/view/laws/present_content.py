@@ -43,7 +43,12 @@ def may_end_empty(message: Message, format: Format) -> bool:
 
 
 def _blank_texts(index: int, message: Message) -> Sequence[Broken]:
-    texts = [(place, part.text) for place, part in enumerate(message.parts) if isinstance(part, Text)]
-    blank = [(place, text) for place, text in texts if not text or text.isspace()]
+    blank = [
+        (place, part.text)
+        for place, part in enumerate(message.parts)
+        if type(part) is Text and (not part.text or part.text.isspace())
+    ]
+    if not blank:
+        return ()
     is_all_blank = len(blank) == len(message.parts)
     return [Broken(index, place, "the text is blank") for place, text in blank if is_all_blank or not text]

@@ -26,6 +26,8 @@ class UniqueCallIds:
         are_unique = history.format.call_ids_are_unique
         for step in history.pairs.steps:
             if not are_unique:
+                if len(step.calls) == 1:
+                    continue
                 seen = set()
             for spot, call in step.calls.items():
                 if call.id is None:

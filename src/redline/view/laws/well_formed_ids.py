@@ -8,8 +8,6 @@ from redline.view.laws.law import Broken, History
 
 __all__ = ["WellFormedIds"]
 
-_WITH_IDS = (ToolCall, ToolResult)
-
 
 class WellFormedIds:
     """Calls and results carry ids that the provider accepts. Gemini's may be absent: it matches by name then."""
@@ -27,6 +25,8 @@ class WellFormedIds:
         accepts_id = history.format.accepts_id
         for index, message in enumerate(history.messages):
             for place, part in enumerate(message.parts):
-                if isinstance(part, _WITH_IDS) and not part.is_hosted and not accepts_id(message, part):
+                if type(part) is not ToolCall and type(part) is not ToolResult:
+                    continue
+                if not part.is_hosted and not accepts_id(message, part):
                     own = part.id if isinstance(part, ToolCall) else part.call_id
                     yield Broken(index, place, f"the id is {own!r}")

@@ -1,0 +1,32 @@
+import getopt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redline.tools.options import Options
+
+LETTERS, WORDS = "qvn:A:", "quiet lines= line-bytes= silent"
+
+words = st.one_of(
+    st.sampled_from(
+        ["-", "--", "", "-q", "-vq", "-n", "-n5", "-qn", "--quiet", "--lines", "--lines=5", "--li", "--s", "--q=1"]
+    ),
+    st.text("-=nqvAlines5", max_size=6),
+)
+
+
+@given(st.lists(words, max_size=6))
+def test_options_are_told_as_getopt_does(arguments):
+    """Every list of arguments is taken apart, or refused, as the standard library does it."""
+    try:
+        expected = getopt.gnu_getopt(arguments, LETTERS, WORDS.split())
+    except getopt.GetoptError:
+        expected = None
+    assert Options(LETTERS, WORDS).parse(arguments) == expected
+
+
+def test_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+    """Operands may stand before options, whatever the environment says."""
+    monkeypatch.setenv("POSIXLY_CORRECT", "1")
+    assert Options("n").parse(["a.py", "-n"]) == ([("-n", "")], ["a.py"])
