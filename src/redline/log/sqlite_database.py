@@ -26,6 +26,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, schema: str, durability: Durability) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._schema = schema
         self._durability = durability
         self._threads = threading.Lock()
@@ -46,11 +47,13 @@ class SqliteDatabase:
 
     def add(self, insert: str, row: tuple[object, ...]) -> bool:
         """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken."""
-        with self._threads, self._naming_problems():
+        with self._threads:
             try:
                 self._writable().execute(insert, row)
             except sqlite3.IntegrityError:
                 return False
+            except (sqlite3.Error, OSError) as problem:
+                raise self._named(problem) from problem
             return True
 
     @contextlib.contextmanager
@@ -97,8 +100,8 @@ class SqliteDatabase:
         return self._connection
 
     def _writable(self) -> sqlite3.Connection:
-        connection = self._connected() or self._created()
-        if os.stat(self.path).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
+        connection = self._connection or self._connected() or self._created()
+        if os.stat(self._name).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
             raise LogError(f"{self.path} was replaced while it was open. Open it again.")
         return connection
 
@@ -140,13 +143,16 @@ class SqliteDatabase:
     def _naming_problems(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as problem:
-            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-            if code in _UNWRITABLE:
-                self._let_go()  # when it is used again, its permissions may have been put right
-            raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
-        except OSError as problem:
-            raise file_error(self.path, problem) from problem
+        except (sqlite3.Error, OSError) as problem:
+            raise self._named(problem) from problem
+
+    def _named(self, problem: sqlite3.Error | OSError) -> LogError:
+        if isinstance(problem, OSError):
+            return file_error(self.path, problem)
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        if code in _UNWRITABLE:
+            self._let_go()  # when it is used again, its permissions may have been put right
+        return LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}")
 
 
 _inherited: list[sqlite3.Connection | None] = []
