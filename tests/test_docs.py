@@ -1,9 +1,11 @@
 """The documents keep their word: their code runs, and every public name, law, rule, reader, command and error is in them."""
 
 import dataclasses
+import itertools
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,14 @@ def headings(page):
     """The names under which GitHub shows the headings of a page."""
     found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def test_every_dependency_has_its_reason():
+    """What the project is built with, needs, offers as an extra or is developed with is in the note on dependencies."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"], *itertools.chain(*extras.values())]
+    names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted} - {"redline"}
+    note = (ROOT / "docs" / "decisions" / "001-dependencies.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(names) if not re.search(rf"(?<![\w-]){name}(?![\w-])", note)] == []
+    assert [extra for extra in sorted(extras) if extra not in ("all", "dev") and f"`[{extra}]`" not in note] == []

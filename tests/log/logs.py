@@ -1,9 +1,12 @@
-"""What the tests of logs share: an address of each kind, records of every type, limits to run into."""
+"""What the tests of logs share: an address of each kind, records of every type, processes, limits to run into."""
 
 import contextlib
 import os
 import pwd
 import resource
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -102,6 +105,27 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
         type(None): st.none(),
     }
     return _built(Strike) if kind is Strike else plain[kind]
+
+
+# --- processes
+
+
+def environment() -> dict[str, str]:
+    """For a process that shall find these tests, and the sources beside them rather than an installed Redline."""
+    root = Path(__file__).parents[2]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+
+
+def run_with_room(folder: Path, size_bytes: int, script: str) -> None:
+    """Run Python with the folder as a file system of this size, which only that process can see."""
+    mounted = f'mount -t tmpfs -o size={size_bytes} tmpfs "$2" && exec "$0" -c "$1" "$2"'
+    command = ["unshare", "-m", "sh", "-c", mounted, sys.executable, script, str(folder)]
+    subprocess.run(command, check=True, env=environment())
+
+
+needs_small_file_system = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare"), reason="only root can make a small file system"
+)
 
 
 # --- limits

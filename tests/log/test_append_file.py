@@ -1,10 +1,15 @@
+import os
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
 from redline.errors import LogError
 from redline.log.append_file import AppendFile
-from tests.log.logs import file_size_limit
+from tests.log.logs import file_size_limit, without_privileges
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells what a handle is open on")
 
 
 @pytest.fixture
@@ -77,3 +82,45 @@ def test_missing_bytes_are_an_error(file):
     append(file, b"abc")
     with pytest.raises(LogError, match="became shorter"):
         file.read(0, 4)
+
+
+@needs_proc
+def test_unreadable_bytes_are_told_in_plain_words():
+    """A disk that fails under a file is named, not passed on as a bare error of the system."""
+    with pytest.raises(LogError, match="/proc/self/mem: Input/output error"):
+        AppendFile(Path("/proc/self/mem"), "os").read(0, 4)
+
+
+def test_file_that_becomes_writable_is_written():
+    """Once its permissions are put right, the same log goes on without being opened again."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "file"
+        path.touch(mode=0o444)
+        with without_privileges():
+            file = AppendFile(path, "os")
+            with pytest.raises(LogError, match="read-only for this user"):
+                append(file, b"a")
+        path.chmod(0o666)
+        with without_privileges():
+            append(file, b"b")
+        assert path.read_bytes() == b"b"
+
+
+@needs_proc
+@pytest.mark.parametrize("is_made_by_another", [False, True])
+def test_name_is_on_the_disk_before_the_first_bytes(file, monkeypatch, is_made_by_another):
+    """Whoever appends first syncs the folder, also if the file was made by a process that died before it could."""
+    synced, sync = [], os.fsync
+
+    def watched(handle):
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink())
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    if is_made_by_another:
+        file.path.touch()
+    append(file, b"a")
+    assert synced == [file.path.parent]
+    append(file, b"b")
+    assert synced == [file.path.parent]

@@ -18,7 +18,7 @@ from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
 from redline.log.opening import open_log
 from redline.log.records import MessageAdded, Strike, StrikesApplied, ViewChanged
-from tests.log.logs import KINDS, append_each, message, new_address, records, said
+from tests.log.logs import KINDS, append_each, environment, message, new_address, records, said
 from tests.log.writer import text_of
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -33,12 +33,11 @@ def address(request, tmp_path):
 
 def start_writer(address, durability, name, turns, *, is_listening):
     mood = "listening" if is_listening else "deaf"
-    root = Path(__file__).parents[2]
     return subprocess.Popen(
         [sys.executable, str(WRITER), address, durability, name, str(turns), mood],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env=environment(),
     )
 
 
@@ -225,8 +224,7 @@ append_each(log, [f"p{turn}" for turn in range(20)])
 assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 append_each(log, ["after"])
 """
-    root = str(Path(__file__).parents[2])
-    subprocess.run([sys.executable, "-c", script, address], check=True, env={**os.environ, "PYTHONPATH": root})
+    subprocess.run([sys.executable, "-c", script, address], check=True, env=environment())
     texts = said(open_log(address))
     assert (texts[0], texts[-1]) == ("before", "after")
     assert sorted(texts[1:-1]) == sorted(f"{name}{turn}" for name in "abcp" for turn in range(20))

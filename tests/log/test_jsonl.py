@@ -1,6 +1,5 @@
 import logging
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -15,7 +14,16 @@ from redline.log.durable import Header
 from redline.log.jsonl import JsonlLog
 from redline.log.log import ROOT
 from redline.log.records import MessageAdded
-from tests.log.logs import append_each, file_size_limit, message, said, without_privileges
+from tests.log.logs import (
+    append_each,
+    environment,
+    file_size_limit,
+    message,
+    needs_small_file_system,
+    run_with_room,
+    said,
+    without_privileges,
+)
 
 TEXTS = ["one", "two", "three 你好", "four", "five"]
 
@@ -184,6 +192,27 @@ def test_torn_end_left_by_another_process_is_cut_off_by_whoever_appends_next(pat
     assert len(log.torn) == 1
 
 
+def test_processes_that_open_a_torn_log_at_once(path, content):
+    """One of them sets the torn end aside, once; all read the same, and none cuts off what another has appended."""
+    path.write_bytes(content + b'{"crc":"0000')
+    script = """
+import sys
+from redline.log.jsonl import JsonlLog
+from tests.log.logs import message, said
+sys.stdin.read(1)
+log = JsonlLog(sys.argv[1])
+assert said(log)[:5] == sys.argv[3:]
+log.append([message(sys.argv[2])], parent=4)
+"""
+    command = [sys.executable, "-c", script, str(path)]
+    openers = [subprocess.Popen([*command, str(name), *TEXTS], stdin=subprocess.PIPE, env=environment()) for name in range(8)]
+    for opener in openers:
+        opener.stdin.close()
+    assert [opener.wait() for opener in openers] == [0] * 8
+    assert sorted(said(JsonlLog(path))[5:]) == list("01234567")
+    assert path.with_name("chat.jsonl.torn").read_bytes() == b'{"crc":"0000\n'
+
+
 # --- files that are something else
 
 
@@ -248,12 +277,11 @@ def test_full_disk_leaves_nothing_half_written(path, content):
     assert said(log) == said(JsonlLog(path)) == [*TEXTS, "six"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="only root can make a small file system")
+@needs_small_file_system
 def test_file_system_without_room(tmp_path):
     """The same on a file system that is really full, which only the process that fills it can see."""
     script = """
 import sys
-import tempfile
 from pathlib import Path
 from redline.errors import LogError
 from redline.log.jsonl import JsonlLog
@@ -270,13 +298,43 @@ assert said(JsonlLog(path)) == texts
 append_each(log, ["small"])
 assert said(log) == [*texts, "small"]
 """
-    mounted = 'mount -t tmpfs -o size=64k tmpfs "$2" && exec "$0" -c "$1" "$2"'
-    root = str(Path(__file__).parents[2])
-    subprocess.run(
-        ["unshare", "-m", "sh", "-c", mounted, sys.executable, script, str(tmp_path)],
-        check=True,
-        env={**os.environ, "PYTHONPATH": root},
-    )
+    run_with_room(tmp_path, 64 << 10, script)
+
+
+@needs_small_file_system
+def test_torn_end_without_room_to_keep_it(tmp_path):
+    """Where the torn end cannot be set aside it stays, the log can be read, and with room again it goes on."""
+    script = """
+import sys
+from pathlib import Path
+from redline.errors import LogError
+from redline.log.jsonl import JsonlLog
+from tests.log.logs import append_each, message, said
+folder = Path(sys.argv[1])
+path, torn, ballast = folder / "chat.jsonl", b"torn" * 5000, folder / "ballast"
+append_each(JsonlLog(path), "ab")
+path.write_bytes(path.read_bytes() + torn)
+with ballast.open("wb", buffering=0) as file:
+    try:
+        while file.write(bytes(512)):
+            pass
+    except OSError:
+        pass
+log = JsonlLog(path)
+assert said(log) == ["a", "b"]
+assert [damage.kept_in for damage in log.torn] == [None]
+try:
+    log.append([message("c")], parent=1)
+    sys.exit("it was not full")
+except LogError as problem:
+    assert "No space left on device. Make room, then go on: nothing was added." in str(problem), problem
+assert path.read_bytes().endswith(torn)
+ballast.unlink()
+append_each(log, "c")
+assert said(log) == said(JsonlLog(path)) == ["a", "b", "c"]
+assert path.with_name("chat.jsonl.torn").read_bytes().endswith(torn + bytes([10]))
+"""
+    run_with_room(tmp_path, 64 << 10, script)
 
 
 def test_log_that_may_not_be_written_can_be_read(open_folder):

@@ -10,7 +10,15 @@ from redline.errors import LogError
 from redline.log.log import ROOT
 from redline.log.records import MessageAdded
 from redline.log.sqlite import SqliteLog, sqlite_conversations
-from tests.log.logs import append_each, file_size_limit, message, said, without_privileges
+from tests.log.logs import (
+    append_each,
+    file_size_limit,
+    message,
+    needs_small_file_system,
+    run_with_room,
+    said,
+    without_privileges,
+)
 
 TEXTS = ["one", "two", "three 你好", "four", "five"]
 STEP_BYTES = int(os.environ.get("REDLINE_TORN_STEP", "41"))
@@ -168,6 +176,84 @@ def test_database_that_may_not_be_written_can_be_read(is_open_elsewhere):
             reader.close()
         folder.chmod(0o700)
         log.close()
+
+
+@pytest.fixture
+def read_only():
+    """A database that only its owner may write, in a folder where nothing can be made by others, and its log."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "chats.db"
+        log = SqliteLog(path, "chat")
+        append_each(log, ["one"])
+        log.close()
+        path.chmod(0o444)
+        Path(name).chmod(0o555)
+        yield path, log
+        log.close()
+        Path(name).chmod(0o700)
+
+
+def test_reader_without_rights_sees_what_is_appended_later(read_only):
+    """Also one that found no journal, and read the file alone, sees what its owner says from then on."""
+    path, log = read_only
+    with without_privileges():
+        reader = SqliteLog(path, "chat")
+        assert said(reader) == ["one"]
+    append_each(log, ["two"])
+    with without_privileges():
+        assert said(reader) == ["one", "two"]
+    log.close()
+    append_each(log, ["three"])
+    log.close()
+    with without_privileges():
+        assert said(reader) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("is_open_elsewhere", [True, False])
+def test_database_that_becomes_writable_is_written(read_only, is_open_elsewhere):
+    """Once its permissions are put right, the same log goes on without being opened again."""
+    path, log = read_only
+    if is_open_elsewhere:
+        append_each(log, ["two"])
+    with without_privileges():
+        other = SqliteLog(path, "chat")
+        texts = said(other)
+        with pytest.raises(LogError, match="readonly database"):
+            other.append([message("more")], parent=0)
+    path.parent.chmod(0o777)
+    for file in path.parent.iterdir():
+        file.chmod(0o666)
+    with without_privileges():
+        append_each(other, ["more"])
+        assert said(other) == [*texts, "more"]
+        other.close()
+
+
+@needs_small_file_system
+def test_file_system_without_room(tmp_path):
+    """On a file system that is really full an append says so and adds nothing; with room again the same log goes on."""
+    script = """
+import sys
+from pathlib import Path
+from redline.errors import LogError
+from redline.log.sqlite import SqliteLog
+from tests.log.logs import append_each, message, said
+folder, texts = Path(sys.argv[1]), ["x" * 1000] * 20
+(folder / "ballast").write_bytes(bytes(100_000))
+log = SqliteLog(folder / "chats.db", "chat")
+append_each(log, texts)
+try:
+    log.append([message("y" * 300_000)], parent=19)
+    sys.exit("it was not full")
+except LogError as problem:
+    assert "nothing was added" in str(problem), problem
+assert said(log) == texts
+(folder / "ballast").unlink()
+append_each(log, ["more"])
+log.close()
+assert said(SqliteLog(folder / "chats.db", "chat")) == [*texts, "more"]
+"""
+    run_with_room(tmp_path, 400_000, script)
 
 
 def test_conversations_are_listed(path):

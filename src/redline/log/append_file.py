@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from redline.blobs.files import sync_directory
 from redline.errors import LogError
 from redline.log.durable import Durability
 from redline.log.forks import forget_after_fork
@@ -36,26 +37,19 @@ class AppendFile:
         self._threads = threading.Lock()
         self._handle: int | None = None
         self._is_writable = True
+        self._is_named = False  # whether its name is known to be on the disk
         forget_after_fork(self)
 
-    @contextlib.contextmanager
-    def locked(self, *, create: bool = False) -> Iterator[int]:
+    def locked(self, *, create: bool = False) -> "_Hold":
         """Keep all others out, and get the size of the file; 0 if there is none."""
-        with self._threads:
-            handle = self._opened(create=create)
-            if handle is None:
-                yield 0
-                return
-            fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
-            try:
-                yield self._size(handle)
-            finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)
+        return _Hold(self, create)
 
     def append(self, content: bytes, *, at: int) -> None:
         """Add bytes at the end, which is `at`: all of them, or none if that fails. Only while it is locked."""
         handle = self._writable()
         try:
+            if at == 0:
+                self._name()
             _write_all(handle, content)
             self._sync(handle)
         except BaseException as problem:
@@ -85,7 +79,7 @@ class AppendFile:
         """The bytes from start to end."""
         handle, pieces = self._opened(create=False), list[bytes]()
         while start < end:
-            piece = b"" if handle is None else os.pread(handle, end - start, start)
+            piece = b"" if handle is None else self._piece(handle, start, end)
             if not piece:
                 raise LogError(f"{self.path} became shorter while it was open: another program has changed it.")
             pieces.append(piece)
@@ -109,20 +103,55 @@ class AppendFile:
     def __del__(self) -> None:
         self._let_go()
 
+    def _lock(self, *, create: bool) -> int:
+        self._threads.acquire()
+        try:
+            handle = self._opened(create=create)
+            if handle is None:
+                return 0
+            fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
+            return self._size(handle)
+        except BaseException as problem:
+            self._unlock()
+            if isinstance(problem, OSError):
+                raise file_error(self.path, problem) from problem
+            raise
+
+    def _unlock(self) -> None:
+        try:
+            if self._handle is not None:
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
+        finally:
+            self._threads.release()
+
     def _let_go(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
 
     def _opened(self, *, create: bool) -> int | None:
-        if self._handle is None:
-            try:
-                self._handle, self._is_writable = _open_existing(self.path)
-                if self._handle is None and create:
-                    self._handle = create_private(self.path)
-            except OSError as problem:
-                raise file_error(self.path, problem) from problem
+        if self._handle is not None and (self._is_writable or not create):
+            return self._handle
+        self._let_go()  # one that could not be written may have become one that can
+        try:
+            self._handle, self._is_writable = _open_existing(self.path)
+            if self._handle is None and create:
+                self._handle, self._is_named = create_private(self.path), True
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
         return self._handle
+
+    def _name(self) -> None:
+        """Another process may have made the file, and been killed before it brought the name to the disk."""
+        if not self._is_named and self._is_synced:
+            sync_directory(self.path.parent)
+            self._is_named = True
+
+    def _piece(self, handle: int, start: int, end: int) -> bytes:
+        try:
+            return os.pread(handle, end - start, start)
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
 
     def _size(self, handle: int) -> int:
         status = os.fstat(handle)
@@ -142,6 +171,21 @@ class AppendFile:
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(handle)
+
+
+class _Hold:
+    """The lock while a block lasts. A class, since one made from a generator takes a microsecond longer, at each append."""
+
+    __slots__ = ("_create", "_file")
+
+    def __init__(self, file: AppendFile, create: bool) -> None:
+        self._file, self._create = file, create
+
+    def __enter__(self) -> int:
+        return self._file._lock(create=self._create)
+
+    def __exit__(self, *problem: object) -> None:
+        self._file._unlock()
 
 
 class _Stretch(io.RawIOBase):

@@ -16,7 +16,11 @@ __all__ = ["DatabaseLog"]
 
 
 class DatabaseLog(ABC):
-    """One conversation among others. It is made when its first record is appended."""
+    """One conversation among others. It is made when its first record is appended.
+
+    While nobody else appends, the next number is known and an append is one statement; the primary key refuses it if somebody
+    did. From then on each append takes the conversation's lock and looks first, until it is alone again.
+    """
 
     def __init__(self, conversation: str, place: str, *, header: Header | None, redact: Redact | None) -> None:
         self._conversation = _checked(conversation)
@@ -25,6 +29,8 @@ class DatabaseLog(ABC):
         self._redact = redact
         self._reading = Reading(partial(_record_of, self._name))
         self._seen = ROOT  # up to which record it was read
+        self._expected: int | None = None  # the next number, if nobody else appends
+        self._is_alone = False
 
     @property
     def header(self) -> Header:
@@ -39,7 +45,13 @@ class DatabaseLog(ABC):
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Insert the records in one transaction, behind whatever other processes have appended."""
         bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
-        return self._insert(bodies, parent) if bodies else parent
+        if not bodies:
+            return parent
+        first = None
+        while first is None:
+            first = self._tried(bodies, parent)
+        self._expected = first + len(bodies)
+        return self._expected - 1
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records behind a number."""
@@ -55,12 +67,28 @@ class DatabaseLog(ABC):
         """Look for the conversation; another process may have made it meanwhile."""
 
     @abstractmethod
-    def _insert(self, bodies: Sequence[bytes], parent: int) -> int:
-        """Store encoded records, all or none, and give the number of the last."""
+    def _store(self, lines: Sequence[bytes], first: int) -> bool:
+        """Store lines under the numbers from `first` on, all or none; none, and False, if another process has used one."""
+
+    @abstractmethod
+    def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int | None:
+        """Keep others out, look for the next number, and store encoded records from it on. None as in `_store`."""
 
     @abstractmethod
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         """The lines behind a record, each with its number."""
+
+    def _tried(self, bodies: Sequence[bytes], parent: int) -> int | None:
+        """The number of the first record; None if another process stored one with that number meanwhile."""
+        expected, is_alone = self._expected, self._is_alone
+        self._is_alone = False  # unless this goes well
+        if is_alone and expected is not None and ROOT <= parent < expected:
+            lines = codec.sealed_lines(bodies, first=expected, parent=parent)
+            first = expected if self._store(lines, expected) else None
+        else:
+            first = self._store_behind(bodies, parent)
+        self._is_alone = first is not None and expected in (None, first)
+        return first
 
     def _adopt_header(self, line: bytes) -> None:
         try:

@@ -34,11 +34,7 @@ _PAGE_ROWS = 200
 
 
 class PostgresLog(DatabaseLog):
-    """Keeps one conversation in a database.
-
-    While nobody else appends, the next number is known and an append is one statement; the primary key refuses it if somebody
-    did. From then on each append takes the conversation's lock and looks first, until it is alone again.
-    """
+    """Keeps one conversation in a database."""
 
     def __init__(
         self,
@@ -53,8 +49,6 @@ class PostgresLog(DatabaseLog):
         self._database = PostgresDatabase(address, durability)
         super().__init__(conversation, self._database.name, header=header, redact=redact)
         self._key: int | None = None
-        self._expected: int | None = None  # the next number, if nobody else appends
-        self._is_alone = False
         self._find()
 
     def close(self) -> None:
@@ -69,47 +63,43 @@ class PostgresLog(DatabaseLog):
             self._adopt_header(line)
             self._key = key
 
-    def _insert(self, bodies: Sequence[bytes], parent: int) -> int:
-        self._make()
-        with self._database.connected() as connection:
-            first = None
-            while first is None:
-                first = self._tried(connection, bodies, parent)
-        self._expected = first + len(bodies)
-        return self._expected - 1
-
-    def _tried(self, connection: "Connection", bodies: Sequence[bytes], parent: int) -> int | None:
-        """The number of the first record; None if another process stored one with that number meanwhile."""
+    def _store(self, lines: Sequence[bytes], first: int) -> bool:
         from psycopg.errors import UniqueViolation
 
-        expected, is_alone = self._expected, self._is_alone
-        self._is_alone = False  # unless this goes well
-        try:
-            if is_alone and expected is not None and parent < expected:
-                self._store(connection, bodies, parent, expected)
-                first = expected
-            else:
-                first = self._store_locked(connection, bodies, parent)
-        except UniqueViolation:
-            return None
-        self._is_alone = expected is None or first == expected
+        with self._database.connected() as connection:
+            try:
+                self._insert(connection, lines, first)
+            except UniqueViolation:
+                return False
+        return True
+
+    def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int | None:
+        """Also with the lock a number may be taken, by one who thinks to be alone and takes none."""
+        from psycopg.errors import UniqueViolation
+
+        self._make()
+        with self._database.connected() as connection:
+            try:
+                with connection.transaction():
+                    first = self._next_number(connection)
+                    check_parent(parent, first)
+                    self._insert(connection, codec.sealed_lines(bodies, first=first, parent=parent), first)
+            except UniqueViolation:
+                return None
         return first
 
-    def _store_locked(self, connection: "Connection", bodies: Sequence[bytes], parent: int) -> int:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
-            query = "SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = %s"
-            ((first,),) = connection.execute(query, (self._key,))
-            self._store(connection, bodies, parent, int(first))
+    def _next_number(self, connection: "Connection") -> int:
+        """The number behind the last; until the end of the transaction nobody else is told one."""
+        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
+        query = "SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = %s"
+        ((first,),) = connection.execute(query, (self._key,))
         return int(first)
 
-    def _store(self, connection: "Connection", bodies: Sequence[bytes], parent: int, first: int) -> None:
-        check_parent(parent, first)
-        lines = codec.sealed_lines(bodies, first=first, parent=parent)
+    def _insert(self, connection: "Connection", lines: Sequence[bytes], first: int) -> None:
         if len(lines) == 1:
             connection.execute(_INSERT_ONE, (self._key, first, lines[0]))
         else:
-            connection.execute(_INSERT_SEVERAL, (self._key, list(range(first, first + len(lines))), lines))
+            connection.execute(_INSERT_SEVERAL, (self._key, list(range(first, first + len(lines))), list(lines)))
 
     def _make(self) -> None:
         """Make the tables and the conversation where they are missing."""

@@ -18,6 +18,8 @@ CREATE TABLE IF NOT EXISTS conversations (key INTEGER PRIMARY KEY, id TEXT NOT N
 CREATE TABLE IF NOT EXISTS records (place INTEGER PRIMARY KEY, line BLOB NOT NULL);
 """
 
+_INSERT = "INSERT INTO records VALUES (?, ?)"
+
 _NUMBERS = 1 << 36
 """A record's place is its conversation's key times this, plus its number: one tree, in order, and no index beside it."""
 
@@ -57,15 +59,25 @@ class SqliteLog(DatabaseLog):
             self._adopt_header(line)
             self._base = key * _NUMBERS
 
-    def _insert(self, bodies: Sequence[bytes], parent: int) -> int:
+    def _store(self, lines: Sequence[bytes], first: int) -> bool:
+        base = self._base or 0
+        if len(lines) == 1:
+            return self._database.add(_INSERT, (base + first, lines[0]))
+        with self._database.writing() as connection:
+            if _next_number(connection, base) != first:
+                return False
+            connection.executemany(_INSERT, enumerate(lines, base + first))
+        return True
+
+    def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int:
         with self._database.writing() as connection:
             base = self._made(connection) if self._base is None else self._base
             first = _next_number(connection, base)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
-            connection.executemany("INSERT INTO records VALUES (?, ?)", enumerate(lines, base + first))
+            connection.executemany(_INSERT, enumerate(lines, base + first))
         self._find()
-        return first + len(bodies) - 1
+        return first
 
     def _made(self, connection: sqlite3.Connection) -> int:
         """Make the conversation, unless another process was quicker."""

@@ -26,26 +26,41 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, schema: str, durability: Durability) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._schema = schema
         self._durability = durability
         self._threads = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
+        self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         forget_after_fork(self)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
         with self._threads, self._naming_problems():
             connection = self._connected()
-            return [] if connection is None else connection.execute(query, values).fetchall()
+            try:
+                return [] if connection is None else connection.execute(query, values).fetchall()
+            finally:
+                if self._is_frozen:
+                    self._let_go()
+
+    def add(self, insert: str, row: tuple[object, ...]) -> bool:
+        """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken."""
+        with self._threads:
+            try:
+                self._writable().execute(insert, row)
+            except sqlite3.IntegrityError:
+                return False
+            except (sqlite3.Error, OSError) as problem:
+                raise self._named(problem) from problem
+            return True
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that keeps other writers out from its beginning, and is whole or nothing at its end."""
         with self._threads, self._naming_problems():
-            connection = self._connected() or self._created()
-            if self.path.stat().st_ino != self._inode:
-                raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+            connection = self._writable()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -77,16 +92,22 @@ class SqliteDatabase:
     def _connected(self) -> sqlite3.Connection | None:
         """The connection; None if there is no database, or an empty one."""
         if self._connection is None and self.path.exists():
-            connection = _open(self.path)
+            connection, self._is_frozen = _open(self.path)
             if self._has_schema(connection):
                 self._keep(connection)
             else:
                 connection.close()
         return self._connection
 
+    def _writable(self) -> sqlite3.Connection:
+        connection = self._connection or self._connected() or self._created()
+        if os.stat(self._name).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
+            raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+        return connection
+
     def _created(self) -> sqlite3.Connection:
         os.close(create_private(self.path))
-        connection = _open(self.path)
+        connection, self._is_frozen = _open(self.path)
         _turn_journal_on(connection)
         connection.executescript(
             f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
@@ -122,11 +143,16 @@ class SqliteDatabase:
     def _naming_problems(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as problem:
-            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-            raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
-        except OSError as problem:
-            raise file_error(self.path, problem) from problem
+        except (sqlite3.Error, OSError) as problem:
+            raise self._named(problem) from problem
+
+    def _named(self, problem: sqlite3.Error | OSError) -> LogError:
+        if isinstance(problem, OSError):
+            return file_error(self.path, problem)
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        if code in _UNWRITABLE:
+            self._let_go()  # when it is used again, its permissions may have been put right
+        return LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}")
 
 
 _inherited: list[sqlite3.Connection | None] = []
@@ -144,18 +170,21 @@ _ADVICE = {
 _UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """A connection; where nothing may be written, not even the journal's index, one that reads the file alone."""
+def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection; where nothing may be written, not even the journal's index, one that reads the file alone, and True.
+
+    Such a connection would never see what others write from then on, so it is good for one query.
+    """
     connection = _connect(path, "mode=rw")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
-        return connection
+        return connection, False
     except sqlite3.OperationalError as problem:
         connection.close()
         journal = path.with_name(path.name + "-wal")
         if problem.sqlite_errorcode & 0xFF not in _UNWRITABLE or (journal.exists() and journal.stat().st_size):
             raise
-        return _connect(path, "mode=ro&immutable=1")
+        return _connect(path, "mode=ro&immutable=1"), True
 
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
