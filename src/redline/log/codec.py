@@ -209,7 +209,7 @@ def _as_written(record: Record) -> _Written:
             replaced = tuple((index, Raw(_embedded(payload))) for index, payload in record.replaced)
             return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
         case Checkpoint():
-            return _Checkpoint(record.made_with, _embedded(record.known), record.votes, record.ids, record.follows)
+            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes, record.ids, record.follows)
         case _:
             return record
 
