@@ -1,7 +1,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import Conversation
@@ -111,3 +111,82 @@ def test_strikes_only_grow(rates, gaps):
         request = talk.request(now=now, rules=RULES, schedule=WhenFree(rates))
         assert before <= set(request.strikes)
         before = set(request.strikes)
+
+
+# --- what a reopened conversation knows
+
+asked = st.tuples(
+    st.just("ask"),
+    st.sampled_from([10, 90, 2000]),  # words of the result
+    st.sampled_from([0.1, 1, 4, 7, 30]),  # minutes
+    st.sampled_from([None, 0.0, 0.6, 1.0]),  # what share was read from the cache, if that is reported
+)
+meanwhile = st.one_of(
+    st.tuples(st.just("undo"), st.integers(0, 30)),
+    st.tuples(st.just("pin"), st.integers(0, 20)),
+    st.tuples(st.just("eager"), st.integers(1, 3)),
+    st.tuples(st.just("model"), st.sampled_from(["claude-sonnet-4-5", "gpt-5.6", "nobody-knows-it"])),
+    st.tuples(st.just("preamble"), st.sampled_from(["You are.", "You are not." * 99])),
+    st.tuples(st.just("truncate"), st.integers(2, 8)),
+    st.tuples(st.just("rewind"), st.integers(1, 8)),
+)
+happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max_size=8)
+
+
+def balance_of(talk, schedule):
+    (projector,) = (one for settings, one in talk._projectors.items() if settings.rules == RULES)
+    return projector._accounts[schedule.rates, schedule.lifetime_ms]._balance
+
+
+def messages_in_books(talk, schedule):
+    """The tokens of the messages, as struck."""
+    balance = balance_of(talk, schedule)
+    return balance.tokens - balance.prefix_tokens
+
+
+def books(talk, schedule):
+    """The numbers that the last decision of a schedule was made with."""
+    balance = balance_of(talk, schedule)
+    waiting = [(mark.position, mark.saving, mark.since) for mark in balance._pending.marks_from(0)]
+    numbers = (balance._saved, balance._bill, balance._prefix, balance._requests, balance._unstruck, balance._sent_unstruck)
+    return [*numbers, *balance._sums, *itertools.chain.from_iterable(waiting)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(happenings)
+def test_a_reopened_conversation_decides_as_the_one_that_went_on(steps_taken):
+    """Whatever was reported, undone, pinned, struck by others or changed: the record is all that a decision depends on."""
+    log = MemoryLog()
+    talk, now, number, to = begun(log), 0.0, 0, {}
+    for step in itertools.chain.from_iterable(steps_taken):
+        match step:
+            case ("ask", size, minutes, share):
+                for message in conversation("openai_chat", asks("Bash", {"command": "ls"}, "line " * size, id=f"n{number}")):
+                    talk.add(message)
+                now, number = now + minutes * MINUTE, number + 1
+                opened = Conversation(log=log)
+                again = opened.preview(now=now, rules=RULES, schedule="when_free", **to)
+                before = talk.preview(now=now, rules=RULES, schedule="when_free", **to)
+                schedule = WhenFree.for_model(to.get("model"))
+                assert books(opened, schedule) == pytest.approx(books(talk, schedule))
+                visible = set(talk.visible_indices)
+                struck = sum(strike.tokens_saved for strike in talk.strikes if strike.index in visible)
+                assert messages_in_books(talk, schedule) == pytest.approx(before.stats.tokens_before - struck)
+                made = talk.request(now=now, rules=RULES, schedule="when_free", **to)
+                assert again.body == before.body == made.body
+                assert again.held == made.held
+                assert [strike.why_now for strike in again.new_strikes] == [strike.why_now for strike in made.new_strikes]
+                if share is not None:
+                    talk.record_usage(input_tokens=9000 + number, output_tokens=10, cache_read_tokens=int(share * 9000))
+            case ("undo", which) if talk.strikes:
+                talk.undo(talk.strikes[which % len(talk.strikes)])
+            case ("pin", index) if index < len(talk.all_messages):
+                talk.pin(index)
+            case ("eager", recent):
+                talk.request(now=now, rules=[MaskedResults(keep_recent=recent)])
+            case ("truncate", count):
+                talk.process({"operation": "truncate", "truncate": {"keep_last": count}})
+            case ("rewind", back) if len(talk.all_messages) > back:
+                talk.rewind(len(talk.all_messages) - 1 - back)
+            case ("model" | "preamble" as name, value):
+                to[name] = value

@@ -28,6 +28,8 @@ class Marking:
         self.pending: dict[Target, Mark] = {}
         """In the order in which they were made; of several on one part the first counts."""
         self._marked_at: dict[int, set[Path]] = {}
+        self.touched: list[Target] = []
+        """Every part whose mark was made or fell away, in order, for those who keep account of them."""
 
     def catch_up(self, now: float, *, visible: int | None = None) -> None:
         """Take in what has become visible since, all or the first so many, and the time."""
@@ -48,6 +50,7 @@ class Marking:
         for inner in [path for path in self._marked_at.get(index, ()) if path[: len(at)] == at]:
             self._marked_at[index].discard(inner)
             del self.pending[index, inner]
+            self.touched.append((index, inner))
 
     def _take(self, index: int) -> None:
         message = self._state.current(index)
@@ -70,8 +73,11 @@ class Marking:
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
             return
-        self.pending.setdefault((mark.index, mark.at), mark)
+        if (mark.index, mark.at) in self.pending:
+            return
+        self.pending[mark.index, mark.at] = mark
         self._marked_at.setdefault(mark.index, set()).add(mark.at)
+        self.touched.append((mark.index, mark.at))
 
 
 def _is_struck(state: State, mark: Mark) -> bool:

@@ -55,13 +55,18 @@ class Request:
     """All that are in force, old and new."""
     new_strikes: tuple[Strike, ...]
     """Those that this request applied."""
-    held: tuple[Decision, ...]
-    """Marks that wait, with the reason."""
+    list_held: Callable[[], Iterable[Decision]]
+    """Says which marks wait; they may be many, and are listed only if someone asks."""
     refused: tuple[Refusal, ...]
     repairs: tuple[Change, ...]
     """What was done so that the provider takes it."""
     count_tokens: Callable[[], int]
     """Estimates the visible messages without strikes; they are counted only if someone asks."""
+
+    @cached_property
+    def held(self) -> tuple[Decision, ...]:
+        """Marks that wait, with the reason."""
+        return tuple(self.list_held())
 
     @cached_property
     def messages(self) -> list[Any]:

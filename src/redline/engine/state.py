@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from redline import payloads
+from redline.engine.requests import Requests
 from redline.engine.voting import FormatVote
 from redline.formats.base import Format
 from redline.log.records import (
+    Destination,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -38,6 +40,8 @@ class State:
         self._strikes_on: dict[int, dict[int, Strike]] = {}
         self.shunned: set[tuple[str, int, Path]] = set()
         """Rule, index and part of strikes that were undone."""
+        self.undone: list[tuple[Strike, int]] = []
+        """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
         self.origin: str | None = None
         """What the conversation goes on from."""
@@ -47,12 +51,12 @@ class State:
         """The messages that the reported usage does not include."""
         self._is_reply_due = False
         self.next_strike = 0
-        self.requests: list[tuple[float, int]] = []
-        """Of this view: when each request was made, and how many messages were visible."""
+        self.requests = Requests()
         self.generation = 0
         """Changes whenever the view changed in another way than by one more message at its end."""
         self._versions: list[list[bytes]] = []
         self._times: list[float | None] = []
+        self._made_with: list[tuple[int, Destination | None]] = []
         self._read: dict[tuple[int, int], Message] = {}
         self._vote = FormatVote(format)
         self._format = self._vote.winner
@@ -78,6 +82,10 @@ class State:
     def time_of(self, index: int) -> float | None:
         """The time that was given beside the message."""
         return self._times[index]
+
+    def made_with(self, index: int) -> tuple[int, Destination | None]:
+        """When a message was stored: the number of the next strike, and where requests went."""
+        return self._made_with[index]
 
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
@@ -115,11 +123,12 @@ class State:
                 self.view = self.batches.view_of(batch, self.view)
                 self.batches = self.batches.rolled_back(batch)
                 self._restart()
-            case StrikesApplied(strikes, now, visible):
+            case StrikesApplied(strikes):
                 self._strike(strikes)
-                self.requests += [] if now is None else [(now, visible)]
+                self.requests.add(record, len(self))
             case HeadMoved(strikes):
                 self._strike(strikes)
+                self.requests.add(StrikesApplied(strikes), len(self))
             case StrikeUndone(number):
                 self._undo(number)
             case PinSet(index, is_pinned):
@@ -134,6 +143,7 @@ class State:
         last = self.view.indices[-1:]
         is_answered = bool(last) and self.current(last[0]).role == "assistant"
         self._is_reply_due = usage.output_tokens > 0 and not is_answered
+        self.requests.report(usage)
         self.usage, self.uncovered = usage, []
 
     def _add(self, payload: bytes, timestamp_ms: float | None) -> None:
@@ -146,6 +156,7 @@ class State:
     def _store(self, payload: bytes, timestamp_ms: float | None = None) -> int:
         self._versions.append([payload])
         self._times.append(timestamp_ms)
+        self._made_with.append((self.next_strike, self.requests.sent_to))
         self._count_vote(payload)
         return len(self._versions) - 1
 
@@ -169,7 +180,7 @@ class State:
         self._restart()
 
     def _restart(self) -> None:
-        self.requests = []
+        self.requests.restart(self.next_strike)
         self.usage, self.uncovered = None, []
         self.generation += 1
 
@@ -187,6 +198,8 @@ class State:
     def _unstrike(self, number: int) -> Strike:
         strike = self.strikes.pop(number)
         del self._strikes_on[strike.index][number]
+        self.undone.append((strike, len(self)))
+        self.requests.disturb()
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
