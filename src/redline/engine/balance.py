@@ -258,7 +258,8 @@ class Balance(Generic[Key]):
         self, scale: "_Scale", is_possible: Callable[[Cut], bool], *, least: float
     ) -> tuple[Choice | None, Choice | None]:
         """The cut with the largest surplus of rent over price, above the least, of those that are possible; and of all."""
-        best = nearest = None
+        best: Cut | None = None
+        nearest: Cut | None = None
         most, farthest = (least, math.inf), (-math.inf, -math.inf)
         stretches = self._pending.stretches(scale.start, scale.end)
         for limit, stretch in sorted([(scale.rank(one.most), one) for one in stretches], key=_limit, reverse=True):
@@ -270,7 +271,7 @@ class Balance(Generic[Key]):
                     nearest, farthest = cut, rank
                 if rank > most and is_possible(cut):
                     best, most = cut, rank
-        return best and scale.choice(best), nearest and scale.choice(nearest)
+        return scale.choice(best) if best else None, scale.choice(nearest) if nearest else None
 
     def _affordable(self, scale: "_Scale", moment: Moment) -> Callable[[Cut], bool]:
         """Whether the session, if it ended with a cut, would not be much dearer than without strikes."""

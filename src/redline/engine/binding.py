@@ -63,8 +63,13 @@ class BoundReasoning:
 
     @property
     def is_removable(self) -> bool:
-        """Whether all of it may go: a new turn begins, the user did not ask for any of it, and there is some."""
-        return bool(self._blocks) and self._begins_turn() and not any(map(self._is_wanted, self._blocks))
+        """Whether the provider lets all of it go: there is some, and a new turn begins."""
+        return bool(self._blocks) and self._begins_turn()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the user asked for some of it, by a pin or by undoing its removal."""
+        return any(self._is_asked_for(block) for block in self._blocks)
 
     def marks(self, because: str) -> list[Mark]:
         """The removal of all of it."""
@@ -99,7 +104,7 @@ class BoundReasoning:
     def _is_struck(self, block: _Block) -> bool:
         return any(strike.at == block.at for strike in self._state.strikes_on(block.index))
 
-    def _is_wanted(self, block: _Block) -> bool:
+    def _is_asked_for(self, block: _Block) -> bool:
         return block.index in self._state.pins or (BOUND_REASONING, block.index, block.at) in self._state.shunned
 
     def _begins_turn(self) -> bool:

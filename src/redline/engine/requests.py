@@ -43,7 +43,19 @@ class Requests:
         self._learned = Survival()
         self._has_cache = False
         """Whether the provider reports a cache at all: many agents and servers say nothing of it, which teaches nothing."""
-        self._forget_last()
+        self.last: SentRequest | None = None
+        """The last one of this view whose time is known."""
+        self._number = -1
+        """Its number, among those with a time."""
+        self._stored = 0
+        """How many messages were stored when it was made."""
+        self._gap_ms: float | None = None
+        """How long after the one before, if it continued what that one had sent."""
+        self._input: int | None = None
+        """Its tokens as reported."""
+        self._expected: int | None = None
+        """Those of the one before: what the cache held. Its answer was not in it, answers are cached when they are sent."""
+        self._is_disturbed = False
 
     @property
     def survival(self) -> Survival:
@@ -55,16 +67,21 @@ class Requests:
         sent_to = record.sent_to or self.sent_to
         if self._is_other_model(sent_to):
             self._learned, self._has_cache = Survival(), False
+        self.sent_to, self.is_new_view = sent_to, False
+        if record.now is None:
+            self.carry(record.strikes, record.visible)
+            return
         made = SentRequest(
             record.strikes, record.now, record.visible, record.refused, sent_to, self.survival, self.first_report
         )
-        if record.now is not None:
-            self._count_in(made, record.now, stored)
-        elif record.strikes:
-            self._forget_pair()
-        if record.now is not None or record.strikes:
-            self.made.append(made)
-        self.sent_to, self.is_new_view = sent_to, False
+        self._count_in(made, record.now, stored)
+        self.made.append(made)
+
+    def carry(self, strikes: tuple[Strike, ...], visible: int = 0) -> None:
+        """Strikes came to be in force, with a request of which nothing else is known or with none."""
+        if strikes:
+            self.made.append(SentRequest(strikes, None, visible, (), self.sent_to, self.survival, self.first_report))
+            self._is_disturbed = True
 
     def report(self, usage: UsageReported) -> None:
         """The provider said what the last request cost."""
@@ -85,27 +102,9 @@ class Requests:
         """The view is another one. What was learned of the provider stays."""
         self.made, self.is_new_view = [], True
         self.first_strike, self.first_report = next_strike, None
-        self._forget_last()
+        self.last, self._number = None, -1
 
     # --- the pieces
-
-    def _forget_last(self) -> None:
-        self.last: SentRequest | None = None
-        """The last one of this view whose time is known."""
-        self._number = -1
-        """Of the last one, among those with a time."""
-        self._stored = 0
-        """How many messages were stored when it was made."""
-        self._forget_pair()
-
-    def _forget_pair(self) -> None:
-        self._gap_ms: float | None = None
-        """Between the last request and the one before, if the one continued what the other had sent."""
-        self._input: int | None = None
-        """The tokens of the last one as reported."""
-        self._expected: int | None = None
-        """And of the one before: what the cache held. Its answer was not in it, answers are cached when they are sent."""
-        self._is_disturbed = False
 
     def _count_in(self, made: SentRequest, now: float, stored: int) -> None:
         self._gap_ms, self._expected = self._gap(made, now), self._input

@@ -11,7 +11,7 @@ SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager
 
 
 def find_schedule(schedule: str | Schedule, model: Model | None = None) -> Schedule:
-    """The schedule of this name, with the prices of the model where it needs them; one that is given itself is taken as it is."""
+    """The schedule of this name, with the model's prices where it needs them; one that is given itself is taken as it is."""
     if not isinstance(schedule, str):
         return schedule
     if schedule == WhenFree.name:

@@ -128,7 +128,7 @@ class State:
                 self.requests.add(record, len(self))
             case HeadMoved(strikes):
                 self._strike(strikes)
-                self.requests.add(StrikesApplied(strikes), len(self))
+                self.requests.carry(strikes)
             case StrikeUndone(number):
                 self._undo(number)
             case PinSet(index, is_pinned):

@@ -62,7 +62,7 @@ class WhenFree:
         moment = account.moment(case.now, case.sent_to)
         is_too_large = self.window_tokens is not None and account.tokens > self.window_tokens
         is_time = is_too_large or moment.alive <= _AS_GOOD_AS_COLD
-        is_bound = case.bound is not None and not (is_time and case.bound.is_removable)
+        is_bound = case.bound is not None and not (is_time and case.bound.is_removable and not case.bound.is_wanted)
         return dataclasses.replace(
             moment,
             allowed_from=case.bound.allowed_from if case.bound is not None and is_bound else 0,
@@ -105,7 +105,5 @@ class _Reasons:
         if (mark.index, mark.at) in self._barred:
             return "the provider would refuse it"
         if self._account.position_of(mark) < self._moment.allowed_from:
-            return (
-                f"the reasoning in message {self._last_bound} is bound to it, so it waits for a turn that begins with a cold cache"
-            )
+            return f"the reasoning in message {self._last_bound} is bound to it; it waits for a turn that begins with a cold cache"
         return self._choice.why

@@ -1,13 +1,11 @@
 """How likely a provider's cache is still there after a pause, learned from what it reported."""
 
 from bisect import bisect_left
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import msgspec
 
 __all__ = ["Survival"]
-
-Number = TypeVar("Number", int, float)
 
 _PRIOR_WEIGHT = 4.0
 """How many observations the promise is worth."""
@@ -31,9 +29,10 @@ class Survival(msgspec.Struct, frozen=True):
         """With one more: after a pause so many tokens were read from the cache, of those that were there before it."""
         if expected <= 0:
             return self
-        place = bisect_left(self.BOUNDS_MS, gap_ms)
-        share = self.shares[place] + min(read / expected, 1.0)
-        return Survival(_with(self.shares, place, share), _with(self.counts, place, self.counts[place] + 1))
+        shares, counts, place = list(self.shares), list(self.counts), bisect_left(self.BOUNDS_MS, gap_ms)
+        shares[place] += min(read / expected, 1.0)
+        counts[place] += 1
+        return Survival(tuple(shares), tuple(counts))
 
     def alive(self, gap_ms: float, *, lifetime_ms: float) -> float:
         """The probability that the cache is there. What was never observed is as promised."""
@@ -42,7 +41,3 @@ class Survival(msgspec.Struct, frozen=True):
         if not self.counts[place]:
             return promised
         return (promised * _PRIOR_WEIGHT + self.shares[place]) / (_PRIOR_WEIGHT + self.counts[place])
-
-
-def _with(values: tuple[Number, ...], place: int, value: Number) -> tuple[Number, ...]:
-    return (*values[:place], value, *values[place + 1 :])
