@@ -12,9 +12,7 @@ def account_of(count=6):
     turns = [turn for number in range(count) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}")]
     state = Conversation(conversation("openai_chat", turns))._state
     marking = Marking(state, [MaskedResults(keep_recent=1)], Protection())
-    return state, marking, Account(
-        state, marking, Rates(), lifetime_ms=300_000, sizes=lambda _: 100, saving=lambda _: 90
-    )
+    return state, marking, Account(state, marking, Rates(), lifetime_ms=300_000, sizes=lambda _: 100, saving=lambda _: 90)
 
 
 def strike(number, index, at=("content",)):

@@ -44,9 +44,7 @@ class Agent:
         self.calls += 1
         call = ToolCall(f"c{self.calls}", "Bash", {"command": "ls"})
         self.ask(Reasoning("I should look. " * 5), Text("Let me see."), call)
-        self.talk.add(
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "line " * size}]}
-        )
+        self.talk.add({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "line " * size}]})
         self.now += MINUTE / 10
 
     def ask(self, *parts):
@@ -135,9 +133,7 @@ def test_strikes_behind_the_last_reasoning_are_legal():
 
 def test_a_full_window_is_a_reason_at_the_start_of_a_turn():
     """A request that does not fit is worse than lost reasoning."""
-    own = Price(
-        model="mine", input=1, output=5, cache_read=0.1, cache_write=1.25, window_tokens=4000, binds_reasoning=True
-    )
+    own = Price(model="mine", input=1, output=5, cache_read=0.1, cache_write=1.25, window_tokens=4000, binds_reasoning=True)
     agent = Agent(model=own)
     agent.turn(12)
     agent.turn(0)

@@ -39,7 +39,7 @@ class Account:
         """What a law refused is not tried again."""
         self._booked = 0
         """So many of the recorded requests."""
-        self._next_strike = 0
+        self._next_strike = state.requests.first_strike
         self._early: defaultdict[int, float] = defaultdict(float)
         """By index, what was struck before the message was booked."""
         self._before: SentRequest | None = None

@@ -281,9 +281,7 @@ class Balance(Generic[Key]):
         rest = write * (self.tokens - scale.free) - premium * self._prefix
         if moment.requests_left is not None:
             return lambda _: True
-        return lambda cut: (
-            rest - write * cut.saving - premium * sums[cut.position] <= limit or scale.keeps_below_tier(cut)
-        )
+        return lambda cut: rest - write * cut.saving - premium * sums[cut.position] <= limit or scale.keeps_below_tier(cut)
 
     def _fitting(self, first: int, moment: Moment, limit: float) -> Choice:
         """The best cut after which the request fits; everything, if none is enough."""

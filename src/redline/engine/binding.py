@@ -137,7 +137,5 @@ def _is_past_changed(state: State, strike: Strike) -> bool:
         for one in state.strikes.values()
         if one.number >= next_strike and one.index in before and one.rule != BOUND_REASONING
     ]
-    older = [
-        one for one, stored in state.undone if one.number < next_strike and one.index in before and stored > strike.index
-    ]
+    older = [one for one, stored in state.undone if one.number < next_strike and one.index in before and stored > strike.index]
     return bool(newer or older or what_changed(sent_to, state.requests.sent_to))

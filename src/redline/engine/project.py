@@ -51,9 +51,7 @@ class Projection:
     @property
     def refused_parts(self) -> tuple[Target, ...]:
         """Whose marks no request can apply; bound reasoning stands in the way only for a time."""
-        return tuple(
-            (one.mark.index, one.mark.at) for one in self.request.refused if one.problem.law != BOUND_REASONING
-        )
+        return tuple((one.mark.index, one.mark.at) for one in self.request.refused if one.problem.law != BOUND_REASONING)
 
 
 class Projector:
@@ -117,9 +115,7 @@ class Projector:
 
     def _account_from_the_beginning(self, rates: Rates, lifetime_ms: float) -> Account:
         past = Marking(self._state, self.settings.rules, self.settings.protection)
-        account = Account(
-            self._state, past, rates, lifetime_ms=lifetime_ms, sizes=self._tokens_before, saving=self._saving
-        )
+        account = Account(self._state, past, rates, lifetime_ms=lifetime_ms, sizes=self._tokens_before, saving=self._saving)
         for request in self._state.requests.made:
             if request.now is not None:
                 past.catch_up(request.now, visible=request.visible)
@@ -216,9 +212,7 @@ class Projector:
             known = self._tokens[index, version] = count_message(self._state.message(index, version), self._counter).total
         return known
 
-    def _request(
-        self, draft: "_Draft", list_held: Callable[[], Iterable[Decision]], refused: tuple[Refusal, ...]
-    ) -> Request:
+    def _request(self, draft: "_Draft", list_held: Callable[[], Iterable[Decision]], refused: tuple[Refusal, ...]) -> Request:
         in_force, view = self._strikes, self._state.view
         for strike in draft.strikes:
             in_force = in_force.appended(strike)

@@ -105,5 +105,7 @@ class _Reasons:
         if (mark.index, mark.at) in self._barred:
             return "the provider would refuse it"
         if self._account.position_of(mark) < self._moment.allowed_from:
-            return f"the reasoning in message {self._last_bound} is bound to it; it waits for a turn that begins with a cold cache"
+            return (
+                f"the reasoning in message {self._last_bound} is bound to it; it waits for a turn that begins with a cold cache"
+            )
         return self._choice.why

@@ -61,7 +61,11 @@ class ReasoningBinder:
 
     def _fits(self, block: dict[str, Any], past: "_Past") -> bool:
         made, now = self._made.get(str(block.get("signature"))), past.now()
-        return made is not None and made.digest == now.digest and made.earlier[len(made.earlier) - len(now.earlier) :] == now.earlier
+        return (
+            made is not None
+            and made.digest == now.digest
+            and made.earlier[len(made.earlier) - len(now.earlier) :] == now.earlier
+        )
 
     def _lacks_reasoning(self, call: str, past: "_Past") -> bool:
         return call in self._before_call and self._before_call[call] not in past.now().earlier
