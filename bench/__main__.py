@@ -1,7 +1,8 @@
 """Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`."""
 
-from bench import logs, requests, transcripts
+from bench import logs, requests, schedule, transcripts
 
 transcripts.main()
 requests.main(())
+schedule.main()
 logs.main()

@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from bench.corpus import recorded_files
 from redline import read_transcript
-from redline.replay.cache import Survival
+from redline.prices import Survival
 from redline.replay.course import course_of
 from redline.replay.session import Session, sessions_in
 
@@ -90,10 +90,9 @@ def _learning(lifetime_ms: float) -> Callable[[Observation], float]:
     learned: dict[str, Survival] = {}
 
     def foretell(one: Observation) -> float:
-        survival = learned.setdefault(one.session, Survival(lifetime_ms))
-        said = one.expected * survival.alive(one.gap_ms)
-        survival.learn(one.gap_ms, read=one.read, expected=one.expected)
-        return said
+        survival = learned.get(one.session, Survival())
+        learned[one.session] = survival.learned(one.gap_ms, read=one.read, expected=one.expected)
+        return one.expected * survival.alive(one.gap_ms, lifetime_ms=lifetime_ms)
 
     return foretell
 

@@ -8,7 +8,9 @@ from typing import Any
 from redline import payloads
 from redline.blobs import Blobs
 from redline.blobs.recall import recall
+from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
+from redline.engine.destinations import Destinations, Model
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
 from redline.engine.request import Request
@@ -23,6 +25,7 @@ from redline.formats.convert import convert
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
 from redline.log.records import (
+    Destination,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -91,6 +94,7 @@ class Conversation:
         self._counter = counter or default_counter()
         self._tool_description = describe_tools(tools)
         self._watch = TokenWatch(token_limit, self._counter)
+        self._destinations = Destinations(self._counter)
         self._state: State
         self._projectors: dict[Settings, Projector]
         self._auto: AutoCompaction | None = None
@@ -182,6 +186,7 @@ class Conversation:
     def pin(self, index: int) -> None:
         """Never strike this message; strikes on it are undone."""
         self._check_index(index)
+        self._check_restorable(*self._state.strikes_on(index))
         self._commit([PinSet(index)])
 
     def unpin(self, index: int) -> None:
@@ -194,6 +199,7 @@ class Conversation:
         number = strike if isinstance(strike, int) else strike.number
         if number not in self._state.strikes:
             raise ExecutionError(f"There is no strike {number} in force. Those that are: {_listed(self._state.strikes)}.")
+        self._check_restorable(self._state.strikes[number])
         self._commit([StrikeUndone(number)])
 
     # --- time
@@ -227,14 +233,21 @@ class Conversation:
         return self._like(target)
 
     def request_at(
-        self, index: int, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager"
+        self,
+        index: int,
+        *,
+        now: float,
+        rules: Sequence[Rule | str] | None = None,
+        schedule: Schedule | str = "eager",
+        model: Model | None = None,
+        preamble: object = None,
     ) -> Request:
         """What was sent, or would have been, when a message had just been said. Nothing is recorded."""
         self._check_index(index)
         path = self._timeline.path(self._timeline.record_of_message(index))
         then = MemoryLog()
         then.append([one.record for one in path], parent=ROOT)
-        return self._like(then).preview(now=now, rules=rules, schedule=schedule)
+        return self._like(then).preview(now=now, rules=rules, schedule=schedule, model=model, preamble=preamble)
 
     # --- compaction
 
@@ -309,25 +322,43 @@ class Conversation:
 
     # --- what is sent
 
-    def request(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
-        """What to send now (milliseconds since 1970). The strikes it applies are recorded and stay."""
-        chosen = find_schedule(schedule)
-        projector, done = self._project(now, rules, chosen)
+    def request(
+        self,
+        *,
+        now: float,
+        rules: Sequence[Rule | str] | None = None,
+        schedule: Schedule | str = "eager",
+        model: Model | None = None,
+        preamble: object = None,
+    ) -> Request:
+        """What to send now (milliseconds since 1970). The strikes it applies are recorded and stay.
+
+        `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system prompt, tools. Either
+        is as in the request before if it is not given.
+        """
+        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
+        chosen = find_schedule(schedule, model or (sent_to.model if sent_to else None))
+        projector, done = self._project(now, rules, chosen, sent_to)
         for blob in done.blobs:
             self._stored(blob)
-        if chosen.weighs_requests:
-            self._commit([StrikesApplied(done.strikes, now, len(self._state.view.indices))])
-        elif done.strikes:
-            self._commit([StrikesApplied(done.strikes)])
+        self._record(done, now if chosen.weighs_requests else None, sent_to)
         projector.keep(done.strikes)
-        for tell in done.when_sent:
-            tell()
         self._save_work(projector)
         return done.request
 
-    def preview(self, *, now: float, rules: Sequence[Rule | str] | None = None, schedule: Schedule | str = "eager") -> Request:
+    def preview(
+        self,
+        *,
+        now: float,
+        rules: Sequence[Rule | str] | None = None,
+        schedule: Schedule | str = "eager",
+        model: Model | None = None,
+        preamble: object = None,
+    ) -> Request:
         """What `request` would give. Nothing is recorded."""
-        return self._project(now, rules, find_schedule(schedule))[1].request
+        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
+        chosen = find_schedule(schedule, model or (sent_to.model if sent_to else None))
+        return self._project(now, rules, chosen, sent_to)[1].request
 
     def recall(
         self,
@@ -344,13 +375,26 @@ class Conversation:
 
     # --- the pieces
 
-    def _project(self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule) -> tuple[Projector, Projection]:
+    def _project(
+        self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule, sent_to: Destination | None
+    ) -> tuple[Projector, Projection]:
         chosen = default_rules(project_root=self._project_root) if rules is None else tuple(map(_rule, rules))
         settings = Settings(chosen, self._strategy, self._protection)
         projector = self._projectors.get(settings)
         if projector is None:
             projector = self._projectors[settings] = Projector(self._state, settings, self._counter)
-        return projector, projector.project(now, schedule)
+        return projector, projector.project(now, schedule, sent_to)
+
+    def _record(self, done: Projection, now: float | None, sent_to: Destination | None) -> None:
+        """What a request decided, if it did, and where it went, if that is news."""
+        requests = self._state.requests
+        is_news = sent_to != requests.sent_to
+        is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
+        if now is None and not done.strikes and not is_news and not is_new_view:
+            return
+        refused = () if now is None else done.refused_parts
+        visible = len(self._state.view.indices)
+        self._commit([StrikesApplied(done.strikes, now, visible, sent_to if is_news else None, refused)])
 
     def _commit(self, records: list[Record]) -> None:
         if not self._timeline.append(records):
@@ -471,6 +515,11 @@ class Conversation:
         if self._blobs is None:
             raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
         self._blobs.put(blob)
+
+    def _check_restorable(self, *strikes: Strike) -> None:
+        for strike in strikes:
+            if problem := restoring_problem(self._state, strike):
+                raise ExecutionError(f"Strike {strike.number} on message {strike.index} must stay. {problem}")
 
     def _check_index(self, index: int) -> None:
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self._state):

@@ -3,8 +3,11 @@ import json
 
 import pytest
 
-from redline import Conversation, ValidationError
+from redline import FORMATS, Conversation, ValidationError
+from redline.engine.form import Form
+from redline.engine.state import State
 from redline.engine.vector import Vector
+from redline.log.records import MessageAdded, Strike
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
 
@@ -54,7 +57,12 @@ def test_breakpoints_leave_the_messages_alone():
 def test_breakpoints_count_the_messages_that_are_sent():
     """A message of which nothing is left takes no place."""
     made = request()
-    moved = dataclasses.replace(made, sent=Vector([None, None, *made.sent]), first_struck=(4, 0), first_held=None)
+    state = State(FORMATS["anthropic"])
+    state.apply(MessageAdded(b'{"role":"user","content":"hi"}'))
+    gone = Form(state, 0, (Strike(0, "r", 0, ("content",), None, "why", 1, 0),))
+    sent, place_of = Vector([gone, gone, *made.sent]), made.place_of
+    moved = dataclasses.replace(made, sent=sent, place_of=lambda index: place_of(index) + 2)
+    assert moved.first_struck == made.first_struck
     assert moved.with_breakpoints() == made.with_breakpoints()
 
 

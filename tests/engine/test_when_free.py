@@ -1,14 +1,19 @@
 import itertools
+import statistics
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.schedule import decisions
 from redline import Conversation
 from redline.engine.balance import Rates
 from redline.engine.when_free import WhenFree
 from redline.log.memory import MemoryLog
+from redline.log.records import StrikesApplied
+from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
+from redline.rules.rule import Mark
 from redline.testing import asks, conversation, says
 
 MINUTE = 60_000
@@ -111,3 +116,212 @@ def test_strikes_only_grow(rates, gaps):
         request = talk.request(now=now, rules=RULES, schedule=WhenFree(rates))
         assert before <= set(request.strikes)
         before = set(request.strikes)
+
+
+# --- what a reopened conversation knows
+
+asked = st.tuples(
+    st.just("ask"),
+    st.sampled_from([10, 90, 2000]),  # words of the result
+    st.sampled_from([0.1, 1, 4, 7, 30]),  # minutes
+    st.sampled_from([None, 0.0, 0.6, 1.0]),  # what share was read from the cache, if that is reported
+)
+meanwhile = st.one_of(
+    st.tuples(st.just("undo"), st.integers(0, 30)),
+    st.tuples(st.just("pin"), st.integers(0, 20)),
+    st.tuples(st.just("eager"), st.integers(1, 3)),
+    st.tuples(st.just("model"), st.sampled_from(["claude-sonnet-4-5", "gpt-5.6", "nobody-knows-it"])),
+    st.tuples(st.just("preamble"), st.sampled_from(["You are.", "You are not." * 99])),
+    st.tuples(st.just("truncate"), st.integers(2, 8)),
+    st.tuples(st.just("rewind"), st.integers(1, 8)),
+)
+happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max_size=8)
+
+
+def balance_of(talk, schedule):
+    (projector,) = (one for settings, one in talk._projectors.items() if settings.rules == RULES)
+    return projector._accounts[schedule.rates, schedule.lifetime_ms]._balance
+
+
+def messages_in_books(talk, schedule):
+    """The tokens of the messages, as struck."""
+    balance = balance_of(talk, schedule)
+    return balance.tokens - balance.prefix_tokens
+
+
+def books(talk, schedule):
+    """The numbers that the last decision of a schedule was made with."""
+    balance = balance_of(talk, schedule)
+    waiting = [(mark.position, mark.saving, mark.since) for mark in balance._pending.marks_from(0)]
+    numbers = (balance._saved, balance._bill, balance._prefix, balance._requests, balance._unstruck, balance._sent_unstruck)
+    return [*numbers, *balance._sums, *itertools.chain.from_iterable(waiting)]
+
+
+class TwoTalks:
+    """A conversation that goes on, beside one that is opened again before each of its requests."""
+
+    def __init__(self):
+        self.log = MemoryLog()
+        self.talk, self.now, self.number, self.to = begun(self.log), 0.0, 0, {}
+
+    def ask(self, size, minutes, share):
+        for message in conversation("openai_chat", asks("Bash", {"command": "ls"}, "line " * size, id=f"n{self.number}")):
+            self.talk.add(message)
+        self.now, self.number = self.now + minutes * MINUTE, self.number + 1
+        self.check_books()
+        opened = Conversation(log=self.log).preview(now=self.now, rules=RULES, schedule="when_free", **self.to)
+        made = self.talk.request(now=self.now, rules=RULES, schedule="when_free", **self.to)
+        assert (opened.body, opened.held) == (made.body, made.held)
+        assert [strike.why_now for strike in opened.new_strikes] == [strike.why_now for strike in made.new_strikes]
+        if share is not None:
+            self.talk.record_usage(input_tokens=9000 + self.number, output_tokens=10, cache_read_tokens=int(share * 9000))
+
+    def check_books(self):
+        opened, schedule = Conversation(log=self.log), WhenFree.for_model(self.to.get("model"))
+        before = [talk.preview(now=self.now, rules=RULES, schedule="when_free", **self.to) for talk in (opened, self.talk)]
+        assert before[0].body == before[1].body
+        assert books(opened, schedule) == pytest.approx(books(self.talk, schedule))
+        visible = set(self.talk.visible_indices)
+        struck = sum(strike.tokens_saved for strike in self.talk.strikes if strike.index in visible)
+        assert messages_in_books(self.talk, schedule) == pytest.approx(before[0].stats.tokens_before - struck)
+
+    def happen(self, what, value):
+        talk = self.talk
+        match what:
+            case "undo" if talk.strikes:
+                talk.undo(talk.strikes[value % len(talk.strikes)])
+            case "pin" if value < len(talk.all_messages):
+                talk.pin(value)
+            case "eager":
+                talk.request(now=self.now, rules=[MaskedResults(keep_recent=value)])
+            case "truncate":
+                talk.process({"operation": "truncate", "truncate": {"keep_last": value}})
+            case "rewind" if len(talk.all_messages) > value:
+                talk.rewind(len(talk.all_messages) - 1 - value)
+            case "model" | "preamble":
+                self.to[what] = value
+
+
+@settings(max_examples=60, deadline=None)
+@given(happenings)
+def test_a_reopened_conversation_decides_as_the_one_that_went_on(story):
+    """Whatever was reported, undone, pinned, struck by others or changed: the record is all that a decision depends on."""
+    both = TwoTalks()
+    for what, *values in itertools.chain.from_iterable(story):
+        (both.ask if what == "ask" else both.happen)(*(values if what == "ask" else (what, *values)))
+
+
+# --- model and preamble
+
+
+def test_prices_of_a_model():
+    """Rates, lifetime, tier and window are those of the table or of a price of one's own; without either the usual ones."""
+    haiku = WhenFree.for_model("claude-haiku-5-5-20261001")
+    assert (haiku.rates.read, haiku.rates.write, haiku.lifetime_ms) == (pytest.approx(0.1), 1.25, 5 * MINUTE)
+    assert (haiku.tier_tokens, haiku.tier_factor, haiku.window_tokens) == (100_000, 5.0, 900_000)
+    own = Price(model="mine", input=2, output=5, cache_read=1, cache_write=2, lifetime_minutes=9)
+    assert WhenFree.for_model(own) == WhenFree(Rates(0.5, 1.0), 9 * MINUTE)
+    assert WhenFree.for_model("nobody-knows-it") == WhenFree.for_model(None) == WhenFree()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"model": "gpt-6-sol"}, "another model"), ({"preamble": ["Be brief."]}, "what stands before the messages has changed")],
+)
+def test_another_model_or_preamble_finds_no_cache(change, said):
+    """What was cached is of no use, so everything goes, and the reason is said; without the change it waits."""
+    to = {"model": "gpt-5.6", "preamble": "Be kind."}
+    talk = begun()
+    talk.request(now=0.0, rules=(), schedule="when_free", **to)
+    for exchange in steps(4):
+        for message in exchange:
+            talk.add(message)
+    talk.request(now=1.0, rules=(), schedule="when_free")
+    assert talk.preview(now=2.0, rules=RULES, schedule="when_free", **to).new_strikes == ()
+    assert talk.preview(now=2.0, rules=RULES, schedule="when_free").new_strikes == ()
+    changed = talk.request(now=2.0, rules=RULES, schedule="when_free", **to | change)
+    assert [strike.index for strike in changed.new_strikes] == [2, 4]
+    assert f"the cache is cold ({said})" in changed.new_strikes[0].why_now
+
+
+def test_where_requests_go_is_recorded():
+    """The model by its name, of the preamble a digest; once, as long as it does not change."""
+    log = MemoryLog()
+    talk = begun(log)
+    for now in range(3):
+        talk.request(now=now, schedule="when_free", model="gpt-5.6", preamble="a secret")
+    records = [one.record for one in log.read() if isinstance(one.record, StrikesApplied)]
+    assert [record.sent_to is None for record in records] == [False, True, True]
+    assert records[0].sent_to.model == "gpt-5.6"
+    assert "secret" not in repr(records)
+
+
+def test_eager_requests_are_recorded_only_for_news():
+    """Strikes, or another destination."""
+    log = MemoryLog()
+    talk = begun(log)
+    for model in (None, "gpt-5.6", "gpt-5.6", None, "gpt-6-sol"):
+        talk.request(now=0.0, model=model)
+    assert sum(isinstance(one.record, StrikesApplied) for one in log.read()) == 2
+
+
+def test_a_learned_cache_decides():
+    """Where the provider reports that the cache outlives its promise, a pause is no reason to strike; else it is."""
+    for share, is_struck in ((1.0, False), (0.0, True)):
+        talk, now = begun(), 0.0
+        for exchange in steps(12):
+            for message in exchange:
+                talk.add(message)
+            now += 8 * MINUTE
+            talk.request(now=now, rules=(), schedule="when_free")
+            talk.record_usage(input_tokens=10_000, cache_read_tokens=int(share * 10_000), cache_write_tokens=1)
+        made = talk.request(now=now + 8 * MINUTE, rules=[MaskedResults(keep_recent=11)], schedule="when_free")
+        assert bool(made.new_strikes) == is_struck
+
+
+def test_a_known_prefix_makes_the_guard_less_strict():
+    """A rewrite is held against all that the session costs, system prompt and tools included."""
+    first = {}
+    for preamble in (None, "You are a careful engineer. " * 3000):
+        talk = begun()
+        for number, exchange in enumerate(steps(60)):
+            for message in exchange:
+                talk.add(message)
+            made = talk.request(now=number * MINUTE, rules=RULES, schedule="when_free", preamble=preamble)
+            if made.new_strikes:
+                first.setdefault(preamble, number)
+    assert first[preamble] < first[None]
+
+
+def test_what_a_law_refuses_does_not_drive_rewrites():
+    """A mark that is refused once is held from then on, and says why."""
+
+    class Emptier:
+        name = "emptier"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            if seen.index == 0:
+                yield Mark("emptier", 0, seen.part.at, "", "nobody listens")
+
+        def due(self, now):
+            return ()
+
+    talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic")
+    rules = (Emptier(),)
+    first = talk.request(now=0.0, rules=rules, schedule="when_free")
+    second = talk.request(now=60 * MINUTE, rules=rules, schedule="when_free")
+    assert [refusal.problem.law for refusal in first.refused] == ["present_content"]
+    assert (second.refused, [decision.why for decision in second.held]) == ((), ["the provider would refuse it"])
+
+
+def test_deciding_costs_the_same_however_many_marks_wait():
+    """Ten times as many messages and waiting marks make a decision at most a few times as dear."""
+    cost = {}
+    for length in (1_000, 10_000):
+        waiting, seconds = decisions(WhenFree(Rates(read=1e-6)), length, steps=60)
+        assert waiting > length // 3
+        cost[length] = statistics.median(seconds)
+    assert cost[10_000] < 4 * cost[1_000]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import strategies as st
 
 from redline.log.log import ROOT
-from redline.log.records import MessageAdded, Record, Strike
+from redline.log.records import MessageAdded, Record
 
 KINDS = ("jsonl", "sqlite", "postgres")
 
@@ -104,7 +104,7 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
         float: st.floats(0, 1e13),
         type(None): st.none(),
     }
-    return _built(Strike) if kind is Strike else plain[kind]
+    return plain[kind] if kind in plain else _built(kind)
 
 
 # --- processes

@@ -1,11 +1,9 @@
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.prices import PriceRule, Tier
-from redline.replay.cache import LOOKBACK_BLOCKS, Charge, PromptCache, Segment, Survival, charge
+from redline.replay.cache import LOOKBACK_BLOCKS, Charge, PromptCache, Segment, charge
 
 RULE = PriceRule(0.1, 1.25, 1000)
 
@@ -109,20 +107,3 @@ def test_at_most_four_breakpoints_count():
     cache.send(segments("abcdef"), 0, breakpoints=[1, 2, 3, 4, 5])
     assert cache.send(segments("aX"), 1, breakpoints=[2]).read == 0
     assert cache.send(segments("abX"), 1, breakpoints=[3]).read == 20
-
-
-def test_survival_is_the_promise_until_something_was_seen():
-    """Without an observation the lifetime is a step."""
-    survival = Survival(300_000)
-    assert [survival.alive(gap) for gap in (0, 300_000, 300_001, math.inf)] == [1, 1, 0, 0]
-
-
-def test_survival_is_learned():
-    """What was reported moves the probability, for gaps alike and for no others."""
-    survival = Survival(300_000)
-    for _ in range(12):
-        survival.learn(500_000, read=900, expected=1000)
-    assert survival.alive(400_000) == pytest.approx(12 * 0.9 / 16)
-    assert survival.alive(3_000_000) == 0
-    survival.learn(10, read=0, expected=0)
-    assert survival.alive(10) == 1

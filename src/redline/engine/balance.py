@@ -8,13 +8,15 @@ most a few hundredths more than without any strike.
 """
 
 import math
-from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Generic, Literal, TypeVar
 
 import msgspec
+
+from redline.engine.pending import Cut, Pending, Stretch, Waiting
 
 __all__ = ["Balance", "Choice", "Moment", "Rates", "Reason"]
 
@@ -41,6 +43,8 @@ class Moment:
     alive: float = 1.0
     """The probability that the cache still holds what was sent last; 0 after its lifetime, for a first request, after a
     change of model or tools."""
+    cold_because: str = ""
+    """Why it is gone, where it is."""
     rewritten_from: int | None = None
     """The position from which the history is written anew anyway, where something else changes it."""
     allowed_from: int = 0
@@ -68,6 +72,8 @@ class Choice(msgspec.Struct, frozen=True):
     """What the marks have cost by waiting, with the requests foreseen."""
     price: float = 0.0
     """What the rewrite costs."""
+    because: str = ""
+    """Why the cache is cold, where it is."""
 
     @property
     def why(self) -> str:
@@ -77,7 +83,8 @@ class Choice(msgspec.Struct, frozen=True):
             case "nothing":
                 return "no mark is pending"
             case "cold":
-                return f"the cache is cold, so that rewriting costs nothing: {self.saving:,.0f} tokens go"
+                because = f" ({self.because})" if self.because else ""
+                return f"the cache is cold{because}, so that rewriting costs nothing: {self.saving:,.0f} tokens go"
             case "free":
                 return f"from here on nothing is cached: {self.saving:,.0f} tokens go for nothing"
             case "held":
@@ -88,15 +95,6 @@ class Choice(msgspec.Struct, frozen=True):
                 return f"the request would cross a price tier ({numbers})"
             case "window":
                 return f"the request would not fit into the window ({numbers})"
-
-
-class _Pending(msgspec.Struct, frozen=True, order=True, gc=False):
-    position: int
-    number: int
-    """Tells marks at one position apart."""
-    saving: float
-    since: int
-    """How many requests had gone out when it became due."""
 
 
 class Balance(Generic[Key]):
@@ -121,15 +119,16 @@ class Balance(Generic[Key]):
         self._unstruck = self._sent_unstruck = self._prefix
         """What the next request, and what the last one would be without strikes."""
         self._sent_end = 0
-        self._pending: list[_Pending] = []
-        self._keys: dict[Key, _Pending] = {}
+        self._pending = Pending()
+        self._marks: dict[Key, Waiting] = {}
         self._names: dict[int, Key] = {}
-        self._pending_saving = 0.0
-        self._nearest = Choice("held")
-        self._reach, self._gained = math.inf, 0.0
-        """The largest surplus when every cut was looked at, and what none can have exceeded in gaining since."""
-        self._unseen_from: float = math.inf
-        """Marks from here on are new since."""
+
+    def set_prefix(self, tokens: float) -> None:
+        """So many tokens stand before the first message, as is known by now."""
+        more = tokens - self._prefix
+        self._prefix = tokens
+        self._unstruck += more
+        self._sent_unstruck += more
 
     def grow(self, tokens: float) -> None:
         """One more message."""
@@ -140,73 +139,83 @@ class Balance(Generic[Key]):
     def hold(self, key: Key, position: int, saving: float) -> None:
         """One more mark: the message at this position would shrink by so many tokens."""
         self._numbers += 1
-        mark = self._keys[key] = _Pending(position, self._numbers, saving, self._requests)
+        mark = self._marks[key] = Waiting(position, self._numbers, saving, self._requests)
         self._names[self._numbers] = key
-        insort(self._pending, mark)
-        self._pending_saving += saving
-        self._gained += (self.rates.foresight * self.rates.read + self._premium) * saving
-        self._unseen_from = min(self._unseen_from, position)
+        self._pending.add(mark)
 
     def release(self, key: Key) -> None:
         """The mark fell away, or may not be applied."""
-        mark = self._keys.pop(key)
+        mark = self._marks.pop(key)
         del self._names[mark.number]
-        del self._pending[bisect_left(self._pending, mark)]
-        self._pending_saving -= mark.saving
+        self._pending.remove(mark)
+
+    def shrink(self, savings: Mapping[int, float]) -> None:
+        """Messages were struck: by position, by how many tokens. Their marks are released before."""
+        for position, saving in savings.items():
+            self._tokens[position] -= saving
+        if savings:
+            self._sum_from(min(savings))
 
     @property
     def tokens(self) -> float:
         """The size of a request that applies nothing more."""
         return self._prefix + self._sums[-1]
 
+    @property
+    def prefix_tokens(self) -> float:
+        """What stands before the first message."""
+        return self._prefix
+
+    def keys_from(self, cut: int) -> list[Key]:
+        """The marks from a position on, in order."""
+        return [self._names[mark.number] for mark in self._pending.marks_from(cut)]
+
     def decide(self, moment: Moment) -> Choice:
         """Which marks to apply in the request that goes out now."""
-        first = self._place(moment.allowed_from)
-        if first == len(self._pending):
+        first = self._pending.first_from(moment.allowed_from)
+        if first is None:
             return Choice("nothing")
         if moment.alive <= 0.0:
-            return self._all_from(self._pending[first].position, "cold")
+            return Choice("cold", first, self._pending.saving_from(first), because=moment.cold_because)
         if moment.window_tokens is not None and self.tokens > moment.window_tokens:
-            return self._fitting(moment, moment.window_tokens)
-        best = self._best(moment)
-        free = self._all_from(max(self._warm_end(moment), moment.allowed_from), "free")
-        return free if best.cut is None and free.saving else best
+            return self._fitting(first, moment, moment.window_tokens)
+        scale = self._scale(moment)
+        best, nearest = self._best(scale, self._affordable(scale, moment), least=0.0)
+        free_from = max(scale.end, moment.allowed_from)
+        if best is None and (free := self._pending.saving_from(free_from)):
+            return Choice("free", free_from, free)
+        return best or (msgspec.structs.replace(nearest, reason="held", cut=None) if nearest else Choice("held"))
 
     def record(self, choice: Choice, moment: Moment) -> list[Key]:
         """The request went out with this choice; the keys of the marks that it applied."""
         applied = [] if choice.cut is None else self._apply(choice.cut)
+        self.book(moment, choice.cut)
+        return applied
+
+    def book(self, moment: Moment, cut: int | None) -> None:
+        """The request went out, and changed what had been sent from a position on."""
         bill = self._cost(self._unstruck, self._sent_unstruck, moment)
-        warm_end = min(self._warm_end(moment), len(self._tokens) if choice.cut is None else choice.cut)
+        warm_end = min(self._warm_end(moment), len(self._tokens) if cut is None else cut)
         self._saved += bill - self._cost(self.tokens, self._prefix + self._sums[warm_end], moment)
         self._bill += bill
-        self._gained += self.rates.read * self._pending_saving
         self._sent_end, self._sent_unstruck = len(self._tokens), self._unstruck
         self._requests += 1
-        return applied
 
     # --- the pieces
 
     def _apply(self, cut: int) -> list[Key]:
-        """All at once: what is pending from a cut on stands at the end of the list."""
-        first = self._place(cut)
-        marks = self._pending[first:]
-        del self._pending[first:]
-        for mark in marks:
-            self._tokens[mark.position] -= mark.saving
-            self._pending_saving -= mark.saving
-        if marks:
-            self._sum_from(cut)
-        keys = [self._names.pop(mark.number) for mark in marks]
-        for key in keys:
-            del self._keys[key]
+        savings: defaultdict[int, float] = defaultdict(float)
+        keys = []
+        for mark in self._pending.take_from(cut):
+            savings[mark.position] += mark.saving
+            keys.append(self._names.pop(mark.number))
+            del self._marks[keys[-1]]
+        self.shrink(savings)
         return keys
 
     @property
     def _premium(self) -> float:
         return self.rates.write - self.rates.read
-
-    def _place(self, position: float) -> int:
-        return bisect_left(self._pending, position, key=lambda mark: mark.position)
 
     def _warm_end(self, moment: Moment) -> int:
         """What lies from here on is paid for in full, whatever is decided."""
@@ -216,87 +225,116 @@ class Balance(Generic[Key]):
         """What a request is expected to cost of whose tokens so many may be cached."""
         return self.rates.write * tokens - moment.alive * self._premium * cached
 
-    def _all_from(self, cut: int, reason: Reason) -> Choice:
-        return Choice(reason, cut, sum(mark.saving for mark in self._pending[self._place(cut) :]))
-
     def _sum_from(self, position: int) -> None:
         del self._sums[position + 1 :]
         self._sums[-1:] = accumulate(self._tokens[position:], initial=self._sums[-1])
 
-    def _best(self, moment: Moment) -> Choice:
-        """The cut with the largest surplus of rent over price, of those the session can afford."""
-        is_usual = self._is_usual(moment)
-        start = self._unseen_from if is_usual and self._reach + self._gained <= 0.0 else 0
-        cuts = list(self._cuts(moment, start)) if start < math.inf else []
-        if is_usual:
-            self._remember(cuts, is_all=start == 0)
-        paying = [cut for cut in cuts if _surplus(cut) > 0.0 and self._can_afford(cut, moment)]
-        return max(paying, key=_surplus, default=self._nearest)
+    def _scale(self, moment: Moment) -> "_Scale":
+        rates, end = self.rates, self._warm_end(moment)
+        left = moment.requests_left
+        requests = self._requests + rates.foresight if left is None else left
+        return _Scale(
+            sums=self._sums,
+            end=end,
+            start=moment.allowed_from,
+            free=self._pending.saving_from(end),
+            rent=rates.read * requests + (1.0 - moment.alive) * self._premium,
+            rebate=rates.read if left is None else 0.0,
+            premium=moment.alive * self._premium,
+            tier_cost=self._tier_cost(moment),
+            tier_saving=self._saving_for_tier(moment),
+        )
 
-    def _is_usual(self, moment: Moment) -> bool:
-        """Whether surpluses are those of the last such moment, but for what marks have gained since."""
-        is_above_tier = moment.tier_tokens is not None and self.tokens > moment.tier_tokens
-        is_free_to_choose = moment.rewritten_from is None and moment.requests_left is None and moment.allowed_from == 0
-        return moment.alive >= 1.0 and is_free_to_choose and not is_above_tier
-
-    def _remember(self, cuts: Sequence[Choice], *, is_all: bool) -> None:
-        """Keep the largest surplus: until the others may have caught up, only new cuts need be looked at.
-
-        No cut can gain more than all pending marks together do.
-        """
-        nearest = max(cuts, key=_surplus, default=None)
-        surplus = _surplus(nearest) if nearest is not None else -math.inf
-        if is_all:
-            self._gained = 0.0
-        if is_all or surplus - self._gained > self._reach:
-            self._reach = surplus - self._gained
-            self._nearest = msgspec.structs.replace(nearest or self._nearest, reason="held", cut=None)
-        self._unseen_from = math.inf
-
-    def _cuts(self, moment: Moment, start: float = 0) -> Iterator[Choice]:
-        """Every place to cut at in what is cached, from a position on, the last first."""
-        end = self._warm_end(moment)
-        marks = self._pending[self._place(max(start, moment.allowed_from)) : self._place(end)]
-        free = self._all_from(end, "free").saving
-        saving = rent = 0.0
-        for mark, before in zip(reversed(marks), [*reversed(marks[:-1]), None], strict=bool(marks)):
-            saving += mark.saving
-            rent += mark.saving * self._rent(mark, moment)
-            if before is None or before.position < mark.position:
-                behind = self._sums[end] - self._sums[mark.position] - saving
-                extra = self._tier_cost(saving + free, moment)
-                price = moment.alive * self._premium * behind
-                yield Choice("tier" if extra else "paid", mark.position, saving + free, behind, rent + extra, price)
-
-    def _rent(self, mark: _Pending, moment: Moment) -> float:
-        """What each token of a mark costs by waiting. If the cache turns out to be gone, it is written once more."""
-        requests = moment.requests_left
-        if requests is None:
-            requests = self._requests - mark.since + self.rates.foresight
-        return self.rates.read * requests + (1.0 - moment.alive) * self._premium
-
-    def _tier_cost(self, saving: float, moment: Moment) -> float:
-        """What it costs to cross a price tier that a cut would keep the request from crossing."""
-        tier = moment.tier_tokens
-        if tier is None or not self.tokens - saving <= tier < self.tokens:
-            return 0.0
+    def _tier_cost(self, moment: Moment) -> float:
+        """What it costs to cross a price tier."""
         return (moment.tier_factor - 1.0) * self.rates.foresight * self.rates.read * self.tokens
 
-    def _can_afford(self, cut: Choice, moment: Moment) -> bool:
-        """Whether the session, if it ended now, would not be much dearer than without strikes."""
-        if cut.reason == "tier" or moment.requests_left is not None:
-            return True
+    def _saving_for_tier(self, moment: Moment) -> float:
+        """How much must go so that the request does not cross a price tier; more than there is, if it does not anyway."""
+        tier = moment.tier_tokens
+        return math.inf if tier is None or self.tokens <= tier or not self._tier_cost(moment) else self.tokens - tier
+
+    def _best(
+        self, scale: "_Scale", is_possible: Callable[[Cut], bool], *, least: float
+    ) -> tuple[Choice | None, Choice | None]:
+        """The cut with the largest surplus of rent over price, above the least, of those that are possible; and of all."""
+        best: Cut | None = None
+        nearest: Cut | None = None
+        most, farthest = (least, math.inf), (-math.inf, -math.inf)
+        stretches = self._pending.stretches(scale.start, scale.end)
+        for limit, stretch in sorted([(scale.rank(one.most), one) for one in stretches], key=_limit, reverse=True):
+            if limit < farthest and (limit < most or not is_possible(stretch.most)):
+                continue
+            for cut in stretch.cuts():
+                rank = scale.rank(cut)
+                if rank > farthest:
+                    nearest, farthest = cut, rank
+                if rank > most and is_possible(cut):
+                    best, most = cut, rank
+        return scale.choice(best) if best else None, scale.choice(nearest) if nearest else None
+
+    def _affordable(self, scale: "_Scale", moment: Moment) -> Callable[[Cut], bool]:
+        """Whether the session, if it ended with a cut, would not be much dearer than without strikes."""
         bill = self._cost(self._unstruck, self._sent_unstruck, moment)
-        cached = self._prefix + self._sums[cut.cut or 0]
-        ahead = self._saved + bill - self._cost(self.tokens - cut.saving, cached, moment)
-        return ahead + self.rates.most_loss * (self._bill + bill) >= 0.0
+        limit = self._saved + bill + self.rates.most_loss * (self._bill + bill)
+        write, premium, sums = self.rates.write, scale.premium, self._sums
+        rest = write * (self.tokens - scale.free) - premium * self._prefix
+        if moment.requests_left is not None:
+            return lambda _: True
+        return lambda cut: rest - write * cut.saving - premium * sums[cut.position] <= limit or scale.keeps_below_tier(cut)
 
-    def _fitting(self, moment: Moment, limit: float) -> Choice:
+    def _fitting(self, first: int, moment: Moment, limit: float) -> Choice:
         """The best cut after which the request fits; everything, if none is enough."""
-        cuts = [cut for cut in self._cuts(moment) if self.tokens - cut.saving <= limit]
-        everything = self._all_from(self._pending[self._place(moment.allowed_from)].position, "window")
-        return msgspec.structs.replace(max(cuts, key=_surplus), reason="window") if cuts else everything
+        scale = self._scale(moment)
+        excess = self.tokens - scale.free - limit
+        best, _ = self._best(scale, lambda cut: cut.saving >= excess, least=-math.inf)
+        if best is None:
+            return Choice("window", first, self._pending.saving_from(first))
+        return msgspec.structs.replace(best, reason="window")
 
 
-def _surplus(cut: Choice) -> float:
-    return cut.rent - cut.price
+class _Scale(msgspec.Struct, frozen=True, gc=False):
+    """What a cut is worth at a moment. It is worth no less with more marks, and no less at a later position."""
+
+    sums: list[float]
+    end: int
+    """What lies from here on is not cached."""
+    start: int
+    """No cut may lie before it."""
+    free: float
+    """What goes for nothing with any cut: the marks from the end on."""
+    rent: float
+    """What a token costs by waiting, had its mark been due from the first request on, with the requests foreseen. If the
+    cache turns out to be gone, it is written once more."""
+    rebate: float
+    """How much less for each request that went out before it was due."""
+    premium: float
+    """What it costs to write a token anew."""
+    tier_cost: float
+    tier_saving: float
+
+    def surplus(self, cut: Cut) -> float:
+        """Rent less price."""
+        kept = self.sums[self.end] - self.sums[cut.position] - cut.saving
+        extra = self.tier_cost if cut.saving + self.free >= self.tier_saving else 0.0
+        return self.rent * cut.saving - self.rebate * cut.dated + extra - self.premium * kept
+
+    def rank(self, cut: Cut) -> tuple[float, float]:
+        """By surplus; of equal ones the last comes first."""
+        return self.surplus(cut), cut.position
+
+    def keeps_below_tier(self, cut: Cut) -> bool:
+        """Whether the request does not cross a price tier because of it."""
+        return cut.saving + self.free >= self.tier_saving
+
+    def choice(self, cut: Cut) -> Choice:
+        """The same as a decision, with the numbers."""
+        behind = self.sums[self.end] - self.sums[cut.position] - cut.saving
+        price = self.premium * behind
+        is_tier = self.keeps_below_tier(cut)
+        rent = self.surplus(cut) + price
+        return Choice("tier" if is_tier else "paid", cut.position, cut.saving + self.free, behind, rent, price)
+
+
+def _limit(ranked: tuple[tuple[float, float], Stretch]) -> tuple[float, float]:
+    return ranked[0]

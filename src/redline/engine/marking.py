@@ -46,6 +46,8 @@ class Marking:
         self.pending: dict[Target, Mark] = {}
         """In the order in which they were made; of several on one part the first counts."""
         self._marked_at: dict[int, set[Path]] = {}
+        self.touched: list[Target] = []
+        """Every part whose mark was made or fell away, in order, for those who keep account of them."""
         self._place_among_visible: dict[int, int] = {}
         self._facts = Facts()
         self._pairing = Pairing(items_are_messages=state.format.items_are_messages)
@@ -85,6 +87,7 @@ class Marking:
         for inner in [path for path in self._marked_at.get(index, ()) if path[: len(at)] == at]:
             self._marked_at[index].discard(inner)
             del self.pending[index, inner]
+            self.touched.append((index, inner))
 
     def _start_behind(self, marked: Marked) -> None:
         """Only the latest turn is looked at again, for the calls that wait for their results."""
@@ -139,8 +142,11 @@ class Marking:
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
             return
-        self.pending.setdefault((mark.index, mark.at), mark)
+        if (mark.index, mark.at) in self.pending:
+            return
+        self.pending[mark.index, mark.at] = mark
         self._marked_at.setdefault(mark.index, set()).add(mark.at)
+        self.touched.append((mark.index, mark.at))
 
     def _seen_again(self, mark: Mark) -> Seen | None:
         """What is known of a part that was shown before this began: its message is looked at again, from its turn on."""

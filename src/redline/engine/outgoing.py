@@ -1,6 +1,6 @@
 """The messages as they are sent: visible, struck, legal; kept up to date as the view grows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count, groupby
 
 import msgspec
@@ -90,6 +90,11 @@ class Outgoing:
     def place_of(self, index: int) -> int | None:
         """Where a message stands in what is sent; None if the repair left it out or changed it."""
         return self._place_of.get(index, self._tail_places.get(index))
+
+    def places(self) -> Callable[[int], int | None]:
+        """The same for what is sent as things stand, also when more has been said since."""
+        settled, tail = self._place_of, self._tail_places
+        return lambda index: settled.get(index, tail.get(index))
 
     def refresh(self, index: int) -> None:
         """The strikes on a message have changed."""

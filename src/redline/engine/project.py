@@ -7,22 +7,22 @@ from typing import Any
 
 from redline.blobs import reference_of
 from redline.engine.account import Account
-from redline.engine.balance import Choice, Moment, Rates
-from redline.engine.breakpoints import Spot
+from redline.engine.balance import Rates
+from redline.engine.binding import BOUND_REASONING, BoundReasoning
 from redline.engine.checkpoint import Keeper, Known
 from redline.engine.form import Form
 from redline.engine.marking import Marking, Target
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
-from redline.engine.schedule import Case, Decision, Schedule
+from redline.engine.requests import what_changed
+from redline.engine.schedule import Case, Decision, Decisions, Schedule
 from redline.engine.state import State
 from redline.engine.token_watch import TokenWatch
 from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.base import Format
-from redline.log.records import Checkpoint, Strike
-from redline.payloads import Path
+from redline.log.records import Checkpoint, Destination, Strike
 from redline.rules.rule import Mark, Rule
 from redline.tokens import Counter, count_message, count_part
 from redline.view.laws import problems_of
@@ -50,8 +50,11 @@ class Projection:
     strikes: tuple[Strike, ...]
     blobs: tuple[bytes, ...]
     """What the strikes refer to; to be stored before they are recorded."""
-    when_sent: tuple[Callable[[], None], ...] = ()
-    """What the schedule wants done if the request goes out."""
+
+    @property
+    def refused_parts(self) -> tuple[Target, ...]:
+        """Whose marks no request can apply; bound reasoning stands in the way only for a time."""
+        return tuple((one.mark.index, one.mark.at) for one in self.request.refused if one.problem.law != BOUND_REASONING)
 
 
 class Projector:
@@ -66,23 +69,15 @@ class Projector:
         self._keeper = Keeper(state, settings)
         self._start()
 
-    def project(self, now: float, schedule: Schedule) -> Projection:
+    def project(self, now: float, schedule: Schedule, sent_to: Destination | None = None) -> Projection:
         """The request as it would be now. Nothing is recorded, and nothing changes by it."""
         self._catch_up(now)
-        case = self._case(now)
-        decisions = schedule.decide(case)
-        draft = _Draft(self._state, self._outgoing)
-        held, refused = list[Decision](), list[Refusal]()
-        for decision in decisions:
-            strike = self._strike(decision, draft.next_number) if decision.is_applied else None
-            if strike is None:
-                held.append(decision)
-            elif strike.tokens_saved <= 0:
-                self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
-            elif problem := draft.take(strike, decision.mark.blob):
-                refused.append(Refusal(decision.mark, problem))
-        request = self._request(draft, tuple(held), tuple(refused), case.context_management)
-        return Projection(request, tuple(draft.strikes), tuple(draft.blobs), tuple(case.when_sent))
+        bound = self._bound_reasoning(sent_to)
+        case = self._case(now, sent_to, bound)
+        decisions = Decisions.of(schedule.decide(case))
+        draft, refused = self._draft(_each_once([*self._lost_reasoning(bound, sent_to), *decisions.applied]), bound)
+        request = self._request(draft, decisions.held, refused, case.context_management)
+        return Projection(request, tuple(draft.strikes), tuple(draft.blobs))
 
     def keep(self, strikes: Sequence[Strike]) -> None:
         """The strikes were recorded: they are part of every request from now on."""
@@ -113,13 +108,16 @@ class Projector:
         self._outgoing = Outgoing(self._state, self.settings.strategy, settled=known.settled if known else None)
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
-        self._accounts: dict[Rates, Account] = {}
+        self._accounts: dict[tuple[Rates, float], Account] = {}
+        self._bound = BoundReasoning(self._state)
 
-    def _case(self, now: float) -> Case:
+    def _case(self, now: float, sent_to: Destination | None, bound: BoundReasoning | None) -> Case:
         return Case(
             tuple(self._marking.pending.values()),
             now,
             self._account,
+            sent_to,
+            bound,
             size=self._size,
             saving=self._saving,
             format=self._state.format.name,
@@ -135,29 +133,80 @@ class Projector:
         settled, marked = self._outgoing.settled(), self._marking.marked()
         return Known(settled, marked) if settled is not None and marked is not None else None
 
-    def _account(self, rates: Rates) -> Account:
+    def _account(self, rates: Rates, lifetime_ms: float = 300_000) -> Account:
         """The account at such rates. One that is new learns of the requests that were made before."""
-        account = self._accounts.get(rates)
+        for key, known in list(self._accounts.items()):
+            if known.has_missed_requests:
+                del self._accounts[key]
+            else:
+                known.catch_up()
+        account = self._accounts.get((rates, lifetime_ms))
         if account is None:
-            account = self._accounts[rates] = self._account_from_the_beginning(rates)
-        account.catch_up()
+            account = self._accounts[rates, lifetime_ms] = self._account_from_the_beginning(rates, lifetime_ms)
+            account.catch_up()
         return account
 
-    def _account_from_the_beginning(self, rates: Rates) -> Account:
+    def _account_from_the_beginning(self, rates: Rates, lifetime_ms: float) -> Account:
         past = Marking(self._state, self.settings.rules, self.settings.protection)
-        account = Account(self._state, past, rates, sizes=self._tokens_sent, saving=self._saving)
-        for now, visible in self._state.requests:
-            past.catch_up(now, visible=visible)
-            account.catch_up(visible=visible)
-            account.sent(Choice("nothing"), Moment(), now)
-        account.marking = self._marking
+        account = Account(self._state, past, rates, lifetime_ms=lifetime_ms, sizes=self._tokens_before, saving=self._saving)
+        for request in self._state.requests.made:
+            if request.now is not None:
+                past.catch_up(request.now, visible=request.visible)
+            account.catch_up(visible=request.visible)
+            account.book(request)
+        account.follow(self._marking)
         return account
+
+    def _bound_reasoning(self, sent_to: Destination | None) -> BoundReasoning | None:
+        """For a model that binds its reasoning, what of it is sent."""
+        if sent_to is None or not sent_to.binds_reasoning:
+            return None
+        self._bound.catch_up()
+        return self._bound
+
+    def _lost_reasoning(self, bound: BoundReasoning | None, sent_to: Destination | None) -> list[Decision]:
+        """Reasoning that the provider would refuse, because the user changed what stands before it."""
+        requests = self._state.requests
+        why = what_changed(requests.sent_to, sent_to) or ("another view" if requests.is_new_view else "")
+        if bound is None or not why or not bound.is_removable:
+            return []
+        return [Decision(mark, is_applied=True, why=why) for mark in bound.marks("it is bound to what stood before it")]
 
     def _catch_up(self, now: float) -> None:
         if self._generation != self._state.generation or self._known_strikes != self._state.next_strike:
             self._start()
         self._marking.catch_up(now)
         self._outgoing.catch_up()
+
+    def _draft(self, applied: Sequence[Decision], bound: BoundReasoning | None) -> tuple["_Draft", tuple[Refusal, ...]]:
+        """The strikes that the laws let pass. Bound reasoning goes as a whole, before all else, or not at all."""
+        reasoning = [one for one in applied if bound is not None and bound.has(one.mark.index, one.mark.at)]
+        if bound is None or not bound.goes_with([(one.mark.index, one.mark.at) for one in reasoning]):
+            return self._drafted(_Draft(self._state, self._outgoing), applied, bound)
+        draft = _Draft(self._state, self._outgoing)
+        problems = [draft.take(self._strike(one, draft.next_number), one.mark.blob) for one in reasoning]
+        if any(problems):
+            return self._drafted(_Draft(self._state, self._outgoing), applied, bound)
+        rest = [one for one in applied if not bound.has(one.mark.index, one.mark.at)]
+        return self._drafted(draft, rest, None)
+
+    def _drafted(
+        self, draft: "_Draft", applied: Sequence[Decision], bound: BoundReasoning | None
+    ) -> tuple["_Draft", tuple[Refusal, ...]]:
+        refused = []
+        for decision in applied:
+            mark = decision.mark
+            problem = bound.problem(mark.index, mark.at) if bound is not None else None
+            if problem := problem or self._take(draft, decision):
+                refused.append(Refusal(mark, problem))
+        return draft, tuple(refused)
+
+    def _take(self, draft: "_Draft", decision: Decision) -> Problem | None:
+        strike = self._strike(decision, draft.next_number)
+        if strike.tokens_saved > 0:
+            return draft.take(strike, decision.mark.blob)
+        self._marking.drop(strike.index, strike.at)  # what saves nothing is no mark; it need not be asked again
+        return None
 
     def _strike(self, decision: Decision, number: int) -> Strike:
         mark, state = decision.mark, self._state
@@ -180,9 +229,10 @@ class Projector:
     def _saving(self, mark: Mark) -> int:
         return max(0, self._tokens_at(mark) - self._counter.count(_words(mark)))
 
-    def _tokens_sent(self, index: int) -> int:
-        """Of a message as it is struck now."""
-        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index))
+    def _tokens_before(self, index: int) -> int:
+        """Of a message as it was struck before the requests of this view."""
+        first = self._state.requests.first_strike
+        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index) if strike.number < first)
         return self.tokens_of_message(index) - saved
 
     def _tokens_at(self, mark: Mark) -> int:
@@ -198,7 +248,7 @@ class Projector:
     def _request(
         self,
         draft: "_Draft",
-        held: tuple[Decision, ...],
+        list_held: Callable[[], Iterable[Decision]],
         refused: tuple[Refusal, ...],
         context_management: dict[str, Any] | None,
     ) -> Request:
@@ -210,13 +260,12 @@ class Projector:
             sent=draft.sent,
             strikes=in_force,
             new_strikes=tuple(draft.strikes),
-            held=held,
+            list_held=list_held,
             refused=refused,
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self.tokens_of(view),
             context_management=context_management,
-            first_struck=draft.first_spot((strike.index, strike.at) for strike in draft.strikes),
-            first_held=draft.first_spot((decision.mark.index, decision.mark.at) for decision in held),
+            place_of=draft.place_of,
         )
 
 
@@ -240,12 +289,10 @@ class _Draft:
         """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
         return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
 
-    def first_spot(self, targets: Iterable[Target]) -> Spot | None:
-        """Of these parts the first in what is sent; None if there is none, or the repair has changed places."""
-        if not self._is_whole:
-            return None
-        places = ((self._outgoing.place_of(index), at) for index, at in targets)
-        return min(((place, _block_number(at)) for place, at in places if place is not None), default=None)
+    @property
+    def place_of(self) -> Callable[[int], int | None]:
+        """Where the message of an index stands in what is sent; None if it does not, or the repair has changed places."""
+        return self._outgoing.places() if self._is_whole else lambda _: None
 
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
@@ -268,11 +315,6 @@ class _Draft:
         return None
 
 
-def _block_number(at: Path) -> int:
-    """Which block of its message a part is, or lies in; messages without blocks have one."""
-    return next((step for step in at if isinstance(step, int)), 0)
-
-
 def _new_problem(sent: Vector[Form], place: int, after: Form, format: Format) -> Problem | None:
     """A law that the messages around the place keep now and would break then."""
     before = sent[max(place - 1, 0) : place + 2]
@@ -286,6 +328,11 @@ def _new_problem(sent: Vector[Form], place: int, after: Form, format: Format) ->
 def _problems(forms: Sequence[Form], format: Format) -> list[Problem]:
     messages = tuple(message for message in [form.message for form in forms] if message is not None)
     return problems_of(History.of(messages, format))
+
+
+def _each_once(decisions: Sequence[Decision]) -> list[Decision]:
+    """Of several on one part the first."""
+    return list({(one.mark.index, one.mark.at): one for one in reversed(decisions)}.values())[::-1]
 
 
 def _words(mark: Mark) -> str:

@@ -14,6 +14,7 @@ from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.cache_control import Lifetime
 from redline.log.records import Strike
+from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.view.laws.law import Problem
 from redline.view.repair import Change
@@ -57,8 +58,8 @@ class Request:
     """All that are in force, old and new."""
     new_strikes: tuple[Strike, ...]
     """Those that this request applied."""
-    held: tuple[Decision, ...]
-    """Marks that wait, with the reason."""
+    list_held: Callable[[], Iterable[Decision]]
+    """Says which marks wait; they may be many, and are listed only if someone asks."""
     refused: tuple[Refusal, ...]
     repairs: tuple[Change, ...]
     """What was done so that the provider takes it."""
@@ -66,10 +67,13 @@ class Request:
     """Estimates the visible messages without strikes; they are counted only if someone asks."""
     context_management: dict[str, Any] | None = None
     """What the provider is asked to clear itself, to be passed beside the messages; None where Redline does the work."""
-    first_struck: Spot | None = None
-    """Of the parts that this request struck, the first in what is sent."""
-    first_held: Spot | None = None
-    """Of the parts that wait to be struck, the first in what is sent."""
+    place_of: Callable[[int], int | None] = lambda _: None
+    """Where the message of an index stands in what is sent, if it does as it stands in the record."""
+
+    @cached_property
+    def held(self) -> tuple[Decision, ...]:
+        """Marks that wait, with the reason."""
+        return tuple(self.list_held())
 
     @cached_property
     def messages(self) -> list[Any]:
@@ -90,14 +94,23 @@ class Request:
         """
         if self.format != "anthropic":
             raise ValidationError(f"Only Anthropic takes cache breakpoints, and these messages are in {self.format}.")
-        sent = [message for message in self.sent if message is not None]
         return place_breakpoints(
-            [payloads.decode(payloads.encoded(message.native)) for message in sent],
+            [payloads.decode(native) for native in map(_native_bytes, self.sent) if native],
             count=count,
             ttl=ttl,
-            first_struck=self._among_messages(self.first_struck),
-            first_held=self._among_messages(self.first_held),
+            first_struck=self.first_struck,
+            first_held=self.first_held,
         )
+
+    @cached_property
+    def first_struck(self) -> Spot | None:
+        """Of the parts that this request struck, the first in what is sent."""
+        return self._first_spot((strike.index, strike.at) for strike in self.new_strikes)
+
+    @cached_property
+    def first_held(self) -> Spot | None:
+        """Of the parts that wait to be struck, the first in what is sent."""
+        return self._first_spot((decision.mark.index, decision.mark.at) for decision in self.held)
 
     @cached_property
     def stats(self) -> Stats:
@@ -112,11 +125,13 @@ class Request:
         """For people: what is sent, what was struck and why, what waits, and what was repaired."""
         return "\n".join(self._lines())
 
-    def _among_messages(self, spot: Spot | None) -> Spot | None:
-        """A spot counted by the messages of which something is left."""
-        if spot is None:
+    def _first_spot(self, targets: Iterable[tuple[int, Path]]) -> Spot | None:
+        """Of these parts the first in what is sent, counted by the messages of which something is left."""
+        places = ((self.place_of(index), at) for index, at in targets)
+        first = min(((place, _block_number(at)) for place, at in places if place is not None), default=None)
+        if first is None:
             return None
-        return spot[0] - sum(message is None for message in self.sent[: spot[0]]), spot[1]
+        return first[0] - sum(not form.native for form in self.sent[: first[0]]), first[1]
 
     def _lines(self) -> Iterator[str]:
         stats = self.stats
@@ -131,6 +146,11 @@ class Request:
             yield f"Refused, message {refusal.mark.index}: {refusal.mark.because}; but {refusal.problem.found}."
         for change in self.repairs:
             yield f"Repaired, message {change.index}: {change.what}."
+
+
+def _block_number(at: Path) -> int:
+    """Which block of its message a part is, or lies in; messages without blocks have one."""
+    return next((step for step in at if isinstance(step, int)), 0)
 
 
 def _native_bytes(form: Form) -> bytes:

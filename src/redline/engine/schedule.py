@@ -1,14 +1,16 @@
 """A schedule decides which marks are applied in this request; the rules have said what may go, not when."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from redline.engine.account import Account
 from redline.engine.balance import Rates
+from redline.engine.binding import BoundReasoning
+from redline.log.records import Destination
 from redline.rules.rule import Mark
 
-__all__ = ["Case", "Decision", "Eager", "Schedule"]
+__all__ = ["Case", "Decision", "Decisions", "Eager", "OpenAccount", "Schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,31 @@ class Decision:
     why: str
 
 
+class Decisions:
+    """What a schedule says of all marks. Those that wait may be many: they are listed only if someone asks."""
+
+    __slots__ = ("applied", "held")
+
+    def __init__(self, applied: Sequence[Decision], held: Callable[[], Iterable[Decision]] = tuple) -> None:
+        self.applied, self.held = applied, held
+
+    @classmethod
+    def of(cls, decisions: "Sequence[Decision] | Decisions") -> "Decisions":
+        """The same for a plain list of them."""
+        if isinstance(decisions, Decisions):
+            return decisions
+        applied = [decision for decision in decisions if decision.is_applied]
+        return cls(applied, lambda: [decision for decision in decisions if not decision.is_applied])
+
+
+class OpenAccount(Protocol):
+    """Gives the account of a conversation's requests, kept as long as the conversation."""
+
+    def __call__(self, rates: Rates, lifetime_ms: float = 300_000) -> Account:
+        """At such rates, with a cache that is promised to live so long."""
+        ...
+
+
 @dataclass(slots=True)
 class Case:
     """What a schedule may know when it decides."""
@@ -27,8 +54,11 @@ class Case:
     pending: Sequence[Mark]
     """The marks that are not applied yet."""
     now: float
-    account: Callable[[Rates], Account]
-    """The account of the conversation's requests at such rates; kept as long as the conversation."""
+    account: OpenAccount
+    sent_to: Destination | None = None
+    """Where the request goes, as far as that was said."""
+    bound: BoundReasoning | None = None
+    """The reasoning before which nothing may change, for a model that binds it."""
     size: Callable[[], int] = lambda: 0
     """The tokens of the request if nothing more is applied: as reported for the last one, with what changed since."""
     saving: Callable[[Mark], int] = lambda _: 0
@@ -37,8 +67,6 @@ class Case:
     """The format of the messages."""
     protected_tools: frozenset[str] = frozenset()
     """Names of tools whose results stay."""
-    when_sent: list[Callable[[], None]] = field(default_factory=list)
-    """To be called if the request really goes out, and not for a preview."""
     context_management: dict[str, Any] | None = None
     """What the schedule asks the provider to do with this request."""
 
@@ -50,7 +78,7 @@ class Schedule(Protocol):
     weighs_requests: ClassVar[bool]
     """Whether it must know of every request, so that each is recorded."""
 
-    def decide(self, case: Case) -> Sequence[Decision]:
+    def decide(self, case: Case) -> Sequence[Decision] | Decisions:
         """A decision for each pending mark."""
         ...
 

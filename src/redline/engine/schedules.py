@@ -1,6 +1,7 @@
 """The schedules that come with Redline, by name."""
 
 from redline.engine.budget import Budget
+from redline.engine.destinations import Model
 from redline.engine.schedule import Eager, Schedule
 from redline.engine.when_free import WhenFree
 from redline.errors import ValidationError
@@ -10,10 +11,12 @@ __all__ = ["SCHEDULES", "find_schedule"]
 SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager(), WhenFree(), Budget())}
 
 
-def find_schedule(schedule: str | Schedule) -> Schedule:
-    """The schedule of this name; one that is given itself is taken as it is."""
+def find_schedule(schedule: str | Schedule, model: Model | None = None) -> Schedule:
+    """The schedule of this name, with the model's prices where it needs them; one that is given itself is taken as it is."""
     if not isinstance(schedule, str):
         return schedule
+    if schedule == WhenFree.name:
+        return WhenFree.for_model(model)
     try:
         return SCHEDULES[schedule]
     except KeyError:

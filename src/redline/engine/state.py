@@ -6,10 +6,12 @@ from itertools import chain, dropwhile
 import msgspec
 
 from redline import payloads
+from redline.engine.requests import Requests
 from redline.engine.voting import FormatVote
 from redline.formats.base import Format
 from redline.log.records import (
     Checkpoint,
+    Destination,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -41,6 +43,8 @@ class State:
         self._strikes_on: dict[int, dict[int, Strike]] = {}
         self.shunned: set[tuple[str, int, Path]] = set()
         """Rule, index and part of strikes that were undone."""
+        self.undone: list[tuple[Strike, int]] = []
+        """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
         self.origin: str | None = None
         """What the conversation goes on from."""
@@ -51,13 +55,13 @@ class State:
         self.saved_since_usage = 0
         """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self.next_strike = 0
-        self.requests: list[tuple[float, int]] = []
-        """Of this view: when each request was made, and how many messages were visible."""
+        self.requests = Requests()
         self.checkpoints: dict[str, Checkpoint] = {}
         """The latest, by the settings it was made with, if nothing but additions changed the view since."""
         self._generation = 0
         self._versions: list[list[bytes]] = []
         self._times: list[float | None] = []
+        self._made_with: list[tuple[int, Destination | None]] = []
         self._read: dict[tuple[int, int], Message] = {}
         self._vote = FormatVote(format)
         self._uncounted: list[bytes] = []
@@ -114,6 +118,10 @@ class State:
         """The time that was given beside the message."""
         return self._times[index]
 
+    def made_with(self, index: int) -> tuple[int, Destination | None]:
+        """When a message was stored: the number of the next strike, and where requests went."""
+        return self._made_with[index]
+
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
         self._count_votes()
@@ -161,17 +169,19 @@ class State:
                 self.view = self.batches.view_of(batch, self.view)
                 self.batches = self.batches.rolled_back(batch)
                 self._restart()
-            case StrikesApplied(strikes, now, visible):
+            case StrikesApplied(strikes):
                 self._strike(strikes)
-                self.requests += [] if now is None else [(now, visible)]
+                self.requests.add(record, len(self))
             case HeadMoved(strikes):
                 self._strike(strikes)
+                self.requests.carry(strikes)
             case StrikeUndone(number):
                 self._undo(number)
             case PinSet(index, is_pinned):
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
                 self.usage, self._reported_at, self.saved_since_usage = record, len(self.view.indices), 0
+                self.requests.report(record)
             case Originated(origin):
                 self.origin = origin
 
@@ -190,6 +200,7 @@ class State:
     def _store(self, payload: bytes, timestamp_ms: float | None = None) -> int:
         self._versions.append([payload])
         self._times.append(timestamp_ms)
+        self._made_with.append((self.next_strike, self.requests.sent_to))
         self._uncounted.append(payload)
         return len(self._versions) - 1
 
@@ -220,7 +231,7 @@ class State:
         self._restart()
 
     def _restart(self) -> None:
-        self.requests = []
+        self.requests.restart(self.next_strike)
         self.usage = None
         self._start_over()
 
@@ -244,6 +255,8 @@ class State:
         strike = self.strikes.pop(number)
         del self._strikes_on[strike.index][number]
         self.saved_since_usage -= strike.tokens_saved
+        self.undone.append((strike, len(self)))
+        self.requests.disturb()
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:

@@ -8,6 +8,7 @@ from redline.payloads import Path
 
 __all__ = [
     "Checkpoint",
+    "Destination",
     "HeadMoved",
     "MessageAdded",
     "Originated",
@@ -77,7 +78,19 @@ class Strike(msgspec.Struct, frozen=True):
         return self.tokens_before - self.tokens_after
 
 
-class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type"):
+class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where requests go, and what is sent ahead of their messages."""
+
+    model: str = ""
+    """Empty where nobody said."""
+    preamble: str = ""
+    """A digest of the system prompt, tool definitions and the like; empty where nobody said."""
+    preamble_tokens: int = 0
+    binds_reasoning: bool = False
+    """Whether the model refuses a request in which something before one of its reasoning blocks was changed."""
+
+
+class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type", omit_defaults=True):
     """A request applied marks, or none: schedules that weigh requests against each other must know of them all."""
 
     strikes: tuple[Strike, ...]
@@ -85,6 +98,10 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """When the request was made; None if nothing depends on it."""
     visible: int = 0
     """How many messages were visible then."""
+    sent_to: Destination | None = None
+    """None: where the request before went."""
+    refused: tuple[tuple[int, Path], ...] = ()
+    """The parts, by message and place, whose marks the schedule applied and a law refused."""
 
 
 class StrikeUndone(msgspec.Struct, frozen=True, tag="undo", tag_field="type"):

@@ -3,6 +3,7 @@
 from redline.prices.find import find_price
 from redline.prices.price import Price
 from redline.prices.rule import PRICE_RULES, PriceRule, Tier, parse_rule
+from redline.prices.survival import Survival
 from redline.prices.table import TABLE
 
-__all__ = ["PRICE_RULES", "TABLE", "Price", "PriceRule", "Tier", "find_price", "parse_rule"]
+__all__ = ["PRICE_RULES", "TABLE", "Price", "PriceRule", "Survival", "Tier", "find_price", "parse_rule"]

@@ -1,13 +1,12 @@
 """A model of a provider's prompt cache: of a request, what is read from it, what is written to it, what that costs."""
 
-from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
 from redline.prices import PriceRule
 
-__all__ = ["LOOKBACK_BLOCKS", "Charge", "PromptCache", "Segment", "Survival", "charge"]
+__all__ = ["LOOKBACK_BLOCKS", "Charge", "PromptCache", "Segment", "charge"]
 
 LOOKBACK_BLOCKS = 20
 """How far before a breakpoint Anthropic looks for what it has cached.
@@ -92,36 +91,3 @@ class PromptCache:
         uncached = cached.uncached + sums[-1] - sums[last]
         cost = self._rule.cost(read=cached.read, written=cached.written, uncached=uncached)
         return Charge(cached.read, cached.written, uncached, cost)
-
-
-class Survival:
-    """How likely the cache is still there after a gap, learned from what the provider reported.
-
-    A lifetime is a promise, not a measurement: caches are seen to outlive it, and to be gone before.
-    """
-
-    BOUNDS_MS = (60_000.0, 180_000.0, 300_000.0, 600_000.0, 1_800_000.0, 3_600_000.0, float("inf"))
-    """Gaps up to these are told apart."""
-    _PRIOR_WEIGHT = 4.0
-    """How many observations the promise is worth."""
-
-    def __init__(self, lifetime_ms: float) -> None:
-        self._lifetime_ms = lifetime_ms
-        self._shares = [0.0] * len(self.BOUNDS_MS)
-        self._counts = [0] * len(self.BOUNDS_MS)
-
-    def learn(self, gap_ms: float, *, read: float, expected: float) -> None:
-        """After a gap so many tokens were read from the cache, of those that were there before it."""
-        if expected > 0:
-            place = bisect_left(self.BOUNDS_MS, gap_ms)
-            self._shares[place] += min(read / expected, 1.0)
-            self._counts[place] += 1
-
-    def alive(self, gap_ms: float) -> float:
-        """The probability that the cache is there. What was never observed is as promised."""
-        place = bisect_left(self.BOUNDS_MS, gap_ms)
-        promised = 1.0 if gap_ms <= self._lifetime_ms else 0.0
-        if not self._counts[place]:
-            return promised
-        weight = self._PRIOR_WEIGHT
-        return (promised * weight + self._shares[place]) / (weight + self._counts[place])

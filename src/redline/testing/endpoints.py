@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from redline.errors import FormatError
 from redline.formats import find_format
-from redline.messages import Part, ToolCall
+from redline.messages import Part, Reasoning, ToolCall
 from redline.view.laws import check
 
 __all__ = ["ENDPOINTS", "ChatCompletions", "Endpoint", "GenerateContent", "Messages", "Responses", "Usage"]
@@ -62,16 +62,23 @@ class Messages(Endpoint):
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A message, and why it ends there."""
-        (message,) = self._said(parts)
+        blocks = [block for part in parts for block in self._blocks(part)]
         return {
             "id": "msg_fake",
             "type": "message",
-            **message,
+            "role": "assistant",
+            "content": blocks,
             "model": model,
             "stop_reason": "tool_use" if _has_calls(parts) else "end_turn",
             "stop_sequence": None,
             "usage": {"input_tokens": usage[0], "output_tokens": usage[1]},
         }
+
+    def _blocks(self, part: Part) -> list[dict[str, Any]]:
+        """Reasoning is signed; what the signature says is up to the provider."""
+        if isinstance(part, Reasoning):
+            return [{"type": "thinking", "thinking": part.text, "signature": "signed"}]
+        return [block for message in self._said([part]) for block in message["content"]]
 
     def refusal(self, message: str) -> dict[str, Any]:
         """An error within an object that says so."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from redline.formats import find_format
 from redline.messages import Message, Text
+from redline.testing.binding import ReasoningBinder
 from redline.testing.builders import Turn
 from redline.testing.endpoints import ENDPOINTS, Endpoint
 from redline.tokens import count_message, default_counter
@@ -36,6 +37,8 @@ class FakeProvider:
     replies: Sequence[Reply] = ()
     """What the model says, one for each request that is accepted; then it says that it is done."""
     url: str = ""
+    binder: ReasoningBinder | None = None
+    """Signs reasoning and refuses it where it is bound to something else, as the newest Claude models do."""
     exchanges: list[Exchange] = field(default_factory=list)
     """Every request so far, oldest first."""
 
@@ -53,14 +56,18 @@ class FakeProvider:
         return done
 
     def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if complaint := endpoint.complaint(body):
+        binder = self.binder if endpoint.format == "anthropic" else None
+        if complaint := endpoint.complaint(body) or (binder.complaint(body) if binder else None):
             return 400, endpoint.refusal(complaint)
         messages = find_format(endpoint.format).read_request(body)
         _, parts = self._reply(messages)
         asked = sum(count_message(message, default_counter()).total for message in messages)
         said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
-        return 200, endpoint.answer(model, parts, (asked, said))
+        answer = endpoint.answer(model, parts, (asked, said))
+        if binder:
+            binder.sign(body, answer["content"])
+        return 200, answer
 
     def _reply(self, messages: Sequence[Message]) -> Turn:
         number = self.statuses.count(200)
@@ -71,12 +78,13 @@ class FakeProvider:
 
 
 @contextmanager
-def fake_provider(replies: Sequence[Reply] = ()) -> Iterator[FakeProvider]:
+def fake_provider(replies: Sequence[Reply] = (), *, binds_reasoning: bool = False) -> Iterator[FakeProvider]:
     """A provider on this machine for as long as the block lasts; point your SDK's base URL to its `url`.
 
-    It answers a request that breaks a law of its format with status 400, in the provider's own shape.
+    It answers a request that breaks a law of its format with status 400, in the provider's own shape. With `binds_reasoning`
+    it signs the reasoning in its answers and refuses it, as Anthropic, where something before it was changed.
     """
-    provider = FakeProvider(replies)
+    provider = FakeProvider(replies, binder=ReasoningBinder() if binds_reasoning else None)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
     server.daemon_threads = True
     provider.url = f"http://127.0.0.1:{server.server_port}"

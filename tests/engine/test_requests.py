@@ -1,0 +1,139 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redline.engine.requests import Requests, what_changed
+from redline.log.records import Destination, Strike, StrikesApplied, UsageReported
+from redline.prices import Survival
+
+MINUTE = 60_000
+PROMISED = {"lifetime_ms": 5 * MINUTE}
+
+
+def strike(number, index):
+    return Strike(number, "a_rule", index, ("content",), "[gone]", "why", 10, 2)
+
+
+def asked(requests, minutes, *, strikes=(), sent_to=None, stored=10):
+    requests.add(StrikesApplied(tuple(strikes), minutes * MINUTE, 10, sent_to), stored)
+
+
+def reported(requests, read, tokens=10_000, written=0):
+    requests.report(UsageReported(tokens, 50, read, written))
+
+
+def alive(requests, minutes):
+    return requests.survival.alive(minutes * MINUTE, **PROMISED)
+
+
+def test_a_cache_that_outlives_its_promise_is_learned():
+    """After a pause of ten minutes everything was read again, so that it may be so once more."""
+    requests = Requests()
+    for number in range(5):
+        asked(requests, 10 * number)
+        reported(requests, 0 if number == 0 else 10_000, written=100)
+    assert alive(requests, 10) == 4 / 8
+    assert alive(requests, 1) == 1.0
+
+
+def test_a_cache_that_dies_early_is_learned():
+    """And so is the opposite."""
+    requests = Requests()
+    for number in range(5):
+        asked(requests, 2 * number)
+        reported(requests, 0, written=10_000)
+    assert alive(requests, 2) == 4 / 8
+
+
+def test_silence_teaches_nothing():
+    """A provider or agent that never says a word of a cache is not one whose cache is always gone."""
+    requests = Requests()
+    for number in range(9):
+        asked(requests, number)
+        reported(requests, 0)
+    assert requests.survival == Survival()
+    asked(requests, 9)
+    reported(requests, 1)
+    assert alive(requests, 1) < 0.5, "once it speaks, what it said before counts"
+
+
+def test_what_a_rewrite_loses_is_not_held_against_the_cache():
+    """Own strikes, undone ones, another preamble, and prompts too short to be cached teach nothing."""
+    for disturb in (
+        lambda requests: asked(requests, 1, strikes=[strike(0, 3)]),
+        lambda requests: (requests.disturb(), asked(requests, 1)),
+        lambda requests: (requests.carry((strike(0, 3),)), asked(requests, 1)),
+        lambda requests: asked(requests, 1, sent_to=Destination("m", "q")),
+    ):
+        requests = Requests()
+        asked(requests, 0, sent_to=Destination("m", "p"))
+        reported(requests, 0, written=10_000)
+        disturb(requests)
+        reported(requests, 0, written=10_000)
+        assert requests.survival == Survival()
+    asked(requests, 2, strikes=[strike(1, 10)], stored=11)
+    reported(requests, 0, written=10_000)
+    assert alive(requests, 1) < 1.0, "a strike on what was never sent rewrites nothing"
+
+
+def test_short_prompts_teach_nothing():
+    """Providers cache none that is shorter than some thousand tokens."""
+    requests = Requests()
+    for number in range(3):
+        asked(requests, number)
+        reported(requests, 0, tokens=900, written=900)
+    assert requests.survival == Survival()
+
+
+def test_another_model_starts_over():
+    """What one provider keeps says nothing of another."""
+    requests = Requests()
+    for number, model in enumerate("aaab"):
+        asked(requests, number, sent_to=Destination(model))
+        reported(requests, 0, written=10_000)
+    assert requests.survival == Survival()
+    assert requests.sent_to == Destination("b")
+
+
+def test_a_report_counts_once():
+    """A second one for the same request, or one without a request, changes nothing."""
+    requests = Requests()
+    reported(requests, 5000)
+    asked(requests, 0)
+    reported(requests, 0, tokens=9000)
+    reported(requests, 0, tokens=100)
+    assert requests.first_report == (0, 9000)
+
+
+def test_a_new_view_keeps_what_was_learned():
+    """Requests count anew, and strikes from before are told apart."""
+    requests = Requests()
+    for number in range(3):
+        asked(requests, number)
+        reported(requests, 0, written=10_000)
+    learned = requests.survival
+    requests.restart(7)
+    assert (requests.made, requests.first_report, requests.first_strike, requests.is_new_view) == ([], None, 7, True)
+    assert requests.survival == learned != Survival()
+    asked(requests, 9)
+    assert not requests.is_new_view
+
+
+def test_what_changed_is_said():
+    """Only what both requests said can have changed."""
+    assert what_changed(None, Destination("a")) == what_changed(Destination(), Destination("a", "p")) == ""
+    assert what_changed(Destination("a", "p"), Destination("a", "p", 9)) == ""
+    assert "model" in what_changed(Destination("a"), Destination("b"))
+    assert "before the messages" in what_changed(Destination("a", "p"), Destination("a", "q"))
+
+
+@given(st.lists(st.tuples(st.floats(0, 90), st.integers(0, 20_000), st.integers(0, 20_000), st.booleans()), max_size=20))
+def test_each_request_knows_what_was_known_then(happened):
+    """What is learned later does not change an earlier request."""
+    requests, known, minutes = Requests(), [], 0.0
+    for gap, read, tokens, is_reported in happened:
+        minutes += gap
+        known.append(requests.survival)
+        asked(requests, minutes)
+        if is_reported:
+            reported(requests, read, tokens)
+    assert [request.survival for request in requests.made] == known
