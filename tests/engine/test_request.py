@@ -4,9 +4,8 @@ import json
 import pytest
 
 from redline import FORMATS, Conversation, ValidationError
-from redline.engine.form import Form
+from redline.engine.form import Form, Forms
 from redline.engine.state import State
-from redline.engine.vector import Vector
 from redline.log.records import MessageAdded, Strike
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
@@ -60,7 +59,7 @@ def test_breakpoints_count_the_messages_that_are_sent():
     state = State(FORMATS["anthropic"])
     state.apply(MessageAdded(b'{"role":"user","content":"hi"}'))
     gone = Form(state, 0, (Strike(0, "r", 0, ("content",), None, "why", 1, 0),))
-    sent, place_of = Vector([gone, gone, *made.sent]), made.place_of
+    sent, place_of = Forms(state, [gone, gone, *made.sent]), made.place_of
     moved = dataclasses.replace(made, sent=sent, place_of=lambda index: place_of(index) + 2)
     assert moved.first_struck == made.first_struck
     assert moved.with_breakpoints() == made.with_breakpoints()

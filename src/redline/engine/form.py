@@ -1,15 +1,17 @@
 """The form in which a message is sent, worked out when someone looks at it."""
 
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, overload
 
 from redline import payloads
 from redline.engine.state import State
+from redline.engine.vector import Vector
 from redline.log.records import Strike
 from redline.messages import Message
 from redline.rules.rule import Mark
 from redline.rules.strike import strike as carry_out
 
-__all__ = ["Form"]
+__all__ = ["Form", "Forms"]
 
 
 class Form:
@@ -17,8 +19,8 @@ class Form:
 
     __slots__ = ("_index", "_message", "_state", "_version", "strikes")
 
-    def __init__(self, state: State, index: int, strikes: tuple[Strike, ...]) -> None:
-        self._state, self._index, self._version = state, index, state.view.version_of(index)
+    def __init__(self, state: State, index: int, strikes: tuple[Strike, ...], version: int = 0) -> None:
+        self._state, self._index, self._version = state, index, version
         self.strikes = strikes
         self._message: Message | _Unknown | None = _UNKNOWN
 
@@ -54,6 +56,64 @@ class Form:
             return message
         marks = [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
         return carry_out(message, marks, self._state.format)
+
+
+class Forms(Sequence[Form]):
+    """The messages of a request in order; never changes once made.
+
+    Of the many that were settled before a conversation was opened only the index is held: a message as first said, with the
+    strikes that counted then. It gets its form when someone looks at it.
+    """
+
+    __slots__ = ("_first_strike", "_items", "_state", "_strikes")
+
+    def __init__(self, state: State, items: Iterable[Form | int] = ()) -> None:
+        self._state, self._items = state, Vector(items)
+        self._strikes, self._first_strike = state.struck, state.next_strike
+        """The strikes as they were, those of this number and above apart."""
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Form: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Form, ...]: ...
+    def __getitem__(self, place: int | slice) -> Form | tuple[Form, ...]:
+        if isinstance(place, slice):
+            return tuple(map(self._form, self._items[place]))
+        return self._form(self._items[place])
+
+    def __iter__(self) -> Iterator[Form]:
+        return map(self._form, self._items)
+
+    def appended(self, form: Form) -> "Forms":
+        """These and one more."""
+        return self._with(self._items.appended(form))
+
+    def changed(self, place: int, form: Form) -> "Forms":
+        """These with another one at a place."""
+        return self._with(self._items.changed(place, form))
+
+    def joined(self) -> bytes:
+        """Their bytes, with commas between them; what did not change since the last time is not joined again."""
+        return self._items.joined(lambda item: self._form(item).native)
+
+    def _form(self, item: Form | int) -> Form:
+        if not isinstance(item, int):
+            return item
+        strikes = self._strikes.get(item, {}).values()
+        return Form(self._state, item, tuple(one for one in strikes if one.version == 0 and one.number < self._first_strike))
+
+    def _with(self, items: "Vector[Form | int]") -> "Forms":
+        forms = Forms.__new__(Forms)
+        forms._state, forms._items, forms._strikes, forms._first_strike = (
+            self._state,
+            items,
+            self._strikes,
+            self._first_strike,
+        )
+        return forms
 
 
 class _Unknown:

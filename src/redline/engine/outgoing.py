@@ -5,9 +5,8 @@ from itertools import count, groupby
 
 import msgspec
 
-from redline.engine.form import Form
+from redline.engine.form import Form, Forms
 from redline.engine.state import State, runs_of
-from redline.engine.vector import Vector
 from redline.log.records import Strike
 from redline.messages import Message
 from redline.view.repair import Change, Item, Legalizer, Standing, Strategy
@@ -46,7 +45,7 @@ class Outgoing:
         settled: Settled | None = None,
     ) -> None:
         self._state, self._strategy, self._extra = state, strategy, extra or {}
-        self._settled: Vector[Form]
+        self._settled: Forms
         self._place_of: dict[int, int]
         self._tail_places: dict[int, int]
         self._forms: dict[int, Form] = {}
@@ -59,7 +58,7 @@ class Outgoing:
         for index in self._state.view.indices[self._taken :]:
             self._take(index)
 
-    def messages(self) -> Vector[Form]:
+    def messages(self) -> Forms:
         """What is sent as things stand."""
         sent = self._settled
         self._tail_places = {}
@@ -104,7 +103,7 @@ class Outgoing:
             self._start()
             self.catch_up()
 
-    def anew(self, extra: Mapping[int, tuple[Strike, ...]]) -> Vector[Form]:
+    def anew(self, extra: Mapping[int, tuple[Strike, ...]]) -> Forms:
         """What would be sent with more strikes, worked out from the beginning."""
         other = Outgoing(self._state, self._strategy, extra)
         other.catch_up()
@@ -115,7 +114,7 @@ class Outgoing:
         strikes = (*self._state.strikes_on(index), *self._extra.get(index, ()), *more)
         known = self._forms.get(index)
         if known is None or known.strikes != strikes:
-            known = self._forms[index] = Form(self._state, index, strikes)
+            known = self._forms[index] = Form(self._state, index, strikes, self._state.view.version_of(index))
         return known
 
     # --- the pieces
@@ -127,7 +126,7 @@ class Outgoing:
         """By number of feeding, the position among the visible messages."""
         self._given: dict[int, Message] = {}
         """By index, the form of the message that the repair was given."""
-        self._settled = Vector()
+        self._settled = Forms(self._state)
         self._settled_before = 0
         self._earlier_changes: tuple[Change, ...] = ()
         self._place_of = {}
@@ -140,14 +139,16 @@ class Outgoing:
         self._legalizer = Legalizer(self._state.format, self._strategy, behind=settled.standing)
         self._taken, self._fed_before = settled.visible, settled.standing.count
         self._earlier_changes = settled.changes
-        forms: list[Form] = []
+        items: list[Form | int] = []
         for run in settled.messages:
             if isinstance(run, bytes):
-                forms.append(Form.of(self._state, self._state.format.read(run)))
+                items.append(Form.of(self._state, self._state.format.read(run)))
                 continue
-            self._place_of.update(zip(range(*run), count(len(forms)), strict=False))
-            forms += map(self.struck, range(*run))
-        self._settled, self._settled_before = Vector(forms), len(forms)
+            self._place_of.update(zip(range(*run), count(len(items)), strict=False))
+            items += range(*run)
+        for index in self._place_of.keys() & self._state.view.versions.keys():
+            items[self._place_of[index]] = self.struck(index)
+        self._settled, self._settled_before = Forms(self._state, items), len(items)
 
     def _holds(self, settled: Settled) -> bool:
         """Not so if a message was struck since that the repair had changed: it must be repaired again."""

@@ -10,7 +10,7 @@ from redline.engine.account import Account
 from redline.engine.balance import Rates
 from redline.engine.binding import BOUND_REASONING, BoundReasoning
 from redline.engine.checkpoint import Keeper, Known
-from redline.engine.form import Form
+from redline.engine.form import Form, Forms
 from redline.engine.marking import Marking, Target
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
@@ -285,7 +285,7 @@ class _Draft:
         return self._state.next_strike + len(self.strikes)
 
     @property
-    def sent(self) -> Vector[Form]:
+    def sent(self) -> Forms:
         """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
         return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
 
@@ -315,7 +315,7 @@ class _Draft:
         return None
 
 
-def _new_problem(sent: Vector[Form], place: int, after: Form, format: Format) -> Problem | None:
+def _new_problem(sent: Forms, place: int, after: Form, format: Format) -> Problem | None:
     """A law that the messages around the place keep now and would break then."""
     before = sent[max(place - 1, 0) : place + 2]
     inner = min(place, 1)

@@ -8,9 +8,8 @@ from typing import Any
 
 from redline import payloads
 from redline.engine.breakpoints import Spot, place_breakpoints
-from redline.engine.form import Form
+from redline.engine.form import Form, Forms
 from redline.engine.schedule import Decision
-from redline.engine.vector import Vector
 from redline.errors import ValidationError
 from redline.formats.cache_control import Lifetime
 from redline.log.records import Strike
@@ -53,7 +52,7 @@ class Request:
     """What is sent, and why it differs from what is stored."""
 
     format: str
-    sent: Vector[Form]
+    sent: Forms
     strikes: Sequence[Strike]
     """All that are in force, old and new."""
     new_strikes: tuple[Strike, ...]
@@ -83,7 +82,7 @@ class Request:
     @cached_property
     def body(self) -> bytes:
         """The same as one JSON list, byte for byte what was sent before wherever nothing changed."""
-        return b"[" + self.sent.joined(_native_bytes) + b"]"
+        return b"[" + self.sent.joined() + b"]"
 
     def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
         """The messages with cache breakpoints for Anthropic, so many at most: the same otherwise, words alone as one block.

@@ -40,7 +40,8 @@ class State:
         self.batches = Batches()
         self.strikes: dict[int, Strike] = {}
         """Those that count, by number."""
-        self._strikes_on: dict[int, dict[int, Strike]] = {}
+        self.struck: dict[int, dict[int, Strike]] = {}
+        """The same by index and number. Where one is taken out, another value takes its place: who holds this keeps it."""
         self.shunned: set[tuple[str, int, Path]] = set()
         """Rule, index and part of strikes that were undone."""
         self.undone: list[tuple[Strike, int]] = []
@@ -143,12 +144,12 @@ class State:
     def strikes_on(self, index: int) -> tuple[Strike, ...]:
         """The strikes that count on a message, in the version of it that counts."""
         version = self.view.version_of(index)
-        return tuple(strike for strike in self._strikes_on.get(index, {}).values() if strike.version == version)
+        return tuple(strike for strike in self.struck.get(index, {}).values() if strike.version == version)
 
     @property
     def saved(self) -> int:
         """The tokens that strikes take out of the visible messages."""
-        visible = self._strikes_on.keys() & set(self.view.indices)
+        visible = self.struck.keys() & set(self.view.indices)
         return sum(strike.tokens_saved for index in visible for strike in self.strikes_on(index))
 
     def accepts(self, payload: bytes) -> bool:
@@ -242,7 +243,7 @@ class State:
     def _strike(self, strikes: tuple[Strike, ...]) -> None:
         for strike in strikes:
             self.strikes[strike.number] = strike
-            self._strikes_on.setdefault(strike.index, {})[strike.number] = strike
+            self.struck.setdefault(strike.index, {})[strike.number] = strike
             self.saved_since_usage += strike.tokens_saved
             self.next_strike = strike.number + 1
 
@@ -253,7 +254,8 @@ class State:
 
     def _unstrike(self, number: int) -> Strike:
         strike = self.strikes.pop(number)
-        del self._strikes_on[strike.index][number]
+        left = {other: one for other, one in self.struck[strike.index].items() if other != number}
+        self.struck = {**self.struck, strike.index: left}
         self.saved_since_usage -= strike.tokens_saved
         self.undone.append((strike, len(self)))
         self.requests.disturb()
