@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -69,10 +70,15 @@ class Keeper:
 def fingerprint(settings: object) -> str | None:
     """A name for settings, the same in every process; None if they hold something that is not made of plain values."""
     try:
-        content = msgspec.json.encode([version("redline"), _plain(settings)])
+        content = msgspec.json.encode([_version(), _plain(settings)])
     except (TypeError, UnicodeEncodeError):
         return None
     return hashlib.blake2b(content, digest_size=12).hexdigest()
+
+
+@cache
+def _version() -> str:
+    return version("redline")
 
 
 def _plain(value: object) -> Any:
