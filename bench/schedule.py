@@ -1,4 +1,4 @@
-"""How long `when_free` takes to decide after one more exchange, at growing length and with thousands of marks that wait.
+"""How long `when_free` takes to decide after one more exchange, at growing lengths with thousands of marks that wait.
 
 python -m bench.schedule
 """
@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import redline
@@ -62,10 +63,8 @@ class Timed:
 def decisions(schedule: WhenFree, length: int, *, reports_cache: bool = False, steps: int = _STEPS) -> tuple[int, list[float]]:
     """How many marks wait in a conversation of so many messages that is warm, and what each decision takes from then on."""
     exchanges = _exchanges()
-    talk = redline.Conversation(format="openai_chat", counter=Estimate())
-    while len(talk.visible_indices) < length:
-        for message in next(exchanges):
-            talk.add(message)
+    before = islice(chain.from_iterable(exchanges), length)
+    talk = redline.Conversation(before, format="openai_chat", counter=Estimate())
     talk.request(now=0.0, rules=(), schedule=schedule)  # all of it is sent, and then cached
     timed = Timed(schedule)
     for number in range(steps + 1):

@@ -257,13 +257,16 @@ class Balance(Generic[Key]):
     def _best(
         self, scale: "_Scale", is_possible: Callable[[Cut], bool], *, least: float
     ) -> tuple[Choice | None, Choice | None]:
-        """The cut with the largest surplus of rent over price, above the least, of those that are possible; and of all."""
+        """The cut with the largest surplus of rent over price, above the least, of those that are possible.
+
+        And the largest of any, so that its numbers can be told: of the stretch that promises most, which is near enough.
+        """
         best: Cut | None = None
         nearest: Cut | None = None
         most, farthest = (least, math.inf), (-math.inf, -math.inf)
         stretches = self._pending.stretches(scale.start, scale.end)
-        for limit, stretch in sorted([(scale.rank(one.most), one) for one in stretches], key=_limit, reverse=True):
-            if limit < farthest and (limit < most or not is_possible(stretch.most)):
+        for limit, stretch in sorted([(scale.limit(one), one) for one in stretches], key=_limit, reverse=True):
+            if nearest is not None and (limit < most or not is_possible(stretch.most)):
                 continue
             for cut in stretch.cuts():
                 rank = scale.rank(cut)
@@ -294,7 +297,7 @@ class Balance(Generic[Key]):
 
 
 class _Scale(msgspec.Struct, frozen=True, gc=False):
-    """What a cut is worth at a moment. It is worth no less with more marks, and no less at a later position."""
+    """What a cut is worth at a moment."""
 
     sums: list[float]
     end: int
@@ -318,6 +321,14 @@ class _Scale(msgspec.Struct, frozen=True, gc=False):
         kept = self.sums[self.end] - self.sums[cut.position] - cut.saving
         extra = self.tier_cost if cut.saving + self.free >= self.tier_saving else 0.0
         return self.rent * cut.saving - self.rebate * cut.dated + extra - self.premium * kept
+
+    def limit(self, stretch: Stretch) -> tuple[float, float]:
+        """No cut in a stretch has a higher rank.
+
+        None has more rent than its first, and none keeps less behind it than its last: no message shrinks by more than it has.
+        """
+        most = stretch.most
+        return self.surplus(most) - self.premium * (most.saving - stretch.least_saving), most.position
 
     def rank(self, cut: Cut) -> tuple[float, float]:
         """By surplus; of equal ones the last comes first."""

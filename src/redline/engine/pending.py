@@ -40,6 +40,16 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     saving: float
     dated: float
 
+    @property
+    def least_saving(self) -> float:
+        """What goes with a cut at its last position."""
+        position, saving = self.most.position, self.saving
+        for mark in reversed(self.marks):
+            if mark.position < position:
+                break
+            saving += mark.saving
+        return saving
+
     def cuts(self) -> Iterator[Cut]:
         """A cut at each mark, the last first; of several marks at one position the last cut that is given has them all."""
         saving, dated = self.saving, self.dated
@@ -66,16 +76,15 @@ class Pending:
         if len(block.marks) > 2 * _BLOCK:
             self._blocks.insert(place + 1, _Block(block.marks[_BLOCK:]))
             del block.marks[_BLOCK:]
-        block.sum_up()
+        block.changed()
 
     def remove(self, mark: Waiting) -> None:
         """A mark that is there goes."""
         place = bisect_right(self._blocks, mark, key=_first) - 1
         block = self._blocks[place]
         del block.marks[bisect_left(block.marks, mark)]
-        if block.marks:
-            block.sum_up()
-        else:
+        block.changed()
+        if not block.marks:
             del self._blocks[place]
 
     def take_from(self, position: float) -> list[Waiting]:
@@ -86,7 +95,7 @@ class Pending:
             block = self._blocks[place]
             del block.marks[bisect_left(block.marks, position, key=_position) :]
             del self._blocks[place + bool(block.marks) :]
-            block.sum_up()
+            block.changed()
         return taken
 
     def marks_from(self, position: float) -> Iterator[Waiting]:
@@ -107,7 +116,7 @@ class Pending:
         if place == len(self._blocks):
             return 0.0
         inner = sum(mark.saving for mark in self._blocks[place].marks if mark.position >= position)
-        return inner + sum(block.saving for block in self._blocks[place + 1 :])
+        return inner + sum(block.sums[0] for block in self._blocks[place + 1 :])
 
     def stretches(self, start: float, end: float) -> list[Stretch]:
         """All marks from `start` on and before `end`, the last first; what stands from `end` on is in no sum."""
@@ -117,24 +126,32 @@ class Pending:
                 break
             inside = block if block.lies_in(start, end) else block.part(start, end)
             if inside.marks:
-                most = Cut(inside.marks[-1].position, saving + inside.saving, dated + inside.dated)
+                own = inside.sums
+                most = Cut(inside.marks[-1].position, saving + own[0], dated + own[1])
                 found.append(Stretch(most, inside.marks, saving, dated))
                 saving, dated = most.saving, most.dated
         return found
 
 
 class _Block:
-    """Neighbours. Sums are made anew with each change, so that no error adds up."""
+    """Neighbours. After a change sums are made anew when someone asks, so that no error adds up."""
 
-    __slots__ = ("dated", "marks", "saving")
+    __slots__ = ("_sums", "marks")
 
     def __init__(self, marks: list[Waiting]) -> None:
         self.marks = marks
-        self.sum_up()
+        self._sums: tuple[float, float] | None = None
 
-    def sum_up(self) -> None:
-        self.saving = sum([mark.saving for mark in self.marks])
-        self.dated = sum([mark.saving * mark.since for mark in self.marks])
+    def changed(self) -> None:
+        self._sums = None
+
+    @property
+    def sums(self) -> tuple[float, float]:
+        """Of the savings, and of the savings times their dates."""
+        if self._sums is None:
+            marks = self.marks
+            self._sums = sum([mark.saving for mark in marks]), sum([mark.saving * mark.since for mark in marks])
+        return self._sums
 
     def lies_in(self, start: float, end: float) -> bool:
         return start <= self.marks[0].position and self.marks[-1].position < end
