@@ -3,16 +3,37 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from redline.engine.balance import Balance, Choice, Moment, Rates
+import msgspec
+
+from redline.engine.balance import Balance, Choice, Ledger, Moment, Rates
 from redline.engine.marking import Marking, Target
+from redline.engine.pending import Waiting
 from redline.engine.requests import SentRequest, what_changed
 from redline.engine.state import State
 from redline.log.records import Destination, Strike
 from redline.rules.rule import Mark
 
-__all__ = ["Account"]
+__all__ = ["Account", "Booked"]
 
 _MINUTE_MS = 60_000
+
+
+class Booked(msgspec.Struct, frozen=True):
+    """What an account has booked, as plain values."""
+
+    rates: Rates
+    lifetime_ms: float
+    ledger: Ledger
+    marks: tuple[tuple[Target, Waiting], ...]
+    barred: tuple[Target, ...]
+    requests: int
+    next_strike: int
+    early: dict[int, float]
+    before: int | None
+    """The number of the last request whose time is known, among all."""
+    timed: int
+    """How many there were."""
+    sent_tokens: dict[int, float]
 
 
 class Account:
@@ -27,11 +48,13 @@ class Account:
         lifetime_ms: float,
         sizes: Callable[[int], int],
         saving: Callable[[Mark], int],
+        booked: Booked | None = None,
     ) -> None:
         self._state, self._lifetime_ms, self._sizes, self._saving = state, lifetime_ms, sizes, saving
         self._marking = marking
         self._looked_at = 0
         """So many of the marking's changes are known."""
+        self._rates = rates
         self._balance: Balance[Target] = Balance(rates)
         self._position_of: dict[int, int] = {}
         self._held: set[Target] = set()
@@ -42,10 +65,14 @@ class Account:
         self._next_strike = state.requests.first_strike
         self._early: defaultdict[int, float] = defaultdict(float)
         """By index, what was struck before the message was booked."""
-        self._before: SentRequest | None = None
-        """The last one that was booked."""
-        self._sent_tokens: list[float] = []
-        """Of each booked request, the tokens of its messages."""
+        self._before: int | None = None
+        """The last one that was booked and whose time is known, by its number among all."""
+        self._timed = 0
+        """How many of those were booked."""
+        self._sent_tokens: dict[int, float] = {}
+        """By number among those, the tokens of the messages of the first whose usage was reported; until then, of the last."""
+        if booked is not None:
+            self._resume(booked)
 
     def catch_up(self, *, visible: int | None = None) -> None:
         """Take in requests, what has become visible, all or the first so many, and the marks that were made or fell away."""
@@ -65,7 +92,7 @@ class Account:
 
     def book(self, request: SentRequest) -> None:
         """A request that was made: its strikes, and what it cost."""
-        self._booked += 1
+        number, self._booked = self._booked, self._booked + 1
         cut = self._strike(strike for strike in request.strikes if strike.number >= self._next_strike)
         self._bar(request.refused)
         self._next_strike = max([self._next_strike, *(strike.number + 1 for strike in request.strikes)])
@@ -73,8 +100,26 @@ class Account:
             return
         self._know_prefix(request.sent_to, request.first_report)
         self._balance.book(Moment(alive=self._alive(request, request.now)[0]), cut)
-        self._sent_tokens.append(self._balance.tokens - self._balance.prefix_tokens)
-        self._before = request
+        if request.first_report is None or request.first_report[0] not in self._sent_tokens:
+            self._sent_tokens = {self._timed: self._balance.tokens - self._balance.prefix_tokens}
+        self._timed += 1
+        self._before = number
+
+    def booked(self) -> Booked:
+        """What is booked, to go on from later."""
+        return Booked(
+            rates=self._rates,
+            lifetime_ms=self._lifetime_ms,
+            ledger=self._balance.ledger(),
+            marks=tuple(self._balance.marks()),
+            barred=tuple(self.barred),
+            requests=self._booked,
+            next_strike=self._next_strike,
+            early=self._early,
+            before=self._before,
+            timed=self._timed,
+            sent_tokens=self._sent_tokens,
+        )
 
     def follow(self, marking: Marking) -> None:
         """From now on marks come from another marking, which has the same."""
@@ -106,6 +151,14 @@ class Account:
         return self._position_of[mark.index]
 
     # --- the pieces
+
+    def _resume(self, booked: Booked) -> None:
+        self._balance.resume(booked.ledger, booked.marks)
+        self._held = {target for target, _ in booked.marks}
+        self._position_of = {index: at for at, index in enumerate(self._state.view.indices[: len(booked.ledger.tokens)])}
+        self.barred, self._booked, self._next_strike = frozenset(booked.barred), booked.requests, booked.next_strike
+        self._early.update(booked.early)
+        self._before, self._timed, self._sent_tokens = booked.before, booked.timed, booked.sent_tokens
 
     def _grow(self, visible: int | None) -> None:
         for index in self._state.view.indices[len(self._position_of) : visible]:
@@ -150,7 +203,7 @@ class Account:
         """What stands before the messages: counted, or what the provider reported less the messages."""
         if sent_to is not None and sent_to.preamble_tokens:
             self._balance.set_prefix(sent_to.preamble_tokens)
-        elif first_report is not None and first_report[0] < len(self._sent_tokens):
+        elif first_report is not None and first_report[0] in self._sent_tokens:
             number, tokens = first_report
             self._balance.set_prefix(max(0.0, tokens - self._sent_tokens[number]))
         else:
@@ -158,7 +211,7 @@ class Account:
 
     def _alive(self, request: SentRequest, now: float) -> tuple[float, str]:
         """The probability that the cache still holds the request before, and if there is none, why."""
-        before = self._before
+        before = self._state.requests.made[self._before] if self._before is not None else None
         if before is None or before.now is None:
             return 0.0, "nothing was sent yet"
         if because := what_changed(before.sent_to, request.sent_to):

@@ -9,7 +9,7 @@ most a few hundredths more than without any strike.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Generic, Literal, TypeVar
@@ -18,7 +18,7 @@ import msgspec
 
 from redline.engine.pending import Cut, Pending, Stretch, Waiting
 
-__all__ = ["Balance", "Choice", "Moment", "Rates", "Reason"]
+__all__ = ["Balance", "Choice", "Ledger", "Moment", "Rates", "Reason"]
 
 Key = TypeVar("Key", bound=Hashable)
 Reason = Literal["nothing", "cold", "free", "held", "paid", "tier", "window"]
@@ -97,6 +97,19 @@ class Choice(msgspec.Struct, frozen=True):
                 return f"the request would not fit into the window ({numbers})"
 
 
+class Ledger(msgspec.Struct, frozen=True):
+    """What a balance has booked, its marks apart, as plain values."""
+
+    prefix: float
+    saved: float
+    bill: float
+    requests: int
+    tokens: list[float]
+    unstruck: float
+    sent_unstruck: float
+    sent_end: int
+
+
 class Balance(Generic[Key]):
     """The account of one conversation. It grows with it; deciding changes nothing in it, `record` does."""
 
@@ -122,6 +135,33 @@ class Balance(Generic[Key]):
         self._pending = Pending()
         self._marks: dict[Key, Waiting] = {}
         self._names: dict[int, Key] = {}
+
+    def ledger(self) -> Ledger:
+        """What is booked, to go on from later."""
+        return Ledger(
+            self._prefix,
+            self._saved,
+            self._bill,
+            self._requests,
+            self._tokens,
+            self._unstruck,
+            self._sent_unstruck,
+            self._sent_end,
+        )
+
+    def marks(self) -> Iterable[tuple[Key, Waiting]]:
+        """The marks that wait."""
+        return self._marks.items()
+
+    def resume(self, ledger: Ledger, marks: Iterable[tuple[Key, Waiting]]) -> None:
+        """Go on from what was booked before."""
+        self._prefix, self._saved, self._bill, self._requests = ledger.prefix, ledger.saved, ledger.bill, ledger.requests
+        self._tokens, self._sums = list(ledger.tokens), list(accumulate(ledger.tokens, initial=0.0))
+        self._unstruck, self._sent_unstruck, self._sent_end = ledger.unstruck, ledger.sent_unstruck, ledger.sent_end
+        for key, mark in marks:
+            self._marks[key], self._names[mark.number] = mark, key
+            self._pending.add(mark)
+        self._numbers = max(self._names, default=0)
 
     def set_prefix(self, tokens: float) -> None:
         """So many tokens stand before the first message, as is known by now."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from redline.engine.account import Booked
 from redline.engine.marking import Marked
 from redline.engine.outgoing import Settled
 from redline.engine.state import State
@@ -27,6 +28,7 @@ class Known(msgspec.Struct, frozen=True):
 
     settled: Settled
     marked: Marked
+    accounts: tuple[Booked, ...] = ()
 
 
 class Keeper:

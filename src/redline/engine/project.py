@@ -109,6 +109,7 @@ class Projector:
         self._strikes = Vector(self._state.strikes.values())
         self._known_strikes = self._state.next_strike
         self._accounts: dict[tuple[Rates, float], Account] = {}
+        self._accounts_before = {(one.rates, one.lifetime_ms): (one, known.marked) for one in known.accounts} if known else {}
         self._bound = BoundReasoning(self._state)
 
     def _case(self, now: float, sent_to: Destination | None, bound: BoundReasoning | None) -> Case:
@@ -131,7 +132,9 @@ class Projector:
 
     def _known(self) -> Known | None:
         settled, marked = self._outgoing.settled(), self._marking.marked()
-        return Known(settled, marked) if settled is not None and marked is not None else None
+        if settled is None or marked is None:
+            return None
+        return Known(settled, marked, tuple(account.booked() for account in self._accounts.values()))
 
     def _account(self, rates: Rates, lifetime_ms: float = 300_000) -> Account:
         """The account at such rates. One that is new learns of the requests that were made before."""
@@ -142,14 +145,25 @@ class Projector:
                 known.catch_up()
         account = self._accounts.get((rates, lifetime_ms))
         if account is None:
-            account = self._accounts[rates, lifetime_ms] = self._account_from_the_beginning(rates, lifetime_ms)
+            account = self._accounts[rates, lifetime_ms] = self._opened_account(rates, lifetime_ms)
             account.catch_up()
         return account
 
-    def _account_from_the_beginning(self, rates: Rates, lifetime_ms: float) -> Account:
-        past = Marking(self._state, self.settings.rules, self.settings.protection)
-        account = Account(self._state, past, rates, lifetime_ms=lifetime_ms, sizes=self._tokens_before, saving=self._saving)
-        for request in self._state.requests.made:
+    def _opened_account(self, rates: Rates, lifetime_ms: float) -> Account:
+        """From what was booked before, or from the beginning; requests that it missed are booked as they were made."""
+        booked, marked = self._accounts_before.pop((rates, lifetime_ms), (None, None))
+        past = Marking(self._state, self.settings.rules, self.settings.protection, marked=marked)
+        account = Account(
+            self._state,
+            past,
+            rates,
+            lifetime_ms=lifetime_ms,
+            sizes=self._tokens_before,
+            saving=self._saving,
+            booked=booked,
+        )
+        is_up_to_date = booked is not None and not account.has_missed_requests
+        for request in () if is_up_to_date else self._state.requests.made[booked.requests if booked else 0 :]:
             if request.now is not None:
                 past.catch_up(request.now, visible=request.visible)
             account.catch_up(visible=request.visible)
