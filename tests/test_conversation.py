@@ -336,6 +336,18 @@ def test_reopened_conversation_sends_the_same_bytes():
     assert (again.visible_indices, again.strikes) == (talk.visible_indices, talk.strikes)
 
 
+def test_requests_made_with_other_rules_count():
+    """`when_free` weighs every request that was recorded, as a conversation opened from its log again does."""
+    log, rules = MemoryLog(), [MaskedResults(keep_recent=1)]
+    talk = Conversation(reads(2), project_root="/p", log=log)
+    talk.preview(now=0, rules=rules, schedule="when_free")
+    talk.request(now=0, rules=[], schedule="when_free")
+    again = Conversation(project_root="/p", log=log)
+    sent = [one.preview(now=1, rules=rules, schedule="when_free") for one in (talk, again)]
+    assert sent[0].body == sent[1].body
+    assert len(sent[0].held) == 1
+
+
 def test_secrets_are_redacted_before_anything_is_kept():
     """With a redaction set, neither the record nor a request ever holds the secret."""
     talk = Conversation(redact=lambda payload: payload.replace(b"hunter2", b"******"))

@@ -41,6 +41,35 @@ def test_session_of_another_agent_is_continued_beside_it(tmp_path):
     assert check(again.request(now=0).messages, format="anthropic") == []
 
 
+@pytest.mark.parametrize("kept", [0, 30, 300])
+def test_session_whose_taking_over_was_torn_is_taken_over_again(tmp_path, kept):
+    """A process killed, or a disk that filled up, while a session was taken over leaves no empty conversation."""
+    path = write_session(tmp_path / "session.jsonl")
+    expected = redline.open(path).all_messages
+    beside = tmp_path / "session.jsonl.redline.jsonl"
+    beside.write_bytes(beside.read_bytes()[:kept])
+    again = redline.open(path)
+    assert expected
+    assert (again.all_messages, again.origin) == (expected, str(path))
+
+
+def test_conversation_goes_on_beside_damage(tmp_path):
+    """With a damaged record in the middle a conversation opens with all before it, and goes on, time after time."""
+    path = tmp_path / "chat.jsonl"
+    talk = redline.open(path)
+    for text in ("one", "two", "three", "four"):
+        talk.add({"role": "user", "content": text})
+    path.write_bytes(path.read_bytes().replace(b"three", b"thief"))
+    expected = ["one", "two"]
+    for text in ("five", "six"):
+        again = redline.open(path)
+        assert [message["content"] for message in again.messages] == expected
+        again.add({"role": "user", "content": text})
+        expected.append(text)
+        assert [message["content"] for message in again.messages] == expected
+        assert [branch.messages for branch in again.branches] == [len(expected)]
+
+
 def test_which_conversation_of_several(tmp_path):
     """A number picks one; one that is not there is refused."""
     path = tmp_path / "many.json"

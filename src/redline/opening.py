@@ -66,14 +66,26 @@ def _log_at(
 ) -> tuple[DurableLog, str]:
     """The log, and the format of its messages where that is known."""
     path, beside = Path(address), Path(f"{os.fspath(address)}{_SUFFIX}")
-    if not is_foreign(address) or beside.exists():
-        log = open_log(beside if is_foreign(address) else address, durability=durability, redact=redact)
+    is_continued = is_foreign(address)
+    if not is_continued or _is_begun(beside):
+        log = open_log(beside if is_continued else address, durability=durability, redact=redact)
         return log, log.header.message_format or "auto"
     recorded = _recorded(path, number)
     header = Header(conversation=recorded.id, origin=str(path), message_format=recorded.format)
     log = open_log(beside, durability=durability, header=header, redact=redact)
     log.append(_records(path, recorded), parent=ROOT)
     return log, recorded.format
+
+
+def _is_begun(beside: Path) -> bool:
+    """Whether a session was taken over: a process that was killed at it, or a full disk, leaves an empty log."""
+    if not beside.exists():
+        return False
+    log = open_log(beside)
+    try:
+        return next(log.read(), None) is not None
+    finally:
+        log.close()
 
 
 def is_foreign(address: str | os.PathLike[str]) -> bool:

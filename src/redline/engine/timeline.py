@@ -27,19 +27,22 @@ class Timeline:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self._stored: list[Stored] = []
+        self._stored: dict[int, Stored] = {}
+        """By number: damage in a log leaves gaps."""
+        self._last = ROOT
         self._has_child: set[int] = set()
         self._checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
         self.read()
-        self.head = next((one.number for one in reversed(self._stored) if not isinstance(one.record, Checkpoint)), ROOT)
+        said = (number for number, one in reversed(self._stored.items()) if not isinstance(one.record, Checkpoint))
+        self.head = next(said, ROOT)
         """The record that the next one is made on."""
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
         """Store records behind the head, or behind another record, and go there. False if someone else was there first."""
         behind = self.head if parent is None else parent
         self.head = self.log.append(records, parent=behind)
-        if self.head == len(self._stored) + len(records) - 1:
+        if self.head == self._last + len(records):
             self._keep(records, behind)
         else:
             self.read()
@@ -55,24 +58,27 @@ class Timeline:
         return self._checkpoints.get(number)
 
     def _children_of(self, number: int) -> int:
-        later = self._stored[number + 1 :]
+        later = filter(None, map(self._stored.get, range(number + 1, self._last + 1)))
         return sum(one.parent == number and not isinstance(one.record, Checkpoint) for one in later)
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
-        for one in self.log.read(len(self._stored) - 1):
-            self._stored.append(one)
-            if isinstance(one.record, Checkpoint):
-                self._checkpoints[one.parent] = one.record
-            else:
-                self._has_child.add(one.parent)
+        for one in self.log.read(self._last):
+            self._take(one)
 
     def _keep(self, records: list[Record], parent: int) -> None:
         """The same for records of one's own that nobody else's stand between."""
         for record in records:
-            self._stored.append(Stored(len(self._stored), parent, record))
-            self._has_child.add(parent)
-            parent = len(self._stored) - 1
+            self._take(Stored(self._last + 1, parent, record))
+            parent = self._last
+
+    def _take(self, one: Stored) -> None:
+        self._stored[one.number] = one
+        self._last = one.number
+        if isinstance(one.record, Checkpoint):
+            self._checkpoints[one.parent] = one.record
+        else:
+            self._has_child.add(one.parent)
 
     def path(self, head: int | None = None) -> list[Stored]:
         """The records from the first to the head."""
@@ -99,7 +105,7 @@ class Timeline:
         return list(self._ends(mine))
 
     def _ends(self, mine: set[int]) -> Iterator[Branch]:
-        for one in self._stored:
+        for one in self._stored.values():
             is_current = one.number == self.head
             if one.number in self._has_child or (isinstance(one.record, HeadMoved | Checkpoint) and not is_current):
                 continue
