@@ -99,7 +99,8 @@ class Marking:
                 pass
         self._taken = marked.visible
         for number, mark in enumerate(marked.pending):
-            self._keep(self._with_blob(mark) if number in marked.moving else mark)
+            if not _is_struck(self._state, mark):
+                self._hold(self._with_blob(mark) if number in marked.moving else mark)
 
     def _resume_folds(self, stored: Sequence[msgspec.Raw]) -> bool:
         """False, and nothing is changed, if a fold remembers something else by now."""
@@ -142,8 +143,10 @@ class Marking:
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
             return
-        if (mark.index, mark.at) in self.pending:
-            return
+        if (mark.index, mark.at) not in self.pending:
+            self._hold(mark)
+
+    def _hold(self, mark: Mark) -> None:
         self.pending[mark.index, mark.at] = mark
         self._marked_at.setdefault(mark.index, set()).add(mark.at)
         self.touched.append((mark.index, mark.at))

@@ -15,7 +15,7 @@ from redline.engine.marking import Marking, Target
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
-from redline.engine.requests import what_changed
+from redline.engine.requests import SentRequest, what_changed
 from redline.engine.schedule import Case, Decision, Decisions, Schedule
 from redline.engine.state import State
 from redline.engine.token_watch import TokenWatch
@@ -152,24 +152,30 @@ class Projector:
     def _opened_account(self, rates: Rates, lifetime_ms: float) -> Account:
         """From what was booked before, or from the beginning; requests that it missed are booked as they were made."""
         booked, marked = self._accounts_before.pop((rates, lifetime_ms), (None, None))
-        past = Marking(self._state, self.settings.rules, self.settings.protection, marked=marked)
         account = Account(
             self._state,
-            past,
+            self._marking,
             rates,
             lifetime_ms=lifetime_ms,
             sizes=self._tokens_before,
             saving=self._saving,
             booked=booked,
         )
-        is_up_to_date = booked is not None and not account.has_missed_requests
-        for request in () if is_up_to_date else self._state.requests.made[booked.requests if booked else 0 :]:
-            if request.now is not None:
-                past.catch_up(request.now, visible=request.visible)
-            account.catch_up(visible=request.visible)
-            account.book(request)
-        account.follow(self._marking)
+        if booked is None or account.has_missed_requests:
+            past = Marking(self._state, self.settings.rules, self.settings.protection, marked=marked)
+            account.follow(past)
+            for request in self._state.requests.made[booked.requests if booked else 0 :]:
+                self._book_late(account, past, request)
+            account.follow(self._marking)
         return account
+
+    @staticmethod
+    def _book_late(account: Account, past: Marking, request: SentRequest) -> None:
+        """With the marks that there were when it was made."""
+        if request.now is not None:
+            past.catch_up(request.now, visible=request.visible)
+        account.catch_up(visible=request.visible)
+        account.book(request)
 
     def _bound_reasoning(self, sent_to: Destination | None) -> BoundReasoning | None:
         """For a model that binds its reasoning, what of it is sent."""
