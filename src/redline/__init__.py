@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redline.engine.request import Request as Request
     from redline.engine.schedule import Case as Case
     from redline.engine.schedule import Decision as Decision
+    from redline.engine.schedule import Decisions as Decisions
     from redline.engine.schedule import Eager as Eager
     from redline.engine.schedule import Schedule as Schedule
     from redline.engine.when_free import WhenFree as WhenFree
@@ -83,7 +84,7 @@ _HOMES = {
     "redline.engine.budget": ("Budget",),
     "redline.engine.protection": ("Protection",),
     "redline.engine.request": ("Request",),
-    "redline.engine.schedule": ("Case", "Decision", "Eager", "Schedule"),
+    "redline.engine.schedule": ("Case", "Decision", "Decisions", "Eager", "Schedule"),
     "redline.engine.when_free": ("WhenFree",),
     "redline.errors": (
         "ExecutionError",

@@ -336,8 +336,7 @@ class Conversation:
         `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system prompt, tools. Either
         is as in the request before if it is not given.
         """
-        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
-        chosen = find_schedule(schedule, model or (sent_to.model if sent_to else None))
+        chosen, sent_to = self._choose(schedule, model, preamble)
         projector, done = self._project(now, rules, chosen, sent_to)
         for blob in done.blobs:
             self._stored(blob)
@@ -356,8 +355,7 @@ class Conversation:
         preamble: object = None,
     ) -> Request:
         """What `request` would give. Nothing is recorded."""
-        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
-        chosen = find_schedule(schedule, model or (sent_to.model if sent_to else None))
+        chosen, sent_to = self._choose(schedule, model, preamble)
         return self._project(now, rules, chosen, sent_to)[1].request
 
     def recall(
@@ -374,6 +372,10 @@ class Conversation:
         return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     # --- the pieces
+
+    def _choose(self, schedule: Schedule | str, model: Model | None, preamble: object) -> tuple[Schedule, Destination | None]:
+        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
+        return find_schedule(schedule, model or (sent_to.model if sent_to else None)), sent_to
 
     def _project(
         self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule, sent_to: Destination | None

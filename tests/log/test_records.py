@@ -43,3 +43,9 @@ def test_every_record_survives_being_written(record):
 def test_saving_of_a_strike():
     """What a strike saves is what was there less what stands there now."""
     assert Strike(0, "r", 0, ("content",), "x", "why", 100, 7).tokens_saved == 93
+
+
+def test_requests_recorded_before_destinations_were_are_read():
+    """What an older log does not say has its default."""
+    old = b'{"type":"strikes","strikes":[],"now":5.0,"visible":2}'
+    assert msgspec.json.decode(old, type=Record) == StrikesApplied((), 5.0, 2)
