@@ -250,6 +250,12 @@ def test_reading_and_writing_give_the_payload_back(native: dict[str, Any], rando
     assert_reads_alike(GEMINI, native, random)
 
 
+def test_words_in_the_place_of_a_part_not_known_are_no_thought() -> None:
+    """A part that says only that it is a thought holds none: what stands there instead is said."""
+    message = GEMINI.read({"role": "model", "parts": [{"text": None, "thought": True}]})
+    assert GEMINI.rewrite(message, message.parts[0], "words").parts == (Text("words", ("parts", 0)),)
+
+
 @patient
 @given(_contents, any_text.filter(bool), random_sources)
 def test_a_rewritten_part_says_the_words(native: dict[str, Any], words: str, random: Random) -> None:

@@ -71,7 +71,7 @@ class Gemini(Format):
             case Text() | Reasoning() if _kind(held)[0] == "text":
                 return (*part.at, "text"), replacement
             case _:
-                return part.at, _words_instead(held, replacement)
+                return part.at, _words_instead(held, replacement, is_thought=isinstance(part, Reasoning))
 
     def _listed(self, held: Any) -> list[Any]:
         """The SDKs also take one content, or plain words."""
@@ -279,9 +279,10 @@ def _response(words: str, *, is_error: bool) -> dict[str, str]:
     return {"error" if is_error else "output": words}
 
 
-def _words_instead(held: Any, words: str) -> dict[str, Any]:
+def _words_instead(held: Any, words: str, *, is_thought: bool) -> dict[str, Any]:
     """Words in the place of another part. Its signature stays: the API misses it even where the rest is gone."""
-    kept = {key: value for key, value in held.items() if key in _KEPT_KEYS} if isinstance(held, dict) else {}
+    keys = _KEPT_KEYS if is_thought else _KEPT_KEYS - {"thought"}
+    kept = {key: value for key, value in held.items() if key in keys} if isinstance(held, dict) else {}
     return {"text": words, **kept}
 
 

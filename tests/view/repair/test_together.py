@@ -18,7 +18,10 @@ def test_results_of_several_messages_are_merged():
     """Into the first, where none says anything else; that is told of each that vanished."""
     after = gathered(ANTHROPIC, [user(result("a")), user(result("b")), user("go on")])
     assert natives(after.heard) == [user(result("a"), result("b")), user("go on")]
-    assert [str(change) for change in after.changes] == ["message 1: its results were merged into message 0"]
+    assert [str(change) for change in after.changes] == [
+        "message 0: the results of message 1 were merged into it",
+        "message 1: its results were merged into message 0",
+    ]
 
 
 def test_message_with_other_words_takes_the_results():

@@ -27,9 +27,9 @@ class Together:
         base = holders[-1] if len(holders[-1].message.results) < len(holders[-1].message.parts) else holders[0]
         others = [item for item in holders if item is not base]
         merged = Item(self._format.gather(base.message, [item.message for item in others]), base.source)
-        changes = [Change(item.index, f"its results were merged into message {base.index}") for item in others]
-        if not others:
-            changes = [Change(base.index, "its results were moved to the front")]
+        taken = f"the results of message {', '.join(str(item.index) for item in others)} were merged into it"
+        changes = [Change(base.index, taken if others else "its results were moved to the front")]
+        changes += [Change(item.index, f"its results were merged into message {base.index}") for item in others]
         return Draft(draft.said, [merged, *draft.heard[len(holders) :]], [*draft.changes, *changes])
 
 
