@@ -449,9 +449,9 @@ class Conversation:
     def _stand(self, head: int) -> None:
         """Work out the state at a record."""
         self._state = State(self._fixed_format)
-        for one in self._timeline.path(head):
-            self._state.apply(one.record)
-            if checkpoint := self._timeline.checkpoint_on(one.number):
+        for records, checkpoint in self._timeline.stretches(head):
+            self._state.apply_all(records)
+            if checkpoint is not None:
                 self._state.take(checkpoint)
         self._projectors = {}
         self._watch.restart()

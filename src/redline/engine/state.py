@@ -1,6 +1,6 @@
 """The state of a conversation: what its records, taken in order, add up to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, dropwhile
 
 import msgspec
@@ -60,7 +60,8 @@ class State:
         self.checkpoints: dict[str, Checkpoint] = {}
         """The latest, by the settings it was made with, if nothing but additions changed the view since."""
         self._generation = 0
-        self._versions: list[list[bytes]] = []
+        self._first_said: list[bytes] = []
+        self._later_versions: dict[int, list[bytes]] = {}
         self._times: list[float | None] = []
         self._made_with: list[tuple[int, Destination | None]] = []
         self._read: dict[tuple[int, int], Message] = {}
@@ -101,19 +102,19 @@ class State:
         return list(indices[then:])
 
     def __len__(self) -> int:
-        return len(self._versions)
+        return len(self._first_said)
 
     def version_count(self, index: int) -> int:
         """How many versions of a message are stored."""
-        return len(self._versions[index])
+        return 1 + len(self._later_versions.get(index, ()))
 
     def payload(self, index: int) -> bytes:
         """The version of a message that counts, as it was given."""
-        return self._versions[index][self.view.version_of(index)]
+        return self.payload_of(index, self.view.version_of(index))
 
     def payload_of(self, index: int, version: int) -> bytes:
         """A version of a message, as it was given."""
-        return self._versions[index][version]
+        return self._later_versions[index][version - 1] if version else self._first_said[index]
 
     def time_of(self, index: int) -> float | None:
         """The time that was given beside the message."""
@@ -128,7 +129,7 @@ class State:
         self._count_votes()
         known = self._read.get((index, version))
         if known is None:
-            known = self._format.read(self._versions[index][version])
+            known = self._format.read(self.payload_of(index, version))
             if known.timestamp_ms is None and self._times[index] is not None:
                 known = _at_time(known, self._times[index])
             self._read[index, version] = known
@@ -162,8 +163,8 @@ class State:
     def apply(self, record: Record) -> None:
         """Take one record in."""
         match record:
-            case MessageAdded(payload, timestamp_ms):
-                self._add(payload, timestamp_ms)
+            case MessageAdded():
+                self._add((record,))
             case ViewChanged():
                 self._change_view(record)
             case RolledBack(batch):
@@ -195,15 +196,28 @@ class State:
         self._vote, self._uncounted = self._vote.at(checkpoint.votes), []
         self._elect()
 
-    def _add(self, payload: bytes, timestamp_ms: float | None) -> None:
-        self.view = self.view.appended(self._store(payload, timestamp_ms))
+    def apply_all(self, records: Iterable[Record]) -> None:
+        """Take many in; messages that follow each other all at once."""
+        messages: list[MessageAdded] = []
+        for record in records:
+            if isinstance(record, MessageAdded):
+                messages.append(record)
+                continue
+            self._add(messages)
+            messages = []
+            self.apply(record)
+        self._add(messages)
 
-    def _store(self, payload: bytes, timestamp_ms: float | None = None) -> int:
-        self._versions.append([payload])
-        self._times.append(timestamp_ms)
-        self._made_with.append((self.next_strike, self.requests.sent_to))
-        self._uncounted.append(payload)
-        return len(self._versions) - 1
+    def _add(self, messages: Sequence[MessageAdded]) -> None:
+        before = len(self)
+        self._store([message.payload for message in messages], [message.timestamp_ms for message in messages])
+        self.view = self.view.extended(range(before, len(self)))
+
+    def _store(self, payloads: Sequence[bytes], times: Sequence[float | None]) -> None:
+        self._first_said += payloads
+        self._times += times
+        self._made_with += [(self.next_strike, self.requests.sent_to)] * len(payloads)
+        self._uncounted += payloads
 
     def _count_votes(self) -> None:
         if not self._uncounted:
@@ -220,14 +234,13 @@ class State:
             self._start_over()
 
     def _change_view(self, change: ViewChanged) -> None:
-        for payload in change.appended:
-            self._store(payload)
+        self._store(change.appended, [None] * len(change.appended))
         if change.boundary is not None:
             self.batches = self.batches.opened(change.boundary, self.view)
         for index, payload in change.replaced:
-            self._versions[index].append(payload)
+            self._later_versions.setdefault(index, []).append(payload)
             self._uncounted.append(payload)
-            self.view = self.view.with_version(index, len(self._versions[index]) - 1)
+            self.view = self.view.with_version(index, len(self._later_versions[index]))
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
         self._restart()
 

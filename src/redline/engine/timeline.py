@@ -53,10 +53,6 @@ class Timeline:
         self.log.append([checkpoint], parent=self.head)
         self.read()
 
-    def checkpoint_on(self, number: int) -> Checkpoint | None:
-        """The latest checkpoint that hangs on a record."""
-        return self._checkpoints.get(number)
-
     def _children_of(self, number: int) -> int:
         later = filter(None, map(self._stored.get, range(number + 1, self._last + 1)))
         return sum(one.parent == number and not isinstance(one.record, Checkpoint) for one in later)
@@ -89,6 +85,16 @@ class Timeline:
             path.append(one)
             number = one.parent
         return path[::-1]
+
+    def stretches(self, head: int) -> Iterator[tuple[list[Record], Checkpoint | None]]:
+        """The same, record by record, cut behind each that a checkpoint hangs on, with the latest such."""
+        records: list[Record] = []
+        for one in self.path(head):
+            records.append(one.record)
+            if one.number in self._checkpoints:
+                yield records, self._checkpoints[one.number]
+                records = []
+        yield records, None
 
     def record_of_message(self, index: int) -> int:
         """The number of the record on the present path that brought a message; IndexError if it has no such message."""

@@ -13,7 +13,7 @@ ROOT = -1
 """The parent of a record that follows no other."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class Stored(msgspec.Struct, frozen=True, gc=False):
     """A record in its place."""
 
     number: int

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class MessageAdded(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
+class MessageAdded(msgspec.Struct, frozen=True, gc=False, tag="message", tag_field="type"):
     """A message was said; it is visible at the end of the view."""
 
     payload: bytes

@@ -27,15 +27,19 @@ class Indices(Sequence[int]):
 
     def appended(self, index: int) -> "Indices":
         """These and one more."""
+        return self.extended((index,))
+
+    def extended(self, indices: Sequence[int]) -> "Indices":
+        """These and more."""
         with _GROWING:
             if len(self._shared) == self._length:
-                self._shared.append(index)
-                return self._longer()
-        return Indices((*self, index))
+                self._shared.extend(indices)
+                return self._longer(len(indices))
+        return Indices((*self, *indices))
 
-    def _longer(self) -> "Indices":
+    def _longer(self, more: int) -> "Indices":
         longer = Indices.__new__(Indices)
-        longer._shared, longer._length = self._shared, self._length + 1
+        longer._shared, longer._length = self._shared, self._length + more
         return longer
 
     def __len__(self) -> int:

@@ -1,6 +1,6 @@
 """A view says which messages are visible, in which order, and which version of each message counts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -29,7 +29,11 @@ class View:
 
     def appended(self, index: int) -> "View":
         """This view with one more message at its end. The cost does not depend on how many are visible."""
-        return View(self.indices.appended(index), self.versions)
+        return self.extended((index,))
+
+    def extended(self, indices: Sequence[int]) -> "View":
+        """This view with more messages at its end."""
+        return View(self.indices.extended(indices), self.versions)
 
     def with_indices(self, indices: Iterable[int]) -> "View":
         """Other messages visible, the versions as they are."""
