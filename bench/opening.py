@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -71,16 +72,15 @@ def _gone_on(path: Path, now: float, schedule: str) -> float:
 
 def _measure(path: Path, now: float, schedule: str, ending: str) -> None:
     decode = msgspec.json.Decoder(_Envelope).decode
-    bare, _ = _best(lambda: [decode(line) for line in path.read_bytes().splitlines()[1:]])
-    opened, talk = _best(lambda: redline.open(path, counter=Estimate()))
-    first, _ = _seconds(lambda: talk.request(now=now, schedule=schedule))
-    second, _ = _seconds(lambda: talk.request(now=now, schedule=schedule))
+    times: list[tuple[float, ...]] = []
+    for _ in range(5):
+        bare, _ = _seconds(lambda: [decode(line) for line in path.read_bytes().splitlines()[1:]])
+        opened, talk = _seconds(lambda: redline.open(path, counter=Estimate()))
+        requests = [_seconds(partial(talk.preview, now=now, schedule=schedule))[0] for _ in range(2)]
+        times.append((bare, opened, *requests))
+    bare, opened, first, second = map(min, zip(*times, strict=True))
     print(f"{ending}: bare decode {bare:.2f} s, opened {opened:.2f} s ({opened / bare:.2f}x), ", end="")
     print(f"first request {first * 1000:.0f} ms, next {second * 1000:.1f} ms")
-
-
-def _best(job: Callable[[], Given]) -> tuple[float, Given]:
-    return min((_seconds(job) for _ in range(3)), key=lambda timed: timed[0])
 
 
 def _seconds(job: Callable[[], Given]) -> tuple[float, Given]:
