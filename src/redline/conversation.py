@@ -316,8 +316,9 @@ class Conversation:
 
     def close(self) -> None:
         """Let go of the log's files and connections. What was said is stored already."""
-        for projector in self._projectors.values():
-            self._save_work(projector, is_end=True)
+        if self._timeline.has_appended:  # who only read leaves no trace
+            for projector in self._projectors.values():
+                self._save_work(projector, is_end=True)
         self._timeline.log.close()
 
     # --- what is sent

@@ -28,6 +28,7 @@ from redline.rules.rule import Mark, TimelessFold
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.testing import asks, conversation, conversations
+from redline.tokens import Calibrated, Estimate
 
 STRICT = (
     StaleTerminal(max_age_ms=1000, keep_recent=1, may_grow=True),
@@ -211,6 +212,26 @@ def test_closing_stores_what_is_new():
     talk.preview(now=3)
     talk.close()
     assert len(log.checkpoints) == 2
+
+
+def test_who_only_reads_leaves_no_trace():
+    """Looking at a request and closing changes nothing in the log."""
+    log = LastingLog()
+    work(log)
+    before = list(log.read(ROOT))
+    again = Conversation(log=log)
+    again.preview(now=9, rules=[MaskedResults(keep_recent=1)])
+    again.close()
+    assert list(log.read(ROOT)) == before
+
+
+def test_another_counter_starts_from_the_beginning():
+    """Tokens that one counter counted are not mixed with those of another."""
+    log = LastingLog()
+    work(log, counter=Estimate())
+    made_with = {one.made_with for one in log.checkpoints}
+    Conversation(log=log, counter=Calibrated(Estimate(), 2.0)).request(now=9)
+    assert len({one.made_with for one in log.checkpoints} - made_with) == 1
 
 
 def test_name_of_settings_is_the_same_everywhere():

@@ -66,7 +66,7 @@ class Projector:
         self._tokens: dict[tuple[int, int], int] = {}
         self._watch = TokenWatch(None, counter)
         self._strikes: Vector[Strike]
-        self._keeper = Keeper(state, settings)
+        self._keeper = Keeper(state, (settings, counter.name))
         self._start()
 
     def project(self, now: float, schedule: Schedule, sent_to: Destination | None = None) -> Projection:

@@ -30,6 +30,8 @@ class Timeline:
         self._stored: dict[int, Stored] = {}
         """By number: damage in a log leaves gaps."""
         self._last = ROOT
+        self.has_appended = False
+        """Whether this process has added anything."""
         self._has_child: set[int] = set()
         self._checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
@@ -42,6 +44,7 @@ class Timeline:
         """Store records behind the head, or behind another record, and go there. False if someone else was there first."""
         behind = self.head if parent is None else parent
         self.head = self.log.append(records, parent=behind)
+        self.has_appended = True
         if self.head == self._last + len(records):
             self._keep(records, behind)
         else:
