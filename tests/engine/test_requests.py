@@ -60,7 +60,7 @@ def test_what_a_rewrite_loses_is_not_held_against_the_cache():
     """Own strikes, undone ones, another preamble, and prompts too short to be cached teach nothing."""
     for disturb in (
         lambda requests: asked(requests, 1, strikes=[strike(0, 3)]),
-        lambda requests: (requests.disturb(), asked(requests, 1)),
+        lambda requests: (requests.disturb(0), asked(requests, 1)),
         lambda requests: (requests.carry((strike(0, 3),)), asked(requests, 1)),
         lambda requests: asked(requests, 1, sent_to=Destination("m", "q")),
     ):

@@ -325,3 +325,22 @@ def test_deciding_costs_the_same_however_many_marks_wait():
         assert waiting > length // 3
         cost[length] = statistics.median(seconds)
     assert cost[10_000] < 4 * cost[1_000]
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_what_is_written_anew_anyway_takes_the_marks_behind_it_along(is_undone):
+    """Bringing back an early result rewrites all behind it, so that a mark there goes for nothing, also when opened again."""
+    log, rules = MemoryLog(), [MaskedResults(keep_recent=2)]
+    lengths = enumerate((100, 100, 100, 4000, 100))
+    turns = [turn for number, lines in lengths for turn in asks("Bash", {}, f"line {number} " * lines, id=f"c{number}")]
+    history = conversation("anthropic", [says("user", "hi"), *turns])
+    talk = Conversation(history[:-2], log=log)
+    first = talk.request(now=0, rules=rules, schedule="when_free").new_strikes[0]
+    for message in history[-2:]:
+        talk.add(message)
+    if is_undone:
+        talk.undo(first)
+    requests = [one.preview(now=1000, rules=rules, schedule="when_free") for one in (talk, Conversation(log=log))]
+    assert requests[0].body == requests[1].body
+    assert ["nothing is cached" in strike.why_now for strike in requests[0].new_strikes] == [True] * is_undone
+    assert len(requests[0].held) == 1 - is_undone

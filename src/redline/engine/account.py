@@ -99,7 +99,8 @@ class Account:
         if request.now is None:
             return
         self._know_prefix(request.sent_to, request.first_report)
-        self._balance.book(Moment(alive=self._alive(request, request.now)[0]), cut)
+        alive, _ = self._alive(request, request.now)
+        self._balance.book(Moment(alive=alive, rewritten_from=self._position(request.rewritten)), cut)
         if request.first_report is None or request.first_report[0] not in self._sent_tokens:
             self._sent_tokens = {self._timed: self._balance.tokens - self._balance.prefix_tokens}
         self._timed += 1
@@ -129,9 +130,9 @@ class Account:
         """What the record says of a request that is made now."""
         requests = self._state.requests
         self._know_prefix(sent_to, requests.first_report)
-        coming = SentRequest((), now, 0, (), sent_to, requests.survival, requests.first_report)
+        coming = SentRequest((), now, 0, (), sent_to, requests.survival, requests.rewritten, requests.first_report)
         alive, because = self._alive(coming, now)
-        return Moment(alive=alive, cold_because=because)
+        return Moment(alive=alive, cold_because=because, rewritten_from=self._position(coming.rewritten))
 
     @property
     def tokens(self) -> float:
@@ -166,6 +167,9 @@ class Account:
             self._balance.grow(self._sizes(index))
             if index in self._early:
                 self._balance.shrink({self._position_of[index]: self._early.pop(index)})
+
+    def _position(self, index: int | None) -> int | None:
+        return self._position_of.get(index) if index is not None else None
 
     def _look_at(self, target: Target) -> None:
         mark = self._marking.pending.get(target)

@@ -24,6 +24,8 @@ class SentRequest(msgspec.Struct, frozen=True):
     sent_to: Destination | None
     survival: Survival
     """What had been learned of the provider's cache."""
+    rewritten: int | None
+    """The message from which on it was written anew, because the user brought back what had been struck there."""
     first_report: tuple[int, int] | None
     """Of this view, the first request whose usage had been reported: its number among those with a time, its tokens."""
 
@@ -56,6 +58,8 @@ class Requests:
         self._expected: int | None = None
         """Those of the one before: what the cache held. Its answer was not in it, answers are cached when they are sent."""
         self._is_disturbed = False
+        self.rewritten: int | None = None
+        """The earliest message that will be sent in another form than in the last request."""
 
     @property
     def survival(self) -> Survival:
@@ -72,7 +76,14 @@ class Requests:
             self.carry(record.strikes, record.visible)
             return
         made = SentRequest(
-            record.strikes, record.now, record.visible, record.refused, sent_to, self.survival, self.first_report
+            record.strikes,
+            record.now,
+            record.visible,
+            record.refused,
+            sent_to,
+            self.survival,
+            self.rewritten,
+            self.first_report,
         )
         self._count_in(made, record.now, stored)
         self.made.append(made)
@@ -80,7 +91,7 @@ class Requests:
     def carry(self, strikes: tuple[Strike, ...], visible: int = 0) -> None:
         """Strikes came to be in force, with a request of which nothing else is known or with none."""
         if strikes:
-            self.made.append(SentRequest(strikes, None, visible, (), self.sent_to, self.survival, self.first_report))
+            self.made.append(SentRequest(strikes, None, visible, (), self.sent_to, self.survival, None, self.first_report))
             self._is_disturbed = True
 
     def report(self, usage: UsageReported) -> None:
@@ -94,21 +105,23 @@ class Requests:
         if self._gap_ms is not None and expected >= _LEAST_TOKENS:
             self._learned = self._learned.learned(self._gap_ms, read=usage.cache_read_tokens, expected=expected)
 
-    def disturb(self) -> None:
-        """What was sent will be sent in another form, so that the next request teaches nothing of the cache."""
+    def disturb(self, index: int) -> None:
+        """A message that was sent will be sent in another form, so that the next request teaches nothing of the cache."""
         self._is_disturbed = True
+        self.rewritten = index if self.rewritten is None else min(index, self.rewritten)
 
     def restart(self, next_strike: int) -> None:
         """The view is another one. What was learned of the provider stays."""
         self.made, self.is_new_view = [], True
         self.first_strike, self.first_report = next_strike, None
-        self.last, self._number = None, -1
+        self.last, self._number, self.rewritten = None, -1, None
 
     # --- the pieces
 
     def _count_in(self, made: SentRequest, now: float, stored: int) -> None:
         self._gap_ms, self._expected = self._gap(made, now), self._input
         self.last, self._input, self._stored, self._is_disturbed = made, None, stored, False
+        self.rewritten = None
         self._number += 1
 
     def _gap(self, made: SentRequest, now: float) -> float | None:

@@ -271,7 +271,7 @@ class State:
         self.struck = {**self.struck, strike.index: left}
         self.saved_since_usage -= strike.tokens_saved
         self.undone.append((strike, len(self)))
-        self.requests.disturb()
+        self.requests.disturb(strike.index)
         return strike
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
