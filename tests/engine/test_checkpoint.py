@@ -77,7 +77,7 @@ def often(monkeypatch):
 
 def seen(request):
     """All that someone can see of a request; marks that wait in any order."""
-    held = sorted((one.mark.index, one.mark.at, one.mark.rule, one.mark.blob or b"") for one in request.held)
+    held = sorted((one.mark.index, one.mark.at, one.mark.rule, one.mark.blob or b"", one.why) for one in request.held)
     strikes = [(one.rule, one.index, one.at, one.replacement, one.tool, one.reference) for one in request.strikes]
     return request.body, sorted(strikes, key=repr), held, request.refused, request.repairs
 

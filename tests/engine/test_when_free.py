@@ -140,7 +140,7 @@ happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max
 
 def balance_of(talk, schedule):
     (projector,) = (one for settings, one in talk._projectors.items() if settings.rules == RULES)
-    return projector._accounts[schedule.rates, schedule.lifetime_ms]._balance
+    return projector._accounts._open[schedule.rates, schedule.lifetime_ms]._balance
 
 
 def messages_in_books(talk, schedule):

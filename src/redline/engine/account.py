@@ -13,7 +13,7 @@ from redline.engine.state import State
 from redline.log.records import Destination, Strike
 from redline.rules.rule import Mark
 
-__all__ = ["Account", "Booked"]
+__all__ = ["Account", "Booked", "are_too_many"]
 
 _MINUTE_MS = 60_000
 
@@ -27,6 +27,9 @@ class Booked(msgspec.Struct, frozen=True):
     marks: tuple[tuple[Target, Waiting], ...]
     barred: tuple[Target, ...]
     requests: int
+    """How many requests are booked."""
+    made: int
+    """How many there were; those that are not booked are taken to be known to the marking, which goes with it."""
     next_strike: int
     early: dict[int, float]
     before: int | None
@@ -34,6 +37,11 @@ class Booked(msgspec.Struct, frozen=True):
     timed: int
     """How many there were."""
     sent_tokens: dict[int, float]
+
+
+def are_too_many(requests: Iterable[SentRequest]) -> bool:
+    """Whether an account that knows none of these no longer knows since when marks have waited."""
+    return sum(request.now is not None for request in requests) > 1
 
 
 class Account:
@@ -76,19 +84,24 @@ class Account:
 
     def catch_up(self, *, visible: int | None = None) -> None:
         """Take in requests, what has become visible, all or the first so many, and the marks that were made or fell away."""
-        for request in self._state.requests.made[self._booked :] if visible is None else ():
-            self._grow(request.visible)
-            self.book(request)
+        if visible is None:
+            self.book_up_to(len(self._state.requests.made))
         self._grow(visible)
         touched = self._marking.touched
         for target in touched[self._looked_at :]:
             self._look_at(target)
         self._looked_at = len(touched)
 
+    def book_up_to(self, number: int) -> None:
+        """Book requests that were made with the marks that are known."""
+        for request in self._state.requests.made[self._booked : number]:
+            self._grow(request.visible)
+            self.book(request)
+
     @property
     def has_missed_requests(self) -> bool:
         """Whether more than the last request was made without it, so that it does not know since when marks have waited."""
-        return sum(request.now is not None for request in self._state.requests.made[self._booked :]) > 1
+        return are_too_many(self._state.requests.made[self._booked :])
 
     def book(self, request: SentRequest) -> None:
         """A request that was made: its strikes, and what it cost."""
@@ -115,6 +128,7 @@ class Account:
             marks=tuple(self._balance.marks()),
             barred=tuple(self.barred),
             requests=self._booked,
+            made=len(self._state.requests.made),
             next_strike=self._next_strike,
             early=self._early,
             before=self._before,

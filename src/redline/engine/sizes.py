@@ -1,0 +1,50 @@
+"""How many tokens messages have, and what a mark would save; each message is counted once."""
+
+from redline.engine.state import State
+from redline.rules.rule import Mark
+from redline.tokens import Counter, count_message, count_part
+from redline.view.view import View
+
+__all__ = ["Sizes"]
+
+
+class Sizes:
+    """Counts the messages of a state."""
+
+    def __init__(self, state: State, counter: Counter) -> None:
+        self._state, self._counter = state, counter
+        self._known: dict[tuple[int, int], int] = {}
+
+    def of_view(self, view: View) -> int:
+        """All messages that a view shows, without strikes."""
+        return sum(self._of(index, view.version_of(index)) for index in view.indices)
+
+    def of_message(self, index: int) -> int:
+        """One message, without strikes."""
+        return self._of(index, self._state.view.version_of(index))
+
+    def before_requests(self, index: int) -> int:
+        """A message as it was struck before the requests of this view."""
+        first = self._state.requests.first_strike
+        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index) if strike.number < first)
+        return self.of_message(index) - saved
+
+    def at(self, mark: Mark) -> int:
+        """The part that a mark means."""
+        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
+        return count_part(next(parts), self._counter)
+
+    def instead(self, mark: Mark) -> int:
+        """What would stand there."""
+        words = mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")
+        return self._counter.count(words)
+
+    def saving(self, mark: Mark) -> int:
+        """What goes with a mark."""
+        return max(0, self.at(mark) - self.instead(mark))
+
+    def _of(self, index: int, version: int) -> int:
+        known = self._known.get((index, version))
+        if known is None:
+            known = self._known[index, version] = count_message(self._state.message(index, version), self._counter).total
+        return known
