@@ -214,6 +214,21 @@ def test_closing_stores_what_is_new():
     assert len(log.checkpoints) == 2
 
 
+def test_account_forgets_marks_that_fell_away():
+    """A mark that would save nothing is dropped; it does not wait in an account that is taken up again."""
+    link = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    image = {"role": "user", "content": [{"type": "text", "text": "see"}, link]}
+    log, rules = LastingLog(), [OldImages(keep_messages=1)]
+    twin, talk = Conversation(), Conversation(log=log)
+    for messages in ([HELLO, image, HELLO], [HELLO, image, HELLO]):
+        for one in (twin, talk):
+            for message in messages:
+                one.add(message)
+        requests = [one.request(now=0, rules=rules, schedule="when_free") for one in (twin, talk)]
+        assert seen(requests[0]) == seen(requests[1])
+        talk = Conversation(log=log)
+
+
 def test_who_only_reads_leaves_no_trace():
     """Looking at a request and closing changes nothing in the log."""
     log = LastingLog()

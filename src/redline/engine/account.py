@@ -168,8 +168,9 @@ class Account:
     # --- the pieces
 
     def _resume(self, booked: Booked) -> None:
-        self._balance.resume(booked.ledger, booked.marks)
-        self._held = {target for target, _ in booked.marks}
+        waiting = [(target, mark) for target, mark in booked.marks if target in self._marking.pending]  # the others fell away
+        self._balance.resume(booked.ledger, waiting)
+        self._held = {target for target, _ in waiting}
         self._position_of = {index: at for at, index in enumerate(self._state.view.indices[: len(booked.ledger.tokens)])}
         self.barred, self._booked, self._next_strike = frozenset(booked.barred), booked.requests, booked.next_strike
         self._early.update(booked.early)
