@@ -117,6 +117,7 @@ def work(log, steps=3, rules=None, **options):
 
 
 HELLO = {"role": "user", "content": "go"}
+TINY_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 
 
 def test_first_request_reads_only_the_end(monkeypatch):
@@ -216,11 +217,11 @@ def test_closing_stores_what_is_new():
 
 def test_account_forgets_marks_that_fell_away():
     """A mark that would save nothing is dropped; it does not wait in an account that is taken up again."""
-    link = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    link = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{TINY_PNG}"}}
     image = {"role": "user", "content": [{"type": "text", "text": "see"}, link]}
     log, rules = LastingLog(), [OldImages(keep_messages=1)]
     twin, talk = Conversation(), Conversation(log=log)
-    for messages in ([HELLO, image, HELLO], [HELLO, image, HELLO]):
+    for messages in ([HELLO, HELLO, HELLO, HELLO, image, HELLO], [HELLO, HELLO, image, HELLO]):
         for one in (twin, talk):
             for message in messages:
                 one.add(message)
