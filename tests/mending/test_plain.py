@@ -65,6 +65,18 @@ def test_a_changed_message_keeps_its_spelling(tmp_path):
     assert mending.content == b'[{"role":"user","content":"\\u0041"},{"role":"assistant", "n" : 1.50, "content":"x"}]'
 
 
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_message_that_stands_alone_is_a_line(tmp_path, end):
+    """What is added before it is a line of its own."""
+    said = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+    }
+    mending = sound(write(tmp_path, json.dumps(said).encode() + end, "x.json"), "strip")
+    roles = [json.loads(line)["role"] for line in mending.content.splitlines()]
+    assert roles == ["user", "assistant"]
+
+
 def test_all_can_go(tmp_path):
     """A list of one open call becomes an empty list, lines become none."""
     assert sound(write(tmp_path, json.dumps(HISTORY[1:2]).encode(), "x.json")).content == b"[]"

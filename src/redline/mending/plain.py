@@ -61,9 +61,10 @@ def _bytes_of(message: Message) -> bytes:
 
 
 def _stands_in_list(source: Source, position: Position) -> bool:
-    """Whether a message is an item of a list, not a line."""
+    """Whether a message is an item of a list, not a line; one that stands alone in its file is a line."""
     start = max(0, position.offset - _SEARCH_BYTES)
-    return position.line is None or source.read(Position(start, position.offset - start)).rstrip().endswith(b"[")
+    before = source.read(Position(start, position.offset - start)).rstrip()
+    return before.endswith(b"[") or (position.line is None and bool(before))
 
 
 def _as_written(source: Source, conversation: RecordedConversation) -> list[Message]:
