@@ -1,4 +1,7 @@
-"""How hard the property tests try: `HYPOTHESIS_PROFILE=thorough make test` asks for thousands of examples each."""
+"""How hard the property tests try: `HYPOTHESIS_PROFILE=thorough make test` asks for thousands of examples each.
+
+`gate` tries the same examples every time, so that a change is judged by what it changes; the others draw new ones.
+"""
 
 import os
 
@@ -12,4 +15,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3000)
+settings.register_profile("gate", parent=settings.get_profile("default"), derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
