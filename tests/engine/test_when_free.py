@@ -13,7 +13,7 @@ from redline.log.memory import MemoryLog
 from redline.log.records import StrikesApplied
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
-from redline.rules.rule import Mark
+from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 
 MINUTE = 60_000
@@ -296,7 +296,7 @@ def test_a_known_prefix_makes_the_guard_less_strict():
 def test_what_a_law_refuses_does_not_drive_rewrites():
     """A mark that is refused once is held from then on, and says why."""
 
-    class Emptier:
+    class Emptier(TimelessFold):
         name = "emptier"
 
         def fold(self):
@@ -305,9 +305,6 @@ def test_what_a_law_refuses_does_not_drive_rewrites():
         def see(self, seen):
             if seen.index == 0:
                 yield Mark("emptier", 0, seen.part.at, "", "nobody listens")
-
-        def due(self, now):
-            return ()
 
     talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic")
     rules = (Emptier(),)

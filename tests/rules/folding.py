@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from redline.formats import FORMATS
 from redline.messages import Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.rules.results import size_chars
-from redline.rules.rule import Mark, Rule
+from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.strike import strike
 from redline.testing import Turn, conversation
 from redline.view.facts import Facts, Seen
@@ -47,6 +47,13 @@ def read(payloads: Sequence[Any], format_name: str = "anthropic") -> list[Messag
 def seen_in(messages: Sequence[Message]) -> list[Seen]:
     facts = Facts()
     return [seen for index, message in enumerate(messages) for seen in facts.add(index, message)]
+
+
+def folded(rule: Rule, messages: Sequence[Message]) -> Fold:
+    """The fold of a rule that has seen the messages, and so far has marked nothing."""
+    fold = rule.fold()
+    assert [mark for seen in seen_in(messages) for mark in fold.see(seen)] == []
+    return fold
 
 
 def marks_of(rule: Rule, messages: Sequence[Message], *, now: float = math.inf) -> list[Mark]:

@@ -2,12 +2,12 @@
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from redline.errors import ValidationError
 from redline.messages import Message, Text
 from redline.rules.stale_terminal import StaleTerminal
-from redline.view.facts import Facts
-from tests.rules.folding import applied, check_laws, histories, marked, marks_of, native, read, step, steps
+from tests.rules.folding import applied, check_laws, folded, histories, marked, marks_of, native, read, step, steps
 
 OUTPUT = "some output of a command, long enough to gain by going"
 COMMAND = ("Bash", {"command": "make"}, OUTPUT)
@@ -27,16 +27,30 @@ def test_age_counts_strictly():
     assert marked(StaleTerminal(keep_recent=0), turns, now=3000 + 900_001) == [2]
 
 
-def test_marks_come_once_as_time_passes():
-    """Each mark is handed out once, when its time has come."""
-    fold = StaleTerminal(keep_recent=0, max_age_ms=10).fold()
-    facts = Facts()
-    for index, message in enumerate(read(native(steps(COMMAND, COMMAND)))):
-        for seen in facts.add(index, message):
-            assert list(fold.see(seen)) == []
+def test_asking_what_is_due_changes_nothing():
+    """However often and for whatever time one asks, the marks are there until they are forgotten (R1)."""
+    fold = folded(StaleTerminal(keep_recent=0, max_age_ms=10), read(native(steps(COMMAND, COMMAND))))
+    assert [mark.index for mark in fold.due(9999)] == [2, 4]
     assert [mark.index for mark in fold.due(3011)] == [2]
+    assert [mark.index for mark in fold.due(3010)] == []
+    fold.forget(3011)
     assert [mark.index for mark in fold.due(3011)] == []
     assert [mark.index for mark in fold.due(9999)] == [4]
+
+
+@given(st.lists(st.integers(0, 50), max_size=40), st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=12))
+def test_due_is_what_is_older_and_not_forgotten(times: list[int], asked: list[tuple[int, bool]]):
+    """For results in any order of time: at each time all that is older, oldest first, except what was forgotten before (R1)."""
+    payloads = native(steps(*[COMMAND] * len(times)))
+    for position, time in enumerate(times):
+        payloads[2 * position + 2]["timestamp"] = time
+    fold = folded(StaleTerminal(keep_recent=0, max_age_ms=3), read(payloads))
+    waiting = sorted((time, 2 * position + 2) for position, time in enumerate(times))
+    for now, is_forgotten in asked:
+        assert [mark.index for mark in fold.due(now)] == [index for time, index in waiting if now - time > 3]
+        if is_forgotten:
+            fold.forget(now)
+            waiting = [(time, index) for time, index in waiting if now - time <= 3]
 
 
 def test_failures_take_no_slot():

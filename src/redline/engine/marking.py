@@ -63,6 +63,7 @@ class Marking:
         for fold in self._folds:
             for mark in fold.due(now):
                 self._keep(mark)
+            fold.forget(now)
 
     def seen(self, mark: Mark) -> Seen | None:
         """What is known of the part that a mark means; of the result, for a part inside one."""

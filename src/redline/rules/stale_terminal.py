@@ -1,6 +1,6 @@
 """Command output goes out of date: what is old and not among the latest results may go."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
 from typing import ClassVar
@@ -74,11 +74,24 @@ class _StaleTerminalFold:
             heappush(self.memory.aging, oldest)
         return ()
 
-    def due(self, now: float) -> Iterator[Mark]:
+    def due(self, now: float) -> list[Mark]:
+        """Looks only at what is due: in a heap, what lies under an entry is no older than it."""
         rule, aging = self._rule, self.memory.aging
-        while aging and now - aging[0][0] > rule.max_age_ms:
-            _, _, index, at, _ = heappop(aging)
-            yield Mark(rule.name, index, at, rule.placeholder, self._because)
+        found: list[_Dated] = []
+        places = [0]
+        for place in places:
+            if place < len(aging) and self._is_old(aging[place], now):
+                found.append(aging[place])
+                places += (2 * place + 1, 2 * place + 2)
+        return [Mark(rule.name, index, at, rule.placeholder, self._because) for _, _, index, at, _ in sorted(found)]
+
+    def forget(self, now: float) -> None:
+        aging = self.memory.aging
+        while aging and self._is_old(aging[0], now):
+            heappop(aging)
+
+    def _is_old(self, dated: _Dated, now: float) -> bool:
+        return now - dated[0] > self._rule.max_age_ms
 
     def _has_failed(self, seen: Seen) -> bool:
         """Also for a tool that only this rule knows to run commands."""
