@@ -1,9 +1,11 @@
 """How many tokens messages have, and what a mark would save; each message is counted once."""
 
+from collections.abc import Iterable
+
+from redline.engine.form import Repaired
 from redline.engine.state import State
 from redline.rules.rule import Mark
 from redline.tokens import Counter, count_message, count_part
-from redline.view.view import View
 
 __all__ = ["Sizes"]
 
@@ -15,19 +17,20 @@ class Sizes:
         self._state, self._counter = state, counter
         self._known: dict[tuple[int, int], int] = {}
 
-    def of_view(self, view: View) -> int:
-        """All messages that a view shows, without strikes."""
-        return sum(self._of(index, view.version_of(index)) for index in view.indices)
+    def of_piece(self, piece: int | Repaired) -> int:
+        """What is sent of a message, without strikes."""
+        if isinstance(piece, int):
+            return self.of_message(piece)
+        return count_message(piece.message, self._counter).total
 
     def of_message(self, index: int) -> int:
         """One message, without strikes."""
         return self._of(index, self._state.view.version_of(index))
 
-    def before_requests(self, index: int) -> int:
-        """A message as it was struck before the requests of this view."""
-        first = self._state.requests.first_strike
-        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index) if strike.number < first)
-        return self.of_message(index) - saved
+    def learn(self, known: Iterable[tuple[int, int]]) -> None:
+        """Take over what was counted before: index and tokens of messages in the version that counts."""
+        view = self._state.view
+        self._known.update({(index, view.version_of(index)): tokens for index, tokens in known})
 
     def at(self, mark: Mark) -> int:
         """The part that a mark means."""

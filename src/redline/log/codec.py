@@ -190,8 +190,6 @@ class _Checkpoint(msgspec.Struct, tag="checkpoint", tag_field="type", omit_defau
     made_with: str
     known: Raw
     votes: dict[str, int]
-    ids: tuple[str, ...] = ()
-    follows: bool = False
 
 
 if TYPE_CHECKING:
@@ -209,7 +207,7 @@ def _as_written(record: Record) -> _Written:
             replaced = tuple((index, Raw(_embedded(payload))) for index, payload in record.replaced)
             return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
         case Checkpoint():
-            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes, record.ids, record.follows)
+            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes)
         case _:
             return record
 
@@ -223,7 +221,7 @@ def _as_record(written: _Written) -> Record:
             replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)
             return ViewChanged(written.indices, appended, replaced, written.boundary, written.is_compaction)
         case _Checkpoint():
-            return Checkpoint(written.made_with, _payload(written.known), written.votes, written.ids, written.follows)
+            return Checkpoint(written.made_with, _payload(written.known), written.votes)
         case bytes():
             return _converted(written)
         case _:

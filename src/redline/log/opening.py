@@ -2,13 +2,15 @@
 
 import os
 import re
+from itertools import count
+from pathlib import Path
 from typing import Literal, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
-__all__ = ["list_conversations", "open_log"]
+__all__ = ["list_conversations", "open_log", "unused_address"]
 
 
 def open_log(
@@ -51,6 +53,17 @@ def list_conversations(address: str | os.PathLike[str]) -> list[str]:
 
         return postgres_conversations(place)
     raise ValidationError(f"{place} is no database. Write sqlite:///PATH or postgresql://HOST/DATABASE.")
+
+
+def unused_address(address: str) -> str:
+    """An address beside this one where nothing is stored: `chat-2.jsonl` for `chat.jsonl`, `…#name-2` for `…#name`."""
+    kind, place, conversation = _parsed(address)
+    if kind == "file":
+        path = Path(place)
+        return str(next(one for number in count(2) if not (one := path.with_stem(f"{path.stem}-{number}")).exists()))
+    taken = set(list_conversations(address))
+    free = next(name for number in count(2) if (name := f"{conversation}-{number}") not in taken)
+    return f"{address.partition('#')[0]}#{quote(free, safe='')}"
 
 
 class _Address(NamedTuple):

@@ -1,5 +1,7 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from redline.messages import Message, Part, ToolCall, ToolResult
@@ -109,11 +111,12 @@ class Facts:
         self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
         self._is_speaking = False
 
-    def add(self, index: int, message: Message) -> list[Seen]:
-        """The parts of the next visible message."""
-        self._take_turns(is_assistant=message.role == "assistant")
+    def add_parts(self, role: str, parts: Iterable[tuple[int, int, Message]]) -> list[Seen]:
+        """The parts of the next message that is sent, each with its index in the record, its number there, and its message."""
+        self._take_turns(is_assistant=role == "assistant")
         found: list[Seen] = []
-        for place, part in enumerate(message.parts):
+        for index, place, message in parts:
+            part = message.parts[place]
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
             self._orders += 1
             if isinstance(part, ToolCall):
@@ -123,6 +126,10 @@ class Facts:
             found.append(seen)
         self._messages += 1
         return found
+
+    def add(self, index: int, message: Message) -> list[Seen]:
+        """The parts of the next message, which is sent as it is."""
+        return self.add_parts(message.role, ((index, place, message) for place in range(len(message.parts))))
 
     def _take_turns(self, *, is_assistant: bool) -> None:
         if self._is_speaking and not is_assistant:

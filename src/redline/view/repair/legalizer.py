@@ -119,6 +119,11 @@ class Legalizer:
             return None
         return Standing(self._open_from, self._has_begun, tuple(self._ids), self._exchanges.open_keys)
 
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call of what is not settled waits for its result."""
+        return bool(self._put_off) or not self._exchanges.current.is_answered
+
     def tail(self) -> tuple[Item, ...]:
         """What is not settled yet, as it would be if nothing more came."""
         end = self._end()

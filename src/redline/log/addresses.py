@@ -1,0 +1,3 @@
+"""Temporary."""
+def masked(address: str) -> str:
+    return address
