@@ -69,7 +69,7 @@ GEMINI = {
     ],
 )
 def test_a_providers_usage_is_taken_as_it_is(given, usage):
-    """As an object, as a dictionary, and within a response; what was cached is counted once, wherever the provider puts it (R15)."""
+    """As an object, as a dictionary, and within a response; what was cached is counted once, wherever it is put (R15)."""
     assert read_usage(given) == usage
 
 
