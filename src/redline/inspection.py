@@ -160,7 +160,7 @@ class _Survey:
         self._found.messages += 1
         self._found.records += len(entry.positions)
         if entry.usage:
-            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.prompt_tokens)
+            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.input_tokens)
         for place, part in enumerate(message.parts):
             tokens = count_part(part, self._counter)
             call = callers.get(Spot(number, place))

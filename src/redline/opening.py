@@ -113,7 +113,7 @@ def _records(path: Path, recorded: RecordedConversation) -> list[Record]:
     records: list[Record] = [Originated(str(path), "continued from another agent's session")]
     records += [_added(entry) for entry in window]
     if usage is not None:
-        counts = (usage.prompt_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+        counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         records.append(UsageReported(*counts))
     return records
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
+from redline.formats.usage import Usage
 from redline.messages import Message, ToolCall, ToolResult
 
 __all__ = [
@@ -50,21 +51,6 @@ class BadRecord(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}, column {self.column}: {self.reason}"
-
-
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Tokens as the provider reported them for one request."""
-
-    input_tokens: int = 0
-    """Neither read from nor written to the cache."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-
-    @property
-    def prompt_tokens(self) -> int:
-        """All that was sent, cached or not."""
-        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
 class Compaction(msgspec.Struct, frozen=True):
