@@ -97,14 +97,14 @@ def _whole(method: Callable[Concatenate["Conversation", P], T]) -> Callable[Conc
     """One call at a time, from any thread. One that is broken off (Ctrl-C) leaves no half of its work behind."""
 
     @functools.wraps(method)
-    def call(self: "Conversation", *args: P.args, **settings: P.kwargs) -> T:
-        with self._lock:
-            self._recover()
+    def call(talk: "Conversation", /, *args: P.args, **settings: P.kwargs) -> T:
+        with talk._lock:
+            talk._recover()
             try:
-                return method(self, *args, **settings)
+                return method(talk, *args, **settings)
             except BaseException as problem:
                 if not isinstance(problem, RedlineError):
-                    self._is_broken = True
+                    talk._is_broken = True
                 raise
 
     return call
@@ -134,7 +134,7 @@ class Conversation:
         name: str | None = None,
     ) -> None:
         own = {"strategy": strategy, "project_root": project_root, "protection": protection}
-        given = {key: value for key, value in own.items() if value is not None}
+        given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
         if policy is not None and not isinstance(policy, Policy):
             raise ValidationError(f"policy must be a redline.Policy, not {policy!r}")
         self._policy = dataclasses.replace(policy or Policy(), **given)
@@ -707,7 +707,7 @@ class Conversation:
         address = os.fspath(log) if isinstance(log, str | os.PathLike) else None
         target = log if log is not None and not isinstance(log, str | os.PathLike) else None
         if address is not None:
-            target = open_log(address, header=Header(message_format=self.format), redact=self._redact)
+            target = open_log(address, header=Header(conversation=masked(address), message_format=self.format), redact=self._redact)
             if next(iter(target.read()), None) is not None:
                 target.close()
                 raise ExecutionError(f"There is a conversation at {masked(address)} already. Name another place.")

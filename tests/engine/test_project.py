@@ -45,7 +45,7 @@ def test_schedule_decides_and_the_rest_is_held():
     done = one.project(0, OnlyTheFirst())
     assert (len(done.strikes), [decision.why for decision in done.request.held]) == (1, ["one at a time"] * 3)
     state.apply(StrikesApplied(done.strikes))
-    one.keep(done.strikes)
+    one.keep(done, 0)
     again = one.project(0, OnlyTheFirst())
     assert (len(again.request.strikes), len(again.request.held)) == (2, 2)
 
@@ -83,5 +83,5 @@ def test_two_projectors_agree_on_what_is_struck():
     other.project(0, Eager())
     done = one.project(0, Eager())
     state.apply(StrikesApplied(done.strikes))
-    one.keep(done.strikes)
+    one.keep(done, 0)
     assert other.project(0, Eager()).request.body == one.project(0, Eager()).request.body == done.request.body

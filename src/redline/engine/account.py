@@ -66,6 +66,11 @@ class Account:
         return Moment(alive=alive, cold_because=because, rewritten_from=rewritten)
 
     @property
+    def is_current(self) -> bool:
+        """Whether it knows of every request that was recorded; others may have been made with other settings."""
+        return self._known_requests == self._state.requests.count
+
+    @property
     def tokens(self) -> float:
         """The size of a request that applies nothing more."""
         return self._balance.tokens
@@ -105,6 +110,7 @@ class Account:
         self._fresh = []
         if entry is not None:
             self._balance.book(entry)
+            self._known_requests += 1
 
     def snapshot(self) -> AccountSnapshot:
         """What was counted, to go on from later."""
@@ -116,6 +122,7 @@ class Account:
     def _resume(self) -> None:
         """Take up what the record says of the requests before."""
         requests = self._state.requests
+        self._known_requests = requests.count
         self._grow()
         if requests.count:
             entry = requests.ledger or LedgerEntry(0.0, 0.0, 0.0, 0.0)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -100,11 +100,16 @@ def _plain(value: object) -> Any:
         return sorted(map(_plain, value))
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    if not dataclasses.is_dataclass(value):
-        return value
+    if isinstance(value, Mapping):
+        return sorted([key, _plain(one)] for key, one in value.items())
     kind = type(value)
-    fields = [[field.name, _plain(getattr(value, field.name))] for field in dataclasses.fields(value)]
-    return [f"{kind.__module__}.{kind.__qualname__}", fields]
+    if isinstance(value, msgspec.Struct):
+        names: Iterable[str] = value.__struct_fields__
+    elif dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    else:
+        return value
+    return [f"{kind.__module__}.{kind.__qualname__}", [[name, _plain(getattr(value, name))] for name in names]]
 
 
 def _encoded(snapshot: Snapshot) -> bytes | None:

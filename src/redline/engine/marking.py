@@ -8,6 +8,7 @@ import msgspec
 from redline.engine.form import Repaired
 from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.protection import Protection
+from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.messages import Message, Text, ToolResult
 from redline.payloads import Path, encoded
@@ -46,9 +47,16 @@ class Marking:
     """
 
     def __init__(
-        self, state: State, outgoing: Outgoing, rules: Sequence[Rule], protection: Protection, tools: ToolBook = DEFAULT
+        self,
+        state: State,
+        outgoing: Outgoing,
+        sizes: Sizes,
+        rules: Sequence[Rule],
+        *,
+        protection: Protection,
+        tools: ToolBook = DEFAULT,
     ) -> None:
-        self._state, self._outgoing, self._protection = state, outgoing, protection
+        self._state, self._outgoing, self._sizes, self._protection = state, outgoing, sizes, protection
         self._folds: list[Fold] = [rule.fold() for rule in rules]
         self._tools = tools
         self._facts = Facts(tools)
@@ -160,12 +168,14 @@ class Marking:
         return found
 
     def _keep(self, mark: Mark) -> bool:
-        """Whether the mark is one more that waits."""
+        """Whether the mark is one more that waits; what would save nothing is no mark."""
         state, target = self._state, (mark.index, mark.at)
         if mark.index in state.pins or (mark.rule, *target) in state.shunned:
             return False
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark) or target in self.pending:
+            return False
+        if self._sizes.saving(mark) <= 0:
             return False
         self._hold(mark)
         return True

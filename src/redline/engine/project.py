@@ -75,14 +75,14 @@ class Projector:
         self._generation, self._known_strikes = state.generation, state.next_strike
         self._outgoing = Outgoing(state, settings.strategy, snapshot=snapshot.outgoing if snapshot else None)
         self._outgoing.catch_up()
-        self._marking = Marking(state, self._outgoing, settings.rules, settings.protection, settings.tools)
+        self._marking = Marking(
+            state, self._outgoing, self._sizes, settings.rules, protection=settings.protection, tools=settings.tools
+        )
         if snapshot is not None and not self._marking.restore(snapshot.marking):
             return self._start()
         self._saved_account = snapshot.account if snapshot is not None else None
         self._account: Account | None = None
         self._bound = BoundReasoning(state)
-        self._worthless: list[Target] = []
-        """Marks that save nothing: once a request was made they are not asked for again."""
         self._counted, self._counted_tokens = 0, 0
         _, find = self._outgoing.messages()
         in_force = (strike for index in state.struck for strike in state.strikes_on(index))
@@ -111,8 +111,6 @@ class Projector:
     def keep(self, done: Projection, now: float) -> None:
         """The request was made, and recorded: its strikes are part of every request from now on."""
         self._marking.keep_due(self._time(now))
-        for target in self._worthless:
-            self._marking.drop(*target)
         for strike in done.strikes:
             self._strikes = self._strikes.appended(strike)
             self._saved_tokens += strike.tokens_saved
@@ -191,7 +189,7 @@ class Projector:
         return Snapshot(view, self._known_strikes, outgoing, marking, account)
 
     def _open_account(self, rates: Rates, lifetime_ms: float = 300_000) -> Account:
-        if self._account is None:
+        if self._account is None or not self._account.is_current:
             self._account = Account(self._state, self._marking, self._sizes, snapshot=self._saved_account)
         return self._account.at(rates, lifetime_ms)
 
@@ -244,7 +242,6 @@ class Projector:
         self, applied: Sequence[Decision], bound: BoundReasoning | None, no_blobs: str
     ) -> tuple[Draft, tuple[Refusal, ...]]:
         """The strikes that the laws let pass. Bound reasoning goes as a whole, before all else, or not at all."""
-        self._worthless = []
         reasoning = [one for one in applied if bound is not None and bound.has(one.mark.index, one.mark.at)]
         if bound is None or not bound.goes_with([(one.mark.index, one.mark.at) for one in reasoning]):
             return self._drafted(Draft(self._state, self._outgoing), applied, bound, no_blobs)
@@ -264,16 +261,9 @@ class Projector:
             problem = bound.problem(mark.index, mark.at) if bound is not None else None
             if problem is None and no_blobs and mark.blob is not None:
                 problem = Problem(mark.index, None, NO_BLOBS, "what a stub refers to must be stored", no_blobs)
-            if problem := problem or self._take(draft, decision):
+            if problem := problem or draft.take(self._strike(decision, draft.next_number), mark.blob):
                 refused.append(Refusal(mark, problem))
         return draft, tuple(refused)
-
-    def _take(self, draft: Draft, decision: Decision) -> Problem | None:
-        strike = self._strike(decision, draft.next_number)
-        if strike.tokens_saved > 0:
-            return draft.take(strike, decision.mark.blob)
-        self._worthless.append((strike.index, strike.at))
-        return None
 
     def _strike(self, decision: Decision, number: int) -> Strike:
         mark, state = decision.mark, self._state

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from redline.engine.form import Repaired
 from redline.engine.state import State
+from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.tokens import Counter, count_message, count_part
 
@@ -16,6 +17,7 @@ class Sizes:
     def __init__(self, state: State, counter: Counter) -> None:
         self._state, self._counter = state, counter
         self._known: dict[tuple[int, int], int] = {}
+        self._parts: dict[tuple[int, int, Path], int] = {}
 
     def of_piece(self, piece: int | Repaired) -> int:
         """What is sent of a message, without strikes."""
@@ -34,8 +36,12 @@ class Sizes:
 
     def at(self, mark: Mark) -> int:
         """The part that a mark means."""
-        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
-        return count_part(next(parts), self._counter)
+        key = mark.index, self._state.view.version_of(mark.index), mark.at
+        known = self._parts.get(key)
+        if known is None:
+            part = next((part for part in self._state.current(mark.index).walk() if part.at == mark.at), None)
+            known = self._parts[key] = count_part(part, self._counter) if part is not None else 0
+        return known
 
     def instead(self, mark: Mark) -> int:
         """What would stand there."""
