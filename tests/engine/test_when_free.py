@@ -180,6 +180,8 @@ class TwoTalks:
         opened, schedule = Conversation(log=self.log), WhenFree.for_model(self.to.get("model"))
         before = [talk.preview(now=self.now, rules=RULES, schedule="when_free", **self.to) for talk in (opened, self.talk)]
         assert before[0].body == before[1].body
+        if self.talk._state.has_moved:  # strikes are looked at again first, in a conversation apart
+            return
         assert books(opened, schedule) == pytest.approx(books(self.talk, schedule))
         if not before[0].repairs and not before[0].lifted:
             struck = sum(strike.tokens_saved for strike in before[0].strikes if strike not in before[0].new_strikes)

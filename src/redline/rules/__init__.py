@@ -38,16 +38,3 @@ DEFAULT_RULES = (StaleTerminal.name, HistoricalReads.name)
 def default_rules(*, project_root: str = "") -> tuple[Rule, ...]:
     """The rules that are on unless one says otherwise, for a project."""
     return StaleTerminal(), HistoricalReads(project_root=project_root)
-
-
-def make_rules(rules, *, words=None, project_root=""):  # type: ignore[no-untyped-def]
-    """Temporary."""
-    out = []
-    for rule in rules:
-        if isinstance(rule, str):
-            if rule not in RULES:
-                from redline.errors import ValidationError
-                raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
-            rule = RULES[rule](project_root=project_root) if "project_root" in RULES[rule].__dataclass_fields__ else RULES[rule]()
-        out.append(rule)
-    return tuple(out)
