@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redline import payloads
 from redline.errors import FormatError, ValidationError
 from redline.formats import FORMATS, read_messages
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS
 from redline.simplify import simplify_historical_file_reads, simplify_outdated_terminal_results
 from redline.testing import conversations
 from redline.tools import DEFAULT
@@ -30,10 +30,10 @@ def test_any_format_comes_back_as_it_was(format_name):
     """Only the results that go are exchanged; all other messages are the very same objects."""
     reads, commands = native(READS, format_name), native(COMMANDS, format_name)
     simpler = simplify_historical_file_reads(reads, project_root="/p", format=format_name)
-    assert said(simpler, format_name) == [ZH.historical_read] * 2 + ["content of a"] * 5
+    assert said(simpler, format_name) == [DOCUMENTS.historical_read] * 2 + ["content of a"] * 5
     assert sum(old is not new for old, new in zip(reads, simpler, strict=True)) == 2
     simpler = simplify_outdated_terminal_results(commands, now=10**9, format=format_name)
-    assert said(simpler, format_name) == [ZH.stale_terminal] * 2 + ["output"] * 5
+    assert said(simpler, format_name) == [DOCUMENTS.stale_terminal] * 2 + ["output"] * 5
 
 
 def test_bytes_come_back_as_bytes():
@@ -41,7 +41,7 @@ def test_bytes_come_back_as_bytes():
     reads = [json.dumps(message).encode() for message in native(READS)]
     simpler = simplify_historical_file_reads(reads, project_root="/p")
     assert [type(message) for message in simpler] == [bytes] * len(reads)
-    assert payloads.decode(simpler[2])["content"][0]["content"] == ZH.historical_read
+    assert payloads.decode(simpler[2])["content"][0]["content"] == DOCUMENTS.historical_read
     assert simpler[14] is reads[14]
 
 
@@ -51,14 +51,14 @@ def test_a_book_of_tools_can_be_given():
     looks = native(steps(*[("look", {"what": "a.py"}, "content")] * 2))
     assert simplify_historical_file_reads(looks, project_root="/p", keep_recent=1) == looks
     simpler = simplify_historical_file_reads(looks, project_root="/p", keep_recent=1, tools=book)
-    assert said(simpler, "anthropic") == [ZH.historical_read, "content"]
+    assert said(simpler, "anthropic") == [DOCUMENTS.historical_read, "content"]
 
 
 def test_a_name_alone_is_enough_for_a_tool_nobody_knows():
     """Its path is looked for under the usual names."""
     looks = native(steps(*[("look", {"path": "a.py"}, "content")] * 2))
     simpler = simplify_historical_file_reads(looks, project_root="/p", keep_recent=1, tools=["look"])
-    assert said(simpler, "anthropic") == [ZH.historical_read, "content"]
+    assert said(simpler, "anthropic") == [DOCUMENTS.historical_read, "content"]
 
 
 def test_naming_a_tool_that_also_edits_does_not_make_its_edits_reads():
