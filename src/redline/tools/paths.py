@@ -28,7 +28,10 @@ def normalize_path(path: str, root: str) -> str:
 
     The shape of the root decides: under `C:\\code` paths have drive letters and no case, on any system. A root that is
     not absolute says nothing about where it lies, so it counts as none. Only text is looked at, never the disk.
+    A text longer than any path is its own spelling.
     """
+    if len(path) > _LONGEST_PATH:
+        return path
     return _remembered(path, root) if len(path) <= _LONGEST_KEPT else _normalized(path, root)
 
 
@@ -40,8 +43,10 @@ def _normalized(path: str, root: str) -> str:
     return _inside(_posix(path, root), _posix("", root))
 
 
+_LONGEST_PATH = 4096
+"""Of Linux; the time of the standard library's `ntpath.normpath` grows with the square of the length."""
 _LONGEST_KEPT = 1000
-"""A longer text is hardly a path, and is not kept in memory."""
+"""Longer ones are rare, and are not kept in memory."""
 _remembered = lru_cache(maxsize=65536)(_normalized)
 
 
