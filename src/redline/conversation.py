@@ -141,7 +141,7 @@ class Conversation:
         self._model, self._system, self._tools = _checked_model(model), _checked_system(system), tuple(tools)
         self._clock, self._blobs, self._redact = clock, blobs, redact
         self._counter = counter or default_counter()
-        self._tool_description = describe_tools(self._tools)
+        self._tool_description = describe_tools(self._tools, self._policy.words)
         if token_limit is not None:
             _check_count("token_limit", token_limit)
         self._watch = TokenWatch(token_limit)

@@ -19,6 +19,7 @@ __all__ = [
     "remove",
     "replace",
     "skip_space",
+    "try_encode",
     "value_at",
 ]
 
@@ -57,6 +58,14 @@ def encode(value: object) -> bytes:
         return _encode_fast(value)
     except (UnicodeEncodeError, OverflowError, TypeError):
         return json.dumps(value, separators=(",", ":"), default=_base64_text).encode()
+
+
+def try_encode(value: object) -> bytes | None:
+    """Compact JSON; None for what cannot be written: nested too deeply, numbers of thousands of digits, other objects."""
+    try:
+        return encode(value)
+    except (RecursionError, TypeError, ValueError):
+        return None
 
 
 def canonical(value: object) -> bytes:

@@ -10,8 +10,7 @@ from redline.engine.protection import Protection
 from redline.engine.schedule import Schedule
 from redline.engine.schedules import find_schedule
 from redline.errors import ValidationError
-from redline.placeholders import ZH as DOCUMENTS
-from redline.placeholders import Placeholders as Words
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules import DEFAULT_RULES, make_rules
 from redline.rules.rule import Rule
 from redline.tools import DEFAULT, ToolBook

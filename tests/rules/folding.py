@@ -140,9 +140,9 @@ _pictures = st.lists(st.just(Media("image/png", PIXEL)), max_size=1)
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Message]:
-    """Legal histories of any format, with reads, edits, failures, pictures, thoughts, and times in any order."""
-    format_name = draw(st.sampled_from(sorted(FORMATS)))
+def histories(draw: st.DrawFn, format_name: str | None = None) -> list[Message]:
+    """Legal histories of a format, or of any, with reads, edits, failures, pictures, thoughts, and times in any order."""
+    format_name = format_name or draw(st.sampled_from(sorted(FORMATS)))
     payloads = conversation(format_name, draw(_turns()))
     times = st.none() | st.integers(0, 20)
     stamped = [payload if (time := draw(times)) is None else {**payload, "timestamp": time} for payload in payloads]

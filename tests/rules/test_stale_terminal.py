@@ -1,12 +1,16 @@
 """Command output goes out of date."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline import Conversation
 from redline.errors import ValidationError
 from redline.messages import Message, Text
 from redline.rules.stale_terminal import StaleTerminal
+from redline.tools import DEFAULT
 from tests.rules.folding import applied, check_laws, folded, histories, marked, marks_of, native, read, step, steps
 
 OUTPUT = "some output of a command, long enough to gain by going"
@@ -78,6 +82,32 @@ def test_named_tools_count_alone_and_their_failures_are_seen():
     assert marked(rule, steps(COMMAND, succeeded, failed)) == [4]
 
 
+@pytest.mark.parametrize(
+    "tools", [{"my-shell"}, ["my-shell", "my-shell"], iter(["my-shell"]), DEFAULT.with_tool("my-shell", runs="line")]
+)
+def test_tools_of_ones_own_work_in_a_conversation(tools):
+    """Names in any collection, or a book of tools (R12)."""
+    rule = StaleTerminal(keep_recent=1, tools=tools)
+    messages = native(steps(*[("my-shell", {"line": "make"}, OUTPUT)] * 2))
+    request = Conversation(messages, format="anthropic").request(now=10**9, rules=[rule])
+    assert [strike.index for strike in request.strikes] == [2]
+
+
+def test_a_tool_named_as_a_terminal_is_one():
+    """Whatever it is known for; and only named tools count (R12)."""
+    turns = steps(("view", {"command": "make"}, OUTPUT), COMMAND)
+    assert marked(StaleTerminal(keep_recent=0, tools=["view"]), turns) == [2]
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, 10**400, -(10**400), True, "5", None, [5]])
+def test_a_time_that_no_clock_shows_is_none(time):
+    """Such a result is neither counted nor touched (R52)."""
+    payloads = native(steps(COMMAND, COMMAND))
+    payloads[2]["timestamp"] = time
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0), read(payloads), now=1e12)] == [4]
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=1), read(payloads), now=1e12)] == []
+
+
 def test_short_output_stays_unless_asked():
     """What is shorter than the placeholder is replaced only on request."""
     turns = steps(("Bash", {"command": "true"}, "ok"))
@@ -85,7 +115,7 @@ def test_short_output_stays_unless_asked():
     assert marked(StaleTerminal(keep_recent=0, may_grow=True), turns) == [2]
 
 
-@pytest.mark.parametrize("settings", [{"max_age_ms": -1}, {"keep_recent": -1}, {"keep_recent": None}])
+@pytest.mark.parametrize("settings", [{"max_age_ms": -1}, {"keep_recent": -1}, {"keep_recent": None}, {"tools": "Bash"}])
 def test_bad_settings_are_refused(settings):
     """A negative number, or none, is an error that names the setting."""
     with pytest.raises(ValidationError, match=next(iter(settings))):

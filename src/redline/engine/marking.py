@@ -115,13 +115,13 @@ class Marking:
 
     def snapshot(self) -> MarkingSnapshot | None:
         """What is known, to go on from later; None if a rule cannot say what it holds."""
-        memories = [getattr(fold, "memory", None) for fold in self._folds]
+        memories = [_encoded(getattr(fold, "memory", None)) for fold in self._folds]
         if None in memories:
             return None
         return MarkingSnapshot(
             shown=self._shown,
             turn=self._facts.turn,
-            memories=tuple(msgspec.Raw(msgspec.json.encode(memory)) for memory in memories),
+            memories=tuple(memory for memory in memories if memory is not None),
             pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
             moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
             ahead=tuple(self._ahead),
@@ -236,6 +236,14 @@ def _original_parts(piece: Repaired, state: State) -> Iterator[tuple[int, int, M
         place = next((place for place, part in enumerate(message.parts) if part.at == origin.original), None)
         if place is not None:
             yield origin.index, place, message
+
+
+def _encoded(memory: object) -> msgspec.Raw | None:
+    """None where there is none, or it holds text that JSON cannot."""
+    try:
+        return None if memory is None else msgspec.Raw(msgspec.json.encode(memory))
+    except (UnicodeEncodeError, TypeError):
+        return None
 
 
 def _name(piece: Piece) -> int | bytes:

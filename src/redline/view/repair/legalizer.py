@@ -7,6 +7,7 @@ import msgspec
 from redline.formats.base import Format
 from redline.messages import Message, Text
 from redline.pairs import pair_up
+from redline.placeholders import DOCUMENTS
 from redline.view.laws import History, problems_of
 from redline.view.laws.first_message import FirstMessage
 from redline.view.repair.content import Content
@@ -22,7 +23,7 @@ from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
 
 __all__ = ["NOT_SHOWN", "Legalizer", "Standing", "clean", "legalize"]
 
-NOT_SHOWN = "(Earlier messages are not shown.)"
+NOT_SHOWN = DOCUMENTS.not_shown
 """What the user says first where the assistant would."""
 
 
