@@ -44,9 +44,13 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
     A last line that was torn by a crash is skipped and reported. Any other bad line is an error, unless skipped.
     """
     file = Path(path)
-    if not file.exists():
-        return []
-    index = index_lines(Source(file), decode_line)
+    try:
+        source = Source(file)
+    except TranscriptError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+            return []
+        raise
+    index = index_lines(source, decode_line)
     _report_bad_lines(file, index, skip_bad_lines=skip_bad_lines)
     return filter_messages(line for _, line in index.records)
 

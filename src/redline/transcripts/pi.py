@@ -15,6 +15,7 @@ from redline.transcripts.base import (
     LazyEntries,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     Usage,
     parse_time_ms,
@@ -64,10 +65,10 @@ def _is_message(record: dict[str, Any]) -> bool:
 
 
 class _Tokens(msgspec.Struct, rename="camel", gc=False):
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
+    cache_read: TokenCount = 0
+    cache_write: TokenCount = 0
 
 
 class _Said(msgspec.Struct, gc=False):
@@ -84,7 +85,7 @@ class _Head(msgspec.Struct, rename="camel", gc=False):
     message: _Said = msgspec.field(default_factory=_Said)
     cwd: str | None = None
     first_kept_entry_id: str | None = None
-    tokens_before: int | None = None
+    tokens_before: TokenCount | None = None
 
 
 _decode_head = head_decoder(_Head)
