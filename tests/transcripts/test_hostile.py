@@ -128,7 +128,5 @@ def test_reading_does_not_depend_on_how_deep_the_caller_is(tmp_path):
     """A value near the limit is read, checked and counted below hundreds of calls of the user's own (R61)."""
     nested = b"[" * 190 + b"]" * 190
     path = file_with(tmp_path, b'[{"role":"user","content":"hi","more":%s}]' % nested, "chat")
-    code = (
-        "import redline, sys\ndef below(n): return below(n - 1) if n else redline.inspect_transcript(sys.argv[1])\nbelow(500)"
-    )
+    code = "import redline, sys\ndef at(n): return at(n - 1) if n else redline.inspect_transcript(sys.argv[1])\nat(500)"
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
