@@ -102,14 +102,19 @@ def _reparented(kept: Sequence[_Told], path: Sequence[_Told]) -> Iterator[_Told]
 
 
 def _nearest(parent: str | None, parent_of: dict[str, str | None], left: set[str | None]) -> str | None:
-    """The first of the ancestors that is left; a parent that was never there is named as before."""
+    """The first of the ancestors that is left; a parent that was never there is named as before.
+
+    Those passed on the way are noted to have it as their parent, so that no way is gone twice.
+    """
     if parent not in parent_of:
         return parent
-    passed = set()
+    passed: dict[str | None, None] = {}
     while parent in parent_of and parent not in left and parent not in passed:
-        passed.add(parent)
+        passed[parent] = None
         parent = parent_of[parent]
-    return parent if parent in left else None
+    nearest = parent if parent in left else None
+    parent_of.update((uuid, nearest) for uuid in passed if uuid is not None)
+    return nearest
 
 
 # --- what a second pass would find
