@@ -115,7 +115,7 @@ class _Survey:
     def result(self) -> Inspection:
         found = self._found
         found.tokens = {"total": self._kinds.total(), **{kind: self._kinds[kind] for kind in _KINDS.values()}}
-        found.largest = nlargest(_MOST_LARGE_PARTS, self._large)
+        found.largest = nlargest(_MOST_LARGE_PARTS, self._large, key=lambda part: part.tokens)
         found.tools = dict(sorted(found.tools.items(), key=lambda item: (-item[1].tokens, item[0])))
         found.repeated_reads.sort(key=lambda read: (-read.reads, -read.tokens, read.path))
         return found
@@ -176,7 +176,7 @@ class _Survey:
         position = entry.positions[0]
         self._large.append(LargePart(tokens, kind, tool, position.line, position.offset))
         if len(self._large) > 50 * _MOST_LARGE_PARTS:
-            self._large = nlargest(_MOST_LARGE_PARTS, self._large)
+            self._large = nlargest(_MOST_LARGE_PARTS, self._large, key=lambda part: part.tokens)
         if isinstance(part, ToolCall):
             self._tally_call(part.name, tokens)
         elif isinstance(part, ToolResult):

@@ -1,5 +1,6 @@
 """The `redline` command: each subcommand is a file beside this one, imported when it is called."""
 
+import io
 import sys
 from importlib import import_module
 
@@ -49,6 +50,9 @@ def _redline() -> None:
 
 def main() -> None:
     """Run the command. What Redline itself refuses is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # half an emoji is printed as its escape, which is also what JSON has for it
+            stream.reconfigure(errors="backslashreplace")
     try:
         _redline()
     except RedlineError as problem:

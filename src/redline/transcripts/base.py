@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar, overload
 
 import msgspec
 
@@ -21,12 +21,16 @@ __all__ = [
     "LazyEntries",
     "Position",
     "RecordedConversation",
+    "TokenCount",
     "Transcript",
     "Usage",
+    "known_time_ms",
     "parse_time_ms",
 ]
 
 Seed = TypeVar("Seed")
+
+_LATEST_MS = datetime.max.replace(tzinfo=UTC).timestamp() * 1000.0
 
 
 class Position(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +55,10 @@ class BadRecord(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}, column {self.column}: {self.reason}"
+
+
+TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+"""Tokens as a file may tell them; any other number is as if it were not there."""
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -175,16 +183,22 @@ class Transcript:
         return len(self.conversations)
 
 
+def known_time_ms(time_ms: float | None) -> float | None:
+    """The time, if it is one: NaN and what lies after the year 9999 are none."""
+    return float(time_ms) if time_ms is not None and abs(time_ms) <= _LATEST_MS else None
+
+
 def parse_time_ms(value: object) -> float | None:
-    """Milliseconds since 1970 from an ISO time (UTC where it names no zone) or a number of seconds or milliseconds."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value) if value > 1e11 else value * 1000.0
+    """Milliseconds since 1970 from an ISO time (UTC where it names no zone) or a number of seconds or milliseconds.
+
+    None for what is no time, NaN and numbers after the year 9999 among it.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return known_time_ms(value if value > 1e11 else value * 1000)
     if not isinstance(value, str):
         return None
     try:
         time = datetime.fromisoformat(value)
-    except ValueError:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000.0
+    except (ValueError, OverflowError):  # the second for the first and the last day of all, in another zone
         return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000.0

@@ -8,7 +8,7 @@ import msgspec
 
 from redline.formats.gemini import Gemini
 from redline.messages import Message
-from redline.transcripts.base import Entry, Position, RecordedConversation, Transcript, Usage, parse_time_ms
+from redline.transcripts.base import Entry, Position, RecordedConversation, TokenCount, Transcript, Usage, parse_time_ms
 from redline.transcripts.document import open_document
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
@@ -45,10 +45,10 @@ class GeminiCli:
 
 
 class _Tokens(msgspec.Struct):
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    thoughts: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
+    cached: TokenCount = 0
+    thoughts: TokenCount = 0
 
 
 class _Part(msgspec.Struct):

@@ -9,7 +9,16 @@ from msgspec import Raw
 
 from redline.formats.ai_sdk import AiSdk
 from redline.messages import Message
-from redline.transcripts.base import Compaction, Entry, Position, RecordedConversation, Transcript, Usage
+from redline.transcripts.base import (
+    Compaction,
+    Entry,
+    Position,
+    RecordedConversation,
+    TokenCount,
+    Transcript,
+    Usage,
+    known_time_ms,
+)
 from redline.transcripts.document import open_document
 from redline.transcripts.heads import fields_of, head_decoder, is_object
 from redline.transcripts.reader import Sample
@@ -58,13 +67,13 @@ class _Times(msgspec.Struct):
 
 
 class _Cache(msgspec.Struct):
-    read: int = 0
-    write: int = 0
+    read: TokenCount = 0
+    write: TokenCount = 0
 
 
 class _Tokens(msgspec.Struct):
-    input: int = 0
-    output: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
     cache: _Cache = msgspec.field(default_factory=_Cache)
 
 
@@ -146,11 +155,12 @@ def _conversation(source: Source, session: _Session, records: list[tuple[Positio
 def _entries(source: Source, position: Position, record: _Record) -> Iterator[Entry]:
     """The message and, where tools have answered, their results as a message of its own."""
     info = record.info
-    created = info.time.created if info.time else None
+    created = known_time_ms(info.time.created) if info.time else None
     usage = _usage(info.tokens)
     yield Entry(partial(_load_said, source, position), (position,), created, info.id, info.model_id, usage)
     if any(part.is_answered for part in record.parts):
-        ends = [part.state.time.end for part in record.parts if part.state.time and part.state.time.end]
+        told = [known_time_ms(part.state.time.end) for part in record.parts if part.state.time]
+        ends = [end for end in told if end]
         yield Entry(partial(_load_results, source, position), (position,), max(ends, default=created), info.id)
 
 
