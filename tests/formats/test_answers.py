@@ -16,10 +16,9 @@ from pydantic import TypeAdapter
 from redline.errors import RedlineError, ValidationError
 from redline.formats import FORMATS
 from redline.formats.answers import read_answer
-from redline.formats.usage import Usage
 from redline.testing import conversations, json_values
 from redline.testing.endpoints import ENDPOINTS
-from tests.formats.answered import ANTHROPIC, BODIES, CHAT, GEMINI, RESPONSES, SENDABLE, TYPES, as_object
+from tests.formats.answered import ANTHROPIC, BODIES, CHAT, GEMINI, RESPONSES, SENDABLE, TYPES, USAGES, as_object
 
 FORMAT_NAMES = tuple(BODIES)
 PARAMS = {
@@ -27,12 +26,6 @@ PARAMS = {
     "openai_chat": TypeAdapter(chat_types.ChatCompletionMessageParam),
     "openai_responses": TypeAdapter(responses_types.ResponseInputItemParam),
     "gemini": TypeAdapter(gemini_types.Content),
-}
-USAGES = {
-    "anthropic": Usage(4, 7, 100, 6),
-    "openai_chat": Usage(10, 7, 100),
-    "openai_responses": Usage(10, 7, 100),
-    "gemini": Usage(10, 7, 100),
 }
 ENDPOINT = {endpoint.format: endpoint for endpoint in ENDPOINTS}
 
