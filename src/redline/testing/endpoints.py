@@ -98,8 +98,10 @@ class ChatCompletions(Endpoint):
     )
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
-        """One choice."""
-        (message,) = self._said(parts)
+        """One choice, with all words in one text; thoughts are not shown."""
+        message = next(iter(self._said(parts)), {"role": "assistant", "content": ""})
+        if isinstance(message["content"], list):
+            message["content"] = "\n".join(block["text"] for block in message["content"])
         reason = "tool_calls" if _has_calls(parts) else "stop"
         return {
             "id": "chatcmpl_fake",
