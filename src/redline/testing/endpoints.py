@@ -205,7 +205,7 @@ def _has_calls(parts: Sequence[Part]) -> bool:
 def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
     """An item as the model says it, which has an id and a status, and its words in a list."""
     said = {**item, "id": f"item_{number}", "status": "completed"}
-    if item["type"] == "reasoning":
+    if item.get("type") == "reasoning":
         del said["status"]
     if isinstance(said.get("content"), str):
         said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
