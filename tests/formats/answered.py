@@ -5,6 +5,8 @@ import google.genai.types as gemini_types
 import openai.types.chat as chat_types
 import openai.types.responses as responses_types
 
+from redline.formats.usage import Usage
+
 ARGUMENTS = {"path": "a.py", "lines": None}
 JSON_ARGUMENTS = '{"path":"a.py","lines":null}'
 
@@ -153,6 +155,13 @@ SENDABLE = {
     "gemini": (GEMINI["candidates"][0]["content"],),
 }
 """What the API takes back."""
+
+USAGES = {
+    "anthropic": Usage(4, 7, 100, 6),
+    "openai_chat": Usage(10, 7, 100),
+    "openai_responses": Usage(10, 7, 100),
+    "gemini": Usage(10, 7, 100),
+}
 
 
 def as_object(format):

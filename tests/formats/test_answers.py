@@ -7,19 +7,19 @@ import google.genai.types as gemini_types
 import openai.types.chat as chat_types
 import openai.types.responses as responses_types
 import pytest
-from anthropic.types import MessageParam
+from anthropic.types import ContentBlock, MessageParam
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.responses import ResponseCompletedEvent
+from openai.types.responses import ResponseCompletedEvent, ResponseOutputItem
 from pydantic import TypeAdapter
 
 from redline.errors import RedlineError, ValidationError
 from redline.formats import FORMATS
 from redline.formats.answers import read_answer
-from redline.formats.usage import Usage
 from redline.testing import conversations, json_values
 from redline.testing.endpoints import ENDPOINTS
-from tests.formats.answered import ANTHROPIC, BODIES, CHAT, GEMINI, RESPONSES, SENDABLE, TYPES, as_object
+from tests.formats.answered import ANTHROPIC, BODIES, CHAT, GEMINI, RESPONSES, SENDABLE, TYPES, USAGES, as_object
+from tests.formats.sdk_types import kinds_in, least_of
 
 FORMAT_NAMES = tuple(BODIES)
 PARAMS = {
@@ -27,12 +27,6 @@ PARAMS = {
     "openai_chat": TypeAdapter(chat_types.ChatCompletionMessageParam),
     "openai_responses": TypeAdapter(responses_types.ResponseInputItemParam),
     "gemini": TypeAdapter(gemini_types.Content),
-}
-USAGES = {
-    "anthropic": Usage(4, 7, 100, 6),
-    "openai_chat": Usage(10, 7, 100),
-    "openai_responses": Usage(10, 7, 100),
-    "gemini": Usage(10, 7, 100),
 }
 ENDPOINT = {endpoint.format: endpoint for endpoint in ENDPOINTS}
 
@@ -92,6 +86,30 @@ def body_with(format, messages):
     return {FORMATS[format].messages_field: [asked, *messages, result]}
 
 
+@pytest.mark.parametrize("kind", kinds_in(ContentBlock), ids=lambda kind: kind.__name__)
+def test_every_block_of_anthropic_goes_back(kind):
+    """Also dumped with a null for every field that it lacks."""
+    block = kind.model_validate(least_of(kind))
+    for given_block in (block, block.model_dump()):
+        (message,) = read_answer({**ANTHROPIC, "content": [given_block]}).messages
+        PARAMS["anthropic"].validate_python(message)
+
+
+SENT_ONLY = ("AdditionalTools", "ResponseComputerToolCallOutputItem")
+"""What the model does not say."""
+
+
+@pytest.mark.parametrize(
+    "kind", [one for one in kinds_in(ResponseOutputItem) if one.__name__ not in SENT_ONLY], ids=lambda kind: kind.__name__
+)
+def test_every_item_of_responses_goes_back(kind):
+    """Also dumped with a null for every field that it lacks."""
+    item = kind.model_validate(least_of(kind))
+    for given_item in (item, item.model_dump(by_alias=True), item.model_dump(exclude_none=True, by_alias=True)):
+        (said,) = read_answer({"output": [given_item]}).messages
+        PARAMS["openai_responses"].validate_python(said)
+
+
 @pytest.mark.parametrize(
     ("format", "value"),
     [
@@ -128,6 +146,14 @@ def test_plain_words_are_of_the_format_that_is_named():
     said = {"role": "assistant", "content": "Done."}
     assert [read_answer(said, format).format for format in (None, *FORMAT_NAMES[:3])] == ["openai_chat", *FORMAT_NAMES[:3]]
     assert read_answer(ANTHROPIC, "openai_chat").format == "anthropic"
+
+
+def test_a_message_that_is_not_finished_is_anthropics():
+    """Nothing yet says why it stops, but there is a usage, which no message in a history has."""
+    begun = {name: held for name, held in ANTHROPIC.items() if name != "stop_reason"}
+    answer = read_answer({**begun, "content": [{"type": "text", "text": "I"}]})
+    assert answer.messages == ({"role": "assistant", "content": [{"type": "text", "text": "I"}]},)
+    assert (answer.format, answer.usage) == ("anthropic", USAGES["anthropic"])
 
 
 def test_what_the_sdks_parse_is_left_out():

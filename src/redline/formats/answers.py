@@ -54,7 +54,7 @@ def read_answer(value: object, format: str | None = None) -> Answer:
 def _given(value: object) -> Any:
     if isinstance(value, str | bytes):
         try:
-            return payloads.decode_text(value) if isinstance(value, str) else payloads.decode(value)
+            value = payloads.decode_text(value) if isinstance(value, str) else payloads.decode(value)
         except (ValueError, RecursionError) as problem:
             raise ValidationError(f"The answer is {type(value).__name__} that is not JSON: {problem}. {_TAKEN}") from problem
     if hasattr(value, "__next__") or hasattr(value, "__anext__") or hasattr(value, "__await__"):
@@ -91,7 +91,7 @@ def _read_whole(given: dict[str, Any]) -> Answer | None:
             return _answer("gemini", _gemini_contents(content), given)
         case {"candidates": list()} | {"usageMetadata": _} | {"usage_metadata": _} | {"promptFeedback": _}:
             return _answer("gemini", [], given)
-        case {"content": list(blocks), "role": "assistant"} if "stop_reason" in given:
+        case {"content": list(blocks), "role": "assistant"} if "stop_reason" in given or "usage" in given:
             return _answer("anthropic", _anthropic_messages(blocks), given)
     return None
 
@@ -186,6 +186,8 @@ def _response_item(item: Mapping[str, Any]) -> dict[str, Any]:
     if said.get("type") == "message" and isinstance(said.get("content"), list):
         blocks = said["content"]
         said["content"] = [_without(block, "parsed") if isinstance(block, dict) else block for block in blocks]
+    if said.get("type") == "web_search_call" and isinstance(said.get("action"), dict):
+        said["action"] = _without(said["action"])
     return said
 
 

@@ -98,8 +98,10 @@ class ChatCompletions(Endpoint):
     )
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
-        """One choice."""
-        (message,) = self._said(parts)
+        """One choice, with all words in one text; thoughts are not shown."""
+        message = next(iter(self._said(parts)), {"role": "assistant", "content": ""})
+        if isinstance(message["content"], list):
+            message["content"] = "\n".join(block["text"] for block in message["content"])
         reason = "tool_calls" if _has_calls(parts) else "stop"
         return {
             "id": "chatcmpl_fake",
@@ -203,7 +205,7 @@ def _has_calls(parts: Sequence[Part]) -> bool:
 def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
     """An item as the model says it, which has an id and a status, and its words in a list."""
     said = {**item, "id": f"item_{number}", "status": "completed"}
-    if item["type"] == "reasoning":
+    if item.get("type") == "reasoning":
         del said["status"]
     if isinstance(said.get("content"), str):
         said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
