@@ -5,6 +5,7 @@ import pytest
 
 import redline
 from redline import LogError, ValidationError, check
+from redline.log import codec
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_path, needs_corpus
 
@@ -111,3 +112,18 @@ def _sent(path, content):
     for entry in conversation.entries:
         talk.add(entry.message.native, timestamp_ms=entry.timestamp_ms)
     return [message.native for message in talk.request(now=0, rules=[]).sent]
+
+
+def test_log_with_a_record_beyond_a_reader_goes_on(tmp_path):
+    """One record that cannot be read hides what was said on top of it, and the conversation goes on before it (R51)."""
+    path = tmp_path / "chat.jsonl"
+    talk = redline.open(path)
+    for text in ("a", "b"):
+        talk.add({"role": "user", "content": text})
+    talk.close()
+    with path.open("ab") as file:
+        file.writelines(codec.sealed_lines([b'{"type":"strikes","strikes":"none","now":"noon"}'], first=2, parent=1))
+    talk = redline.open(path)
+    assert [message["content"] for message in talk.messages] == ["a", "b"]
+    talk.add({"role": "user", "content": "c"})
+    assert [message["content"] for message in redline.open(path).messages] == ["a", "b", "c"]

@@ -6,6 +6,7 @@ from functools import partial
 
 from redline.errors import LogError, ValidationError
 from redline.log import codec
+from redline.log.acceptance import accept
 from redline.log.durable import Header, Redact, Torn
 from redline.log.log import ROOT, Stored
 from redline.log.reading import Reading
@@ -44,7 +45,7 @@ class DatabaseLog(ABC):
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Insert the records in one transaction, behind whatever other processes have appended."""
-        bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
+        bodies = accept(redacted(records, self._redact))
         if not bodies:
             return parent
         first = None

@@ -42,10 +42,13 @@ class Torn(msgspec.Struct, frozen=True):
     size_bytes: int
     kept_in: str | None = None
     """The file that the bytes were moved to. None: they are left where they are."""
+    why: str = ""
+    """Why bytes that are as they were written cannot be read; empty if they are damaged."""
 
     def __str__(self) -> str:
         kept = f"were moved to {self.kept_in}" if self.kept_in else "are left as they are"
-        return f"{self.place} is damaged or incomplete; its {self.size_bytes:,} bytes {kept}."
+        what = f"cannot be read: {self.why.rstrip('.')}" if self.why else "is damaged or incomplete"
+        return f"{self.place} {what}; its {self.size_bytes:,} bytes {kept}."
 
 
 class DurableLog(Log, Protocol):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redline.errors import LogError
 from redline.log import codec
+from redline.log.acceptance import accept
 from redline.log.append_file import AppendFile
 from redline.log.durable import Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.log import ROOT, Stored
@@ -56,7 +57,7 @@ class JsonlLog:
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Write the records with one write, behind whatever other processes have appended."""
-        bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
+        bodies = accept(redacted(records, self._redact))
         if not bodies:
             return parent
         with self._file.locked(create=True) as size:

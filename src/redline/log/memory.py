@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from redline.log.acceptance import check_record
+from redline.log.durable import check_parent
 from redline.log.log import ROOT, Stored
 from redline.log.records import Record
 
@@ -17,9 +19,12 @@ class MemoryLog:
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Store the records behind the parent."""
         for record in records:
-            self._stored.append(Stored(len(self._stored), parent, record))
-            parent = len(self._stored) - 1
-        return parent
+            check_record(record)
+        first = len(self._stored)
+        check_parent(parent, first)
+        numbers = range(first, first + len(records))
+        self._stored.extend(map(Stored, numbers, (parent, *numbers), records))
+        return numbers[-1] if numbers else parent
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records behind a number."""
