@@ -6,14 +6,14 @@ import fcntl
 import io
 import os
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from redline.blobs.files import sync_directory
 from redline.errors import LogError
 from redline.log.durable import Durability
+from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
 from redline.log.private_files import create_private, file_error
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AppendFile"]
 
 _BUFFER_BYTES = 1 << 17
+_Result = TypeVar("_Result")
 
 
 class AppendFile:
@@ -31,18 +32,19 @@ class AppendFile:
     It is made when something is first appended. A file that may not be written can still be read.
     """
 
+    _handle: int | None = None  # here, since the end of an object whose making was interrupted looks at it
+
     def __init__(self, path: Path, durability: Durability) -> None:
         self.path = path
         self._is_synced = durability == "fsync"
-        self._threads = threading.Lock()
-        self._handle: int | None = None
+        self._threads = Exclusive()
         self._is_writable = True
         self._is_named = False  # whether its name is known to be on the disk
         forget_after_fork(self)
 
-    def locked(self, *, create: bool = False) -> "_Hold":
-        """Keep all others out, and get the size of the file; 0 if there is none."""
-        return _Hold(self, create)
+    def locked(self, work: Callable[[int], _Result], *, create: bool = False) -> _Result:
+        """What the work gives while all others are kept out. It is told the size of the file; 0 if there is none."""
+        return self._threads.run(lambda: work(self._lock(create=create)), self._unlock)
 
     def append(self, content: bytes, *, at: int) -> None:
         """Add bytes at the end, which is `at`: all of them, or none if that fails. Only while it is locked."""
@@ -92,37 +94,28 @@ class AppendFile:
 
     def close(self) -> None:
         """Let go of the file; it is opened again when it is used again."""
-        with self._threads:
-            self._let_go()
+        self._threads.run(self._let_go, self._unlock)
 
     def forget(self) -> None:
         """In a forked child: the parent's lock would not keep it out, so it opens the file for itself."""
-        self._threads = threading.Lock()
         self._let_go()
 
     def __del__(self) -> None:
         self._let_go()
 
     def _lock(self, *, create: bool) -> int:
-        self._threads.acquire()
         try:
             handle = self._opened(create=create)
             if handle is None:
                 return 0
             fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
             return self._size(handle)
-        except BaseException as problem:
-            self._unlock()
-            if isinstance(problem, OSError):
-                raise file_error(self.path, problem) from problem
-            raise
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
 
     def _unlock(self) -> None:
-        try:
-            if self._handle is not None:
-                fcntl.flock(self._handle, fcntl.LOCK_UN)
-        finally:
-            self._threads.release()
+        if self._handle is not None:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def _let_go(self) -> None:
         handle, self._handle = self._handle, None
@@ -171,21 +164,6 @@ class AppendFile:
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(handle)
-
-
-class _Hold:
-    """The lock while a block lasts. A class, since one made from a generator takes a microsecond longer, at each append."""
-
-    __slots__ = ("_create", "_file")
-
-    def __init__(self, file: AppendFile, create: bool) -> None:
-        self._file, self._create = file, create
-
-    def __enter__(self) -> int:
-        return self._file._lock(create=self._create)
-
-    def __exit__(self, *problem: object) -> None:
-        self._file._unlock()
 
 
 class _Stretch(io.RawIOBase):

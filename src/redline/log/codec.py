@@ -18,7 +18,7 @@ __all__ = [
     "UNREADABLE",
     "Head",
     "Line",
-    "UnknownRecord",
+    "UnknownRecordError",
     "decode",
     "decode_header",
     "decode_record",
@@ -50,7 +50,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     """What of the record could not be read, and why; empty if it is all there."""
 
 
-class UnknownRecord(LogError):
+class UnknownRecordError(LogError):
     """A line is as it was written, and still holds no record that this Redline can read."""
 
 
@@ -76,7 +76,7 @@ def is_intact(line: bytes) -> bool:
 
 
 def decode(line: bytes) -> Line | None:
-    """A line of any version; None if it is damaged. A LogError if it is of a newer version, or an UnknownRecord."""
+    """A line of any version; None if it is damaged. A LogError if it is of a newer version, or an UnknownRecordError."""
     if not is_intact(line):
         return None
     try:
@@ -142,7 +142,7 @@ def _decode_older(line: bytes) -> Line:
         read, left_out = _as_far_as_possible(fields)
         return Line(Stored(head.number, head.parent, read), head.more, left_out)
     except UNREADABLE as problem:
-        raise UnknownRecord(f"it is intact but no record that this Redline knows ({problem}).") from problem
+        raise UnknownRecordError(f"it is intact but no record that this Redline knows ({problem}).") from problem
 
 
 def _as_far_as_possible(fields: Fields) -> tuple[Record, str]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from redline.errors import LogError
-from redline.log.codec import Line, UnknownRecord, decode
+from redline.log.codec import Line, UnknownRecordError, decode
 from redline.log.durable import Torn
 from redline.log.log import Stored
 
@@ -65,7 +65,7 @@ class Reading:
         why = ""
         try:
             line = decode(content)
-        except UnknownRecord as problem:
+        except UnknownRecordError as problem:
             line, why = None, str(problem)
         except LogError as problem:
             raise LogError(f"{self._describe(place)} cannot be read: {problem}") from problem
