@@ -1,6 +1,7 @@
 """Results as files that are named after their calls."""
 
 import multiprocessing
+import stat
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,11 @@ def test_only_files_of_the_directory_are_read(tmp_path):
         read_offloaded("tool-result-..md", tmp_path / "out")
     with pytest.raises(ExecutionError, match="does not exist"):
         read_offloaded("tool-result-t2.md", tmp_path / "out")
+
+
+def test_folders_are_for_their_owner(tmp_path):
+    """The directory, those above it that had to be made, and the files in it (R67)."""
+    folder = ResultFolder(tmp_path / "a" / "results")
+    name = folder.store("t1", "text")
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "a", folder.path, folder.path / name)]
+    assert modes == [0o700, 0o700, 0o600]

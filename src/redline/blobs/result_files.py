@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from redline.blobs.files import create_whole, sync_directory
+from redline.blobs.files import create_whole, make_directory, sync_directory
 from redline.errors import ExecutionError, ValidationError
 
 __all__ = ["ResultFolder", "file_name_in", "read_offloaded"]
@@ -32,7 +32,7 @@ class ResultFolder:
         """Write the text under the next name that is free, or find it there, and return the name."""
         content = text.encode("utf-8", "surrogatepass")
         with self._reporting():
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_directory(self.path)
             name = next(name for name in self._names(_stem(call_id)) if self._takes(name, content))
             status = (self.path / name).stat()
         self._taken.add(name)

@@ -1,7 +1,6 @@
 """A file that grows by whole appends, also when several processes write to it, one is killed, or the disk is full."""
 
 import contextlib
-import errno
 import fcntl
 import io
 import os
@@ -15,7 +14,7 @@ from redline.errors import LogError
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import create_private, file_error
+from redline.log.private_files import create_private, file_error, open_private
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -61,9 +60,9 @@ class AppendFile:
                 raise file_error(self.path, problem) from problem
             raise
 
-    def cut(self, at: int, size: int) -> Path:
-        """Move all from `at` to the end into a file beside this one, whose name is given back. Only while it is locked."""
-        handle, beside = self._writable(), self.path.with_name(self.path.name + ".torn")
+    def cut(self, at: int, size: int, beside: Path) -> None:
+        """Move all from `at` to the end, which is `size`, into another file. Only while it is locked."""
+        handle = self._writable()
         try:
             aside = create_private(beside)
             try:
@@ -75,7 +74,6 @@ class AppendFile:
             self._sync(handle)
         except OSError as problem:
             raise file_error(beside, problem) from problem
-        return beside
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes from start to end."""
@@ -127,7 +125,7 @@ class AppendFile:
             return self._handle
         self._let_go()  # one that could not be written may have become one that can
         try:
-            self._handle, self._is_writable = _open_existing(self.path)
+            self._handle, self._is_writable = open_private(self.path)
             if self._handle is None and create:
                 self._handle, self._is_named = create_private(self.path), True
         except OSError as problem:
@@ -181,18 +179,6 @@ class _Stretch(io.RawIOBase):
         room[: len(content)] = content
         self._at += len(content)
         return len(content)
-
-
-def _open_existing(path: Path) -> tuple[int | None, bool]:
-    """The file, if there is one, and whether it may be written."""
-    try:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC), True
-    except FileNotFoundError:
-        return None, True
-    except OSError as problem:
-        if problem.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC), False
 
 
 def _write_all(handle: int, content: bytes) -> None:

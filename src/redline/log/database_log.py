@@ -45,6 +45,11 @@ class DatabaseLog(ABC):
         """The damage that was met so far."""
         return self._reading.torn
 
+    @property
+    def set_aside(self) -> str | None:
+        """None: what is damaged in a database stays there."""
+        return None
+
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Insert the records in one transaction, behind whatever other processes have appended."""
         bodies = accept(redacted(records, self._redact))

@@ -64,6 +64,11 @@ class DurableLog(Log, Protocol):
         """The damage that was met so far, in the order it was met."""
         ...
 
+    @property
+    def set_aside(self) -> str | None:
+        """The file with damaged records that were cut off the log's end, also by an earlier process; None if there is none."""
+        ...
+
 
 def check_durability(durability: str) -> None:
     """Refuse what is none of the two."""

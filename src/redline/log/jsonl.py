@@ -16,7 +16,7 @@ from redline.log.reading import Reading
 from redline.log.records import Record
 from redline.log.redaction import redacted
 
-__all__ = ["JsonlLog"]
+__all__ = ["JsonlLog", "begins_like_log"]
 
 
 class _Tail(NamedTuple):
@@ -31,7 +31,8 @@ class _Tail(NamedTuple):
 class JsonlLog:
     """Keeps one conversation in one file, which is made when the first record is appended.
 
-    The end of the file is looked at on opening: an append that a crash left incomplete is moved into a `.torn` file beside it.
+    The end of the file is looked at on opening: an append that a crash left incomplete is moved into a `.torn` file beside it,
+    one that was whole and is damaged into a `.damaged` file.
     A damaged line further up stays where it is, since nothing that was stored is ever rewritten; it is reported when read.
     """
 
@@ -61,6 +62,12 @@ class JsonlLog:
     def torn(self) -> tuple[Torn, ...]:
         """The damage that was met so far."""
         return self._reading.torn
+
+    @property
+    def set_aside(self) -> str | None:
+        """The `.damaged` file beside it, if there is one; a `.torn` file holds only what was never acknowledged."""
+        damaged = self._beside(".damaged")
+        return str(damaged) if damaged.exists() else None
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Write the records with one write, behind whatever other processes have appended."""
@@ -165,10 +172,13 @@ class JsonlLog:
             self._reading.report(self._known.end, Torn(f"The end of {self._file.path}", size - self._known.end))
 
     def _cut(self, size: int) -> None:
-        kept = self._file.cut(self._known.end, size)
-        self._reading.report(
-            f"{self._known.end}-{size}", Torn(f"The end of {self._file.path}", size - self._known.end, str(kept))
-        )
+        end = self._known.end
+        beside = self._beside(".damaged" if any(map(_was_whole, self._file.lines(end, size))) else ".torn")
+        self._file.cut(end, size, beside)
+        self._reading.report(f"{end}-{size}", Torn(f"The end of {self._file.path}", size - end, str(beside)))
+
+    def _beside(self, suffix: str) -> Path:
+        return self._file.path.with_name(self._file.path.name + suffix)
 
     # --- the beginning of the file
 
@@ -195,17 +205,28 @@ def _line_at(file: AppendFile, at: int) -> str:
     return f"Line {sum(1 for _ in file.lines(0, at)) + 1} of {file.path}"
 
 
+def _was_whole(line: bytes) -> bool:
+    """Whether a line came to its end and was damaged later; what a crash cuts off has no end, or is intact."""
+    return not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
+
+
 _BEGINNING = codec.encode_header(Header(conversation=""))
 """How every log begins, but for the eight digits of the checksum."""
 
 
+_NAME_END = _BEGINNING.index(b"redline-log") + len(b"redline-log")
+
+
+def begins_like_log(beginning: bytes) -> bool:
+    """Whether a file that begins so has the first line of a log, damaged or torn perhaps; disks also leave zeros."""
+    return not beginning.strip(b"\0") or beginning[:8] == _BEGINNING[:8][: len(beginning)]
+
+
 def _may_be_torn(first: bytes) -> bool:
-    """Whether a file whose first line is this may be what a crash left of a first append; disks also leave zeros."""
-    if first and not first.strip(b"\0"):
-        return True
-    name_end = _BEGINNING.index(b"redline-log") + len(b"redline-log")
-    begins = first[:name_end]
-    return bool(begins) and begins[:8] == _BEGINNING[: len(begins)][:8] and begins[16:] == _BEGINNING[16 : len(begins)]
+    """Whether a file whose first line is this, and that has no intact one, may be what a crash left of a first append."""
+    begins = first[:_NAME_END]
+    is_empty = not first.strip(b"\0")
+    return is_empty or (begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)])
 
 
 def _advice(first: bytes) -> str:

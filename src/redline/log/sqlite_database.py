@@ -11,7 +11,7 @@ from redline.errors import LogError
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import create_private, file_error
+from redline.log.private_files import check_no_link, create_private, file_error, tighten
 
 __all__ = ["SqliteDatabase"]
 
@@ -35,6 +35,8 @@ class SqliteDatabase:
         self._inode = 0
         self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         forget_after_fork(self)
+        for suffix in ("", "-wal", "-shm"):
+            tighten(path.with_name(path.name + suffix))
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
@@ -92,7 +94,7 @@ class SqliteDatabase:
 
     def _connected(self) -> sqlite3.Connection | None:
         """The connection; None if there is no database, or an empty one."""
-        if self._connection is None and self.path.exists():
+        if self._connection is None and (self.path.is_symlink() or self.path.exists()):
             connection, self._is_frozen = _open(self.path)
             try:
                 if self._has_schema(connection):
@@ -190,6 +192,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
 
     Such a connection would never see what others write from then on, so it is good for one query.
     """
+    check_no_link(path)
     connection = _connect(path, "mode=rw")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
@@ -204,7 +207,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?{options}",
+        f"{(path.parent.resolve() / path.name).as_uri()}?{options}",
         uri=True,
         timeout=_WAIT_SECONDS,
         isolation_level=None,
