@@ -5,6 +5,7 @@ from typing import Literal, Protocol, get_args
 
 import msgspec
 
+from redline.addresses import masked
 from redline.errors import ValidationError
 from redline.log.log import ROOT, Log
 from redline.log.migrations import VERSION
@@ -30,9 +31,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str
     """The name of the conversation."""
     origin: str | None = None
-    """What the conversation goes on from: the address of a log, or a session file of another agent."""
+    """What the conversation goes on from: the address of a log, its password masked, or a session file of another agent."""
     message_format: str | None = None
     """The provider format of its messages, if it was known from the beginning."""
+
+    def __post_init__(self) -> None:
+        """No header is ever made with a password, and none that was is read with it."""
+        if isinstance(self.origin, str):
+            msgspec.structs.force_setattr(self, "origin", masked(self.origin))
 
 
 class Torn(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from redline.addresses import masked
 from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
@@ -132,8 +133,16 @@ def _name(address: str) -> str:
         raise MissingExtraError("A log in PostgreSQL", "postgres") from missing
     try:
         parts = conninfo_to_dict(address)
-    except ProgrammingError as problem:
-        raise ValidationError(
-            f"This is no address of a PostgreSQL database ({str(problem).strip()}). Write postgresql://user@host/database#NAME."
-        ) from problem
-    return f"PostgreSQL database {parts.get('dbname', 'of the user')!r} on {parts.get('host', 'this machine')}"
+    except ProgrammingError:
+        raise _not_an_address(address) from None  # what libpq says may quote the password
+    host, port, database = (str(parts.get(name) or "") for name in ("host", "port", "dbname"))
+    if "@" in host + database or not set(port) <= set("0123456789,"):  # pieces of a password that ended too early
+        raise _not_an_address(address)
+    return f"PostgreSQL database {database or 'of the user'!r} on {host or 'this machine'}"
+
+
+def _not_an_address(address: str) -> ValidationError:
+    return ValidationError(
+        f"This is no address of a PostgreSQL database: {masked(address)}. Write postgresql://user@host/database#NAME; "
+        "in a name or a password write %20 for a space, %40 for @, %2F for /, %3F for ? and %23 for #."
+    )
