@@ -29,7 +29,9 @@ class Exclusive:
             self._lock.acquire()
             self._owner = threading.get_ident()
             result = work()
-            self._leave(tidy_up)
+            tidy_up()
+            self._owner = None
+            self._lock.release()
             return result
         except BaseException:
             if self._lock.acquire(blocking=False):  # else another thread is in, so this one is out already
@@ -42,6 +44,7 @@ class Exclusive:
         self._owner = None
 
     def _leave(self, tidy_up: Callable[[], object]) -> None:
+        """However often this thread holds the lock, which nobody can tell after an interrupt."""
         try:
             tidy_up()
         finally:
