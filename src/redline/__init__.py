@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redline.engine.schedule import Eager as Eager
     from redline.engine.schedule import Schedule as Schedule
     from redline.engine.when_free import WhenFree as WhenFree
+    from redline.errors import BlobStoreError as BlobStoreError
     from redline.errors import ExecutionError as ExecutionError
     from redline.errors import FormatError as FormatError
     from redline.errors import LogError as LogError
@@ -87,6 +88,7 @@ _HOMES = {
     "redline.engine.schedule": ("Case", "Decision", "Decisions", "Eager", "Schedule"),
     "redline.engine.when_free": ("WhenFree",),
     "redline.errors": (
+        "BlobStoreError",
         "ExecutionError",
         "FormatError",
         "LogError",

@@ -11,6 +11,7 @@ from redline.conversation import Conversation
 from redline.engine.protection import Protection
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
+from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
 from redline.log.opening import open_log
 from redline.log.records import MessageAdded, Originated, Record, UsageReported
@@ -89,14 +90,15 @@ def _is_begun(beside: Path) -> bool:
 
 
 def is_foreign(address: str | os.PathLike[str]) -> bool:
-    """Whether a file is there that no Redline log begins like."""
+    """Whether a file is there that is no Redline log, nor what a crash left of one's first append."""
     if isinstance(address, str) and "://" in address:
         return False
     path = Path(address)
     if not path.is_file() or path.stat().st_size == 0:
         return False
     with path.open("rb") as file:
-        return _MAGIC not in file.read(_HEAD_BYTES)
+        beginning = file.read(_HEAD_BYTES)
+    return _MAGIC not in beginning and not begins_like_log(beginning)
 
 
 def _recorded(path: Path, number: int) -> RecordedConversation:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+from redline.addresses import masked
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
@@ -88,6 +89,8 @@ def _parsed(address: str | os.PathLike[str]) -> _Address:
         case "sqlite":
             return _Address("sqlite", _sqlite_path(place[scheme.end() :]), unquote(conversation))
         case "postgresql" | "postgres":
+            if masked(text).count("#") < text.count("#"):
+                raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
             return _Address("postgresql", place, unquote(conversation))
     raise ValidationError(f"There are no logs at {scheme[0]} addresses. Write a path, {' or '.join(_EXAMPLES.values())}")
 

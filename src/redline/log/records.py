@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from redline.addresses import masked
 from redline.payloads import Path
 
 __all__ = [
@@ -156,8 +157,13 @@ class Originated(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
     """The conversation goes on from another one, which stays as it is."""
 
     origin: str
-    """What it goes on from: the address of a log, or a session file of another agent."""
+    """What it goes on from: the address of a log, its password masked, or a session file of another agent."""
     why: str = ""
+
+    def __post_init__(self) -> None:
+        """No record is ever made with a password, and none that was is read with it."""
+        if isinstance(self.origin, str):
+            msgspec.structs.force_setattr(self, "origin", masked(self.origin))
 
 
 class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
