@@ -13,11 +13,12 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline import payloads
+from redline.addresses import masked
 from redline.blobs import Blobs
 from redline.blobs.recall import recall
 from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
-from redline.engine.destinations import Destinations, Model
+from redline.engine.destinations import Destinations, Model, format_of
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
 from redline.engine.request import Lifted, Request
@@ -26,11 +27,10 @@ from redline.engine.state import State, runs_of
 from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
-from redline.formats import find_format, format_of_model
+from redline.formats import find_format
 from redline.formats.answers import read_answer
 from redline.formats.convert import convert
 from redline.formats.usage import Usage, read_usage
-from redline.log.addresses import masked
 from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
@@ -158,7 +158,7 @@ class Conversation:
         self._state: State
         self._projectors: list[Projector]
         self._stand(self._timeline.head)
-        if fixed is None and (preferred := _format_of(self._model)) is not None and preferred in self._state.votes:
+        if fixed is None and (preferred := format_of(self._model)) is not None and preferred in self._state.votes:
             self._fixed_format = find_format(preferred)
             self._stand(self._timeline.head)
         for message in messages:
@@ -167,9 +167,7 @@ class Conversation:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -700,14 +698,14 @@ class Conversation:
         self._projectors = []
         self._watch.restart()
 
-    def _begun_with(
-        self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None
-    ) -> "Conversation":
+    def _begun_with(self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
         """Another conversation with the same settings, that begins with these records."""
         address = os.fspath(log) if isinstance(log, str | os.PathLike) else None
         target = log if log is not None and not isinstance(log, str | os.PathLike) else None
         if address is not None:
-            target = open_log(address, header=Header(conversation=masked(address), message_format=self.format), redact=self._redact)
+            target = open_log(
+                address, header=Header(conversation=masked(address), message_format=self.format), redact=self._redact
+            )
             if next(iter(target.read()), None) is not None:
                 target.close()
                 raise ExecutionError(f"There is a conversation at {masked(address)} already. Name another place.")
@@ -823,11 +821,6 @@ def _tell(request: Request, tokens: int, name: str) -> None:
         _request_logger.debug("refused, message %d, %s: %s", refusal.mark.index, refusal.mark.rule, refusal.problem.found)
     for change in request.repairs:
         _request_logger.debug("repaired, message %d: %s", change.index, change.what)
-
-
-def _format_of(model: Model | None) -> str | None:
-    name = model.model if isinstance(model, Price) else model
-    return format_of_model(name) if name is not None else None
 
 
 def _checked_model(model: object) -> Model | None:

@@ -13,7 +13,7 @@ def test_one_event_for_each_crossing():
 def test_a_compressed_history_may_pass_the_limit_again():
     """After a compression a limit that is passed counts as passed anew."""
     watch, told = TokenWatch(100), []
-    watch.on_limit(lambda used, limit: told.append(used))
+    watch.on_limit(lambda used, _: told.append(used))
     watch.check(120)
     watch.restart()
     watch.check(110)

@@ -193,9 +193,7 @@ class Projector:
             self._account = Account(self._state, self._marking, self._sizes, snapshot=self._saved_account)
         return self._account.at(rates, lifetime_ms)
 
-    def _weighed(
-        self, done: Projection, now: float, sent_to: Destination | None, schedule: Schedule
-    ) -> Projection:
+    def _weighed(self, done: Projection, now: float, sent_to: Destination | None, schedule: Schedule) -> Projection:
         """With what the record must know of a request that is weighed against others."""
         prices = schedule if isinstance(schedule, WhenFree) else WhenFree.for_model(sent_to.model if sent_to else None)
         account = self._open_account(prices.rates, prices.lifetime_ms)

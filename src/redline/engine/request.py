@@ -192,7 +192,6 @@ class Request:
         for change in self.repairs:
             yield f"Repaired, message {change.index}: {change.what}."
 
-
     def _cost_of_haste(self) -> str:
         """What applying at once costs a provider's cache, where the model is known."""
         if self.schedule != "eager" or not self.model or self.first_struck is None:
@@ -201,7 +200,7 @@ class Request:
         rewritten = self.count_after(place)
         return (
             f", at once: about {rewritten:,} tokens after the first strike have to be cached anew; "
-            "schedule=\"when_free\" waits until that costs nothing or pays"
+            'schedule="when_free" waits until that costs nothing or pays'
         )
 
 

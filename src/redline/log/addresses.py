@@ -1,3 +1,0 @@
-"""Temporary."""
-def masked(address: str) -> str:
-    return address
