@@ -3,8 +3,8 @@ import json
 import pytest
 
 from redline import FORMATS, check
+from tests.cli.run import redline
 from tests.cli.sample import write_session
-from tests.cli.test_inspect import redline
 
 
 @pytest.mark.parametrize("target", FORMATS)

@@ -1,4 +1,4 @@
-from tests.cli.test_inspect import redline
+from tests.cli.run import redline
 
 
 def test_demo_shows_the_whole_way():

@@ -6,8 +6,8 @@ import pytest
 from redline import FORMATS, Conversation, check, read_transcript
 from redline.log.opening import open_log
 from redline.testing import asks, conversation, says
+from tests.cli.run import redline
 from tests.cli.sample import write_session
-from tests.cli.test_inspect import redline
 
 KEY = "sk-ant-api03-" + "aB3d" * 12
 HISTORY = conversation(
