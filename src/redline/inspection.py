@@ -1,6 +1,7 @@
 """What a session holds, in numbers: messages, tools, tokens, unanswered calls, large parts, repeated reads."""
 
 import os
+import re
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +21,9 @@ __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transc
 _MOST_LARGE_PARTS = 10
 _MOST_CHARACTERS = 120
 _SEARCHED_CHARACTERS = 2_000
+_SURROUNDINGS = re.compile(r"^(?:<([\w-]+)[^<>]*>.*?</\1>\s*)+")
 _NOT_THE_USER = ("<", "Caveat:", "# AGENTS.md", "# Context from my IDE")
-"""How the messages begin that agents send in the user's name: surroundings, reminders, instructions."""
+"""How messages begin that agents send in the user's name: surroundings, reminders, instructions."""
 _KINDS = {
     "Text": "text",
     "Reasoning": "reasoning",
@@ -176,9 +178,7 @@ class _Survey:
         self._found.records += len(entry.positions)
         self._note_time(entry.timestamp_ms or message.timestamp_ms)
         if message.role == "user" and not self._has_words:
-            words = " ".join(message.text[:_SEARCHED_CHARACTERS].split())
-            self._has_words = bool(words) and not words.startswith(_NOT_THE_USER)
-            self._found.first_words = _shortened(words) if self._has_words else self._found.first_words or _shortened(words)
+            self._note_words(" ".join(message.text[:_SEARCHED_CHARACTERS].split()))
         if entry.usage:
             self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.prompt_tokens)
         for place, part in enumerate(message.parts):
@@ -211,6 +211,12 @@ class _Survey:
         self._found.tool_results += 1
         use = self._found.tools.setdefault(name or "unknown", ToolUse())
         use.results, use.errors, use.tokens = use.results + 1, use.errors + is_error, use.tokens + tokens
+
+    def _note_words(self, words: str) -> None:
+        """The first that the user said, after what the agent put in front of it; if there is nothing else, that."""
+        own = _SURROUNDINGS.sub("", words)
+        self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
+        self._found.first_words = _shortened(own) if self._has_words else self._found.first_words or _shortened(words)
 
     def _note_time(self, time_ms: float | None) -> None:
         if time_ms is not None:

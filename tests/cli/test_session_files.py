@@ -1,6 +1,7 @@
 import os
 import socket
 import subprocess
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -45,7 +46,7 @@ def test_logs_of_redline_are_sessions(tmp_path):
     session = write_session(tmp_path / "s.jsonl")
     library.open(session).close()
     talk(tmp_path / "chat.jsonl")
-    found = {os.path.basename(one.place): one.read().format for one in find_sessions([str(tmp_path)])}
+    found = {Path(one.place).name: one.read().format for one in find_sessions([str(tmp_path)])}
     assert found == {"chat.jsonl": "redline", "s.jsonl": "claude-code", "s.jsonl.redline.jsonl": "redline"}
 
 

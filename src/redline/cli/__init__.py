@@ -57,6 +57,19 @@ class _LazyGroup(click.Group):
             command.params.append(_no_color())
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; who interrupts it, or closes the pipe it writes to, gets the exit code that shells expect."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            complain("interrupted")
+            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes
+            ctx.exit(_PIPE_CLOSED)
+        return code
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -85,21 +98,15 @@ def main() -> None:
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # absent where a test put its own
     try:
-        code = _redline(sys.argv[1:] or ["--help"], standalone_mode=False)
-        sys.stdout.flush()
-        sys.exit(code or 0)
+        sys.exit(_redline(sys.argv[1:] or ["--help"], prog_name="redline", standalone_mode=False) or 0)
     except click.ClickException as wrong:
         complain(f"{wrong.format_message().rstrip('.')}. {_where_to_look(wrong)}")
         sys.exit(_WRONG)
     except RedlineError as problem:
         complain(problem)
         sys.exit(_WRONG)
-    except (KeyboardInterrupt, click.Abort):
-        complain("interrupted")
+    except click.Abort:
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes
-        sys.exit(_PIPE_CLOSED)
     except Exception as bug:
         if os.environ.get("REDLINE_TRACEBACK"):
             raise

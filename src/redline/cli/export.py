@@ -31,7 +31,7 @@ def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, nu
 
     SESSION is a Redline log (a path, sqlite:///chats.db#name, postgresql://…#name), a session file of any agent, a folder, or -
     for standard input. If there is a system prompt beside the messages, a request body with both is written. Several sessions
-    give one a line. What cannot be carried is listed on standard error.
+    give a request body a line. redline reads all of these again. What cannot be carried is listed on standard error.
 
     Exit code 0 if the provider would take what was written, 1 if not (standard error says why), 2 if a session could not be
     read or OUT not be written.
@@ -50,8 +50,8 @@ def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, nu
         own = target or found.format
         messages = clean_orphaned_tool_calls(found.messages, format=found.format)
         done = convert(messages, source=found.format, target=own, system=found.system)
-        has_system_apart = bool(done.system) and FORMATS[own].system_field is not None
-        value: object = request_body(done, own) if has_system_apart else done.messages
+        is_body = len(inputs) > 1 or (bool(done.system) and FORMATS[own].system_field is not None)
+        value: object = request_body(done, own) if is_body else done.messages
         if is_redacted:
             value = payloads.decode(redact(as_json(value).encode()))
         if out is None:

@@ -1,5 +1,6 @@
 """`redline inspect`: what sessions hold, as a page for one, a table for many, JSON for programs."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import click
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import Column, columns_of_terminal, say, say_json, show_rows, show_title
 from redline.cli.places import place_of_message, place_words
-from redline.cli.session_files import SessionInput, find_sessions
+from redline.cli.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 from redline.inspection import Inspection, inspect_transcript
 
 __all__ = ["command"]
@@ -76,7 +77,7 @@ def _show_table(found: Sequence[Inspection]) -> None:
     columns: dict[Column, list[object]] = {
         Column("session", least=13): [_short_name(one.path) for one in found],
         Column("date", "words", least=10): [_date(one.ended_ms) for one in found],
-        Column("project", least=9): [PurePath(one.project or "").name for one in found],
+        Column("project", least=9): [re.split(r"[\\/]", (one.project or "").rstrip("\\/"))[-1] for one in found],
         Column("first words", "words", least=11): [one.first_words for one in found],
         Column("messages", "number"): [one.messages for one in found],
         Column("tokens", "number"): [one.tokens["total"] for one in found],
@@ -152,8 +153,9 @@ def _date(time_ms: float | None, *, with_time: bool = False) -> str:
 
 
 def _short_name(name: str) -> str:
-    """The file's name; of a database, its conversation too."""
-    return name.rsplit("/", 1)[-1] or name
+    """The file's name without its ending; of a database, its conversation too."""
+    last = PurePath(name.rsplit("/", 1)[-1] or name)
+    return last.stem if last.suffix in SESSION_SUFFIXES else str(last)
 
 
 def _problem(problem: dict[str, object]) -> str:
