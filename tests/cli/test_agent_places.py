@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from redline.cli.agent_places import AGENT_PLACES
@@ -17,3 +19,10 @@ def test_places_are_of_agents_that_are_read():
     """Nothing is left over from a reader that is gone."""
     assert AGENT_PLACES.keys() <= {reader.name for reader in READERS}
     assert str(AGENT_PLACES["codex"]).startswith("Codex looks for its sessions at ~/.codex/sessions/")
+
+
+@pytest.mark.parametrize("place", AGENT_PLACES.values(), ids=lambda place: place.name)
+def test_every_place_is_documented(place):
+    """The page on repairing files has the same table."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "repair-files.md").read_text(encoding="utf-8")
+    assert f"| {place.name} | {place.looks_at} | {place.resumes_by} |" in page.replace("`", "")

@@ -80,7 +80,7 @@ class _LazyGroup(click.Group):
 def _redline() -> None:
     """Redline decides what an LLM agent's model sees.
 
-    Every command takes session files of agents, Redline's own logs, addresses of databases, folders, and - for standard input.
+    Commands take session files of agents, Redline's own logs, addresses of databases, folders, and - for standard input.
 
     \b
     Examples:
