@@ -50,7 +50,7 @@ used on terminals only, and `--no-color`, `NO_COLOR=1` or `TERM=dumb` turn them 
 Session files come from anywhere, so nothing in them reaches the terminal as a control character: escape sequences, carriage returns,
 changes of direction and invisible letters in names, ids, paths and words are shown as `\\x1b` or `\\u202e`, and in JSON as JSON escapes
 them. Passwords in addresses are shown as `***`.
-"""
+"""  # noqa: E501 - rows of a table cannot be broken
 
 
 def help_of(command: str) -> str:

@@ -23,15 +23,16 @@ def test_open_call_is_named(tmp_path):
 
 
 def test_several_sessions_are_checked(tmp_path):
-    """Each has its verdict; one that cannot be read is named, and counts most (R39)."""
+    """What is wrong is told of each, and how many there were; one that cannot be read is named, and counts most (R39)."""
     write_session(tmp_path / "good.jsonl")
     write_session(tmp_path / "open.jsonl", is_open=True)
     assert redline("check", tmp_path).returncode == 1
     (tmp_path / "bad.jsonl").write_text("hello")
     done = redline("check", tmp_path / "good.jsonl", tmp_path / "bad.jsonl", tmp_path / "open.jsonl")
     assert (done.returncode, done.stderr.count("\n"), "bad.jsonl" in done.stderr) == (2, 1, True)
-    assert f"{tmp_path / 'good.jsonl'}: no problem found" in done.stdout
-    assert "line 8 (message 7)" in done.stdout
+    problem, summary = done.stdout.splitlines()
+    assert problem.startswith(f"{tmp_path / 'open.jsonl'}: line 8 (message 7)")
+    assert summary.startswith("2 sessions checked, 1 with problems; `redline repair SESSION`")
 
 
 def test_what_cannot_be_repaired_in_its_own_format_can_be_exported(tmp_path):
@@ -59,4 +60,4 @@ def test_a_line_that_cannot_be_read_is_told(tmp_path):
     with path.open("a") as file:
         file.write('{"torn": ')
     done = redline("check", path)
-    assert (done.returncode, "line 9: not JSON" in done.stderr) == (0, True)
+    assert (done.returncode, "line 9, column 10: not JSON" in done.stderr) == (0, True)

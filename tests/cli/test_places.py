@@ -1,6 +1,6 @@
 import pytest
 
-from redline.cli.places import place_of_message, place_words
+from redline.cli.places import damage_words, place_of_message, place_words
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,9 @@ def test_a_message_is_named_by_its_line_and_its_number():
     """The line is what `repair` names; the number is what programs have (R39)."""
     assert place_of_message(7, 8) == "line 8 (message 7)"
     assert place_of_message(7, None) == "message 7"
+
+
+def test_damage_is_named_by_its_line_where_there_are_lines():
+    """A record of a database has none."""
+    assert damage_words(3, 4, "not JSON") == "line 3, column 4: not JSON"
+    assert damage_words(0, 0, "Record 3 is damaged.") == "Record 3 is damaged."

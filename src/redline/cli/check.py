@@ -7,8 +7,8 @@ import click
 
 from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import say, say_json
-from redline.cli.places import place_of_message
+from redline.cli.output import complain, say, say_json
+from redline.cli.places import damage_words, place_of_message
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
 from redline.mending import MENDERS
@@ -36,19 +36,27 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
       redline check ~/.claude/projects/my-project
       redline check messages.json --json
     """
+    inputs = find_sessions(sessions)
+    verdicts: list[bool] = []
 
     def check(session: SessionInput) -> int:
         transcript = session.read()
         found = [(one, problem, line) for one in transcript for problem, line in _problems(one)]
+        verdicts.append(not found)
         if as_json:
             for conversation, problem, line in found:
                 place = {"session": session.name, "conversation": conversation.id, "line": line}
                 say_json({**place, **asdict(problem)})
-        else:
-            _show(session, transcript, found)
+            return FOUND if found else FINE
+        _show(session, transcript, found)
+        if len(inputs) == 1:
+            say(_advice(session, transcript) if found else f"{session.name}: no problem found")
         return FOUND if found else FINE
 
-    return on_each(find_sessions(sessions), check)
+    code = on_each(inputs, check, has_bar=not as_json)
+    if len(inputs) > 1 and not as_json:
+        say(_summary(verdicts))
+    return code
 
 
 _Found = tuple[RecordedConversation, Problem, int | None]
@@ -64,15 +72,17 @@ def _problems(conversation: RecordedConversation) -> Iterator[tuple[Problem, int
 
 def _show(session: SessionInput, transcript: Transcript, found: list[_Found]) -> None:
     for bad in transcript.problems:
-        say(f"{session.name}, line {bad.line}: {bad.reason}; left out", is_error=True)
-    if not found:
-        say(f"{session.name}: no problem found")
-        return
+        complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; it is left out")
     for conversation, problem, line in found:
         whose = f"{conversation.id}, " if len(transcript) > 1 else ""
         place = place_of_message(problem.index, line)
         say(f"{session.name}: {whose}{place}: {problem.found} ({problem.law}: {problem.rule})")
-    say(_advice(session, transcript))
+
+
+def _summary(verdicts: list[bool]) -> str:
+    bad = verdicts.count(False)
+    how = "; `redline repair SESSION` shows what a repair would change" if bad else ""
+    return f"{len(verdicts):,} sessions checked, {bad:,} with problems{how}"
 
 
 def _advice(session: SessionInput, transcript: Transcript) -> str:

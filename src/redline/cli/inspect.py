@@ -10,7 +10,7 @@ import click
 
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import Column, columns_of_terminal, say, say_json, show_rows, show_title
-from redline.cli.places import place_of_message, place_words
+from redline.cli.places import damage_words, place_of_message, place_words
 from redline.cli.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 from redline.inspection import Inspection, inspect_transcript
 
@@ -160,6 +160,6 @@ def _short_name(name: str) -> str:
 
 def _problem(problem: dict[str, object]) -> str:
     if problem["law"] is None:
-        return f"line {problem['line']}, column {problem['column']}: {problem['found']}"
+        return damage_words(problem["line"], problem["column"], problem["found"])
     place = place_of_message(problem["index"], problem["line"])
     return f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})"

@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 Item = TypeVar("Item")
+
+_CLEAR_LINE = "\r\x1b[2K"
+_bars: list[str] = []
+"""The bars that are on the screen: a line that is said takes the place of one, until it is drawn again."""
+
 Kind = Literal["number", "name", "words", "note"]
 
 
@@ -43,6 +48,8 @@ class Column:
 def say(text: str = "", *, color: str | None = None, is_bold: bool = False, is_error: bool = False) -> None:
     """One line, on standard output or standard error. Control characters in it are shown, not sent; so are line breaks."""
     shown = printable(text)
+    if _bars:
+        click.echo(_CLEAR_LINE, nl=False, err=True)
     click.echo(click.style(shown, fg=color, bold=is_bold) if color or is_bold else shown, err=is_error)
 
 
@@ -120,12 +127,17 @@ def is_colored() -> bool:
 
 
 def progress(items: Sequence[Item], what: str, *, shown: bool) -> Iterator[Item]:
-    """The items one by one, with a bar on standard error while they last."""
-    if not shown or not sys.stderr.isatty():
+    """The items one by one, with a bar on standard error while they last, if that is a terminal that may be drawn on."""
+    context = click.get_current_context(silent=True)
+    if not shown or not sys.stderr.isatty() or (context and context.color is False):
         yield from items
         return
     with click.progressbar(items, label=what, file=sys.stderr) as bar:
-        yield from bar
+        _bars.append(what)
+        try:
+            yield from bar
+        finally:
+            _bars.pop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Where something is, in words that are the same in every command: by the line where there are lines."""
 
-__all__ = ["place_of_message", "place_words"]
+__all__ = ["damage_words", "place_of_message", "place_words"]
 
 
 def place_words(line: int | None, offset: int, member: str | None = None) -> str:
@@ -15,3 +15,8 @@ def place_words(line: int | None, offset: int, member: str | None = None) -> str
 def place_of_message(index: object, line: object) -> str:
     """A message by its line, as `repair` names it, and by its number among those that are sent, from 0."""
     return f"message {index}" if line is None else f"line {line} (message {index})"
+
+
+def damage_words(line: object, column: object, found: object) -> str:
+    """A record that could not be read; those of a database have no lines."""
+    return f"line {line}, column {column}: {found}" if line else str(found)

@@ -11,7 +11,7 @@ from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, say, say_json
 from redline.cli.session_files import SessionInput, find_sessions
-from redline.errors import ExecutionError, TranscriptError
+from redline.errors import ExecutionError, ValidationError
 from redline.mending import Mending, mend_transcript
 from redline.view.repair import Strategy
 from redline.view.repair.strategies import STRATEGIES
@@ -55,8 +55,10 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
       redline repair session.jsonl --strategy drop --write repaired.jsonl
     """
     inputs = find_sessions(sessions)
-    if out is not None and (in_place or len(inputs) > 1):
+    is_alone = len(inputs) == 1
+    if out is not None and (in_place or not is_alone):
         raise click.UsageError("--write takes one session, and not --in-place")
+    mended: list[Mending] = []
 
     def repair(session: SessionInput) -> int:
         if session.read().format == FORMAT:
@@ -64,21 +66,26 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
                 say(f"{session.name}: a Redline log, which is repaired in every request; its record stays as it is")
             return FINE
         if in_place and session.path is None:
-            raise TranscriptError(f"{session.name} is no file that could be replaced. Use --write OUT.")
-        before = Path(session.place).read_bytes() if in_place else b""
+            raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
+        before = Path(session.place).read_bytes() if in_place else None
         mending = mend_transcript(session.place, strategy=strategy)
         _show(session, mending, as_json=as_json)
         try:
-            last_words = _written(mending, session, out, force=force, before=before if in_place else None)
+            told = _written(mending, out, force=force, before=before)
         except ExecutionError as problem:
             complain(session.told(problem))
             return FOUND
-        if not as_json:
-            for line in last_words:
-                say(line)
+        mended.append(mending)
+        if told and not as_json:
+            say(told)
+        elif is_alone and not mending.fixes and not as_json:
+            say(f"{session.name}: nothing to repair")
         return FINE
 
-    return on_each(inputs, repair)
+    code = on_each(inputs, repair)
+    if not as_json:
+        _show_end(mended, is_alone=is_alone, is_written=in_place or out is not None)
+    return code
 
 
 def _show(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
@@ -94,22 +101,23 @@ def _show(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
         say(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
 
 
-def _written(mending: Mending, session: SessionInput, out: Path | None, *, force: bool, before: bytes | None) -> list[str]:
+def _written(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:
     """Write what is asked for; what there is to say then."""
     if out is not None:
         mending.write(out, overwrite=force)
-        return [f"written and proven legal: {out}", *_where_to_put(mending)]
-    if not mending.fixes:
-        return [f"{session.name}: nothing to repair"]
-    if before is not None:
-        backup = replace_in_place(mending, before)
-        return [f"repaired in place and proven legal; as it was: {backup}"]
-    how = "--write OUT makes a repaired copy"
-    if session.path is not None:
-        how = f"--in-place repairs the file and keeps a backup, {how}"
-    return [f"nothing is written yet: {how}", *_where_to_put(mending)]
+        return f"written and proven legal: {out}"
+    if before is not None and mending.fixes:
+        return f"repaired in place and proven legal; as it was: {replace_in_place(mending, before)}"
+    return ""
 
 
-def _where_to_put(mending: Mending) -> list[str]:
-    place = AGENT_PLACES.get(mending.format)
-    return [str(place)] if place else []
+def _show_end(mended: list[Mending], *, is_alone: bool, is_written: bool) -> None:
+    """How many there were, and how to go on from here."""
+    broken = [mending for mending in mended if mending.fixes]
+    if not is_alone:
+        say(f"{len(mended):,} sessions that can be repaired, {len(broken):,} of them with something to repair")
+    if broken and not is_written:
+        say("nothing is written yet: --in-place repairs the file and keeps a backup, --write OUT makes a repaired copy")
+    for format in sorted({mending.format for mending in broken}):
+        if format in AGENT_PLACES:
+            say(str(AGENT_PLACES[format]))
