@@ -92,7 +92,7 @@ def tricks_in(text):
 def test_no_command_sends_control_characters_from_data(tmp_path, command):
     """Clipboard, cursor, carriage return, direction, zero width: in names, ids, paths, words and errors (R55)."""
     path = hostile_session(tmp_path)
-    for arguments in ([path], [tmp_path], [path, tmp_path / f"gone{TRICK}"]):
+    for arguments in ([path], [tmp_path, tmp_path / f"gone{TRICK}"]):
         done = redline(*command, *arguments)
         assert done.returncode in (0, 1, 2)
         assert tricks_in(done.stdout + done.stderr) == []
@@ -115,14 +115,11 @@ def test_errors_about_the_command_line_are_one_safe_line(arguments):
     assert (done.returncode, done.stdout, done.stderr.count("\n"), tricks_in(done.stderr)) == (2, "", 1, [])
 
 
-@pytest.mark.parametrize(
-    "arguments", [("inspect",), ("check",), ("repair",), ("repair", "--strategy", "drop"), ("demo",)], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [("inspect",), ("repair",), ("demo",)], ids=" ".join)
 def test_colors_can_be_turned_off(tmp_path, arguments):
     """By NO_COLOR, by --no-color anywhere in the line, and by a terminal that knows none (R40)."""
     path = [] if arguments == ("demo",) else [write_session(tmp_path / "s.jsonl", is_open=True)]
-    if arguments != ("check",):
-        assert COLOR.search(in_terminal(*arguments, *path))
+    assert COLOR.search(in_terminal(*arguments, *path))
     for sent in (
         in_terminal(*arguments, *path, NO_COLOR="1"),
         in_terminal(*arguments, *path, "--no-color"),
@@ -199,13 +196,15 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize("content", STRANGE, ids=lambda content: repr(content[:12]))
-def test_no_input_gives_a_traceback(tmp_path, content):
+@pytest.mark.parametrize("command", ["inspect", "check", "repair", "convert --to gemini", "export"])
+def test_no_input_gives_a_traceback(tmp_path, command):
     """An error is a line, and says which session it is about (R40)."""
-    path = tmp_path / "strange.jsonl"
-    path.write_bytes(content)
-    for command in (("inspect",), ("check",), ("repair",), ("convert", "--to", "gemini"), ("export",)):
-        done = redline(*command, path)
-        assert done.returncode in (0, 1, 2)
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 0 or "strange.jsonl" in done.stderr + done.stdout
+    paths = [tmp_path / f"{number}.jsonl" for number in range(len(STRANGE))]
+    for path, content in zip(paths, STRANGE, strict=True):
+        path.write_bytes(content)
+    done = redline(*command.split(), *paths)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    told = done.stderr.splitlines()
+    assert all(re.match(r"redline: .*\b\d+\.jsonl", line) for line in told), told
+    assert len(told) >= 8
