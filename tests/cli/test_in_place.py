@@ -26,6 +26,14 @@ def test_the_old_file_stays_beside_the_new_one(file):
     assert sorted(one.name for one in file.parent.iterdir()) == ["s.jsonl", "s.jsonl.bak", "s.jsonl.bak.1"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
+def test_the_owner_stays_the_owner(file):
+    """A repair by the superuser must not lock the agent out."""
+    os.chown(file, 12345, 12345)
+    backup = replace_in_place(mend_transcript(file, strategy="answer"), file.read_bytes())
+    assert [(one.stat().st_uid, one.stat().st_gid) for one in (file, backup)] == [(12345, 12345)] * 2
+
+
 def test_a_link_stays_a_link(file, tmp_path):
     """What it leads to is replaced, and the backup is beside that."""
     (tmp_path / "elsewhere").mkdir()

@@ -91,7 +91,7 @@ def test_other_json_in_a_folder_is_left_out(tmp_path):
     write_session(tmp_path / "s.jsonl")
     (tmp_path / "package.json").write_text('{"name": "x"}')
     done = redline("inspect", tmp_path)
-    assert (done.returncode, "1 .json files were left out" in done.stderr) == (0, True)
+    assert (done.returncode, "1 .json file left out" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"{}", b'{"a": [', b"\x00\x01"])

@@ -64,6 +64,14 @@ def test_a_database_is_its_conversations(tmp_path):
     assert names(f"sqlite:///{tmp_path}/chats.db#one") == [f"sqlite:///{tmp_path}/chats.db#one"]
 
 
+def test_a_server_is_its_conversations(postgres):
+    """A database on a server is read as one in a file is (R37)."""
+    talk(f"{postgres}#{quote('from the command line')}", words="hi there")
+    sessions = {session.name.partition("#")[2]: session for session in find_sessions([postgres])}
+    ((entry,),) = [conversation.entries for conversation in sessions["from the command line"].read()]
+    assert (entry.message.text, entry.positions[0].member) == ("hi there", "record 0")
+
+
 def test_other_databases_in_a_folder_are_passed_over(tmp_path):
     """Folders are full of them."""
     (tmp_path / "cache.db").write_bytes(b"SQLite format 3\0" + bytes(100))
@@ -109,6 +117,8 @@ def test_what_cannot_be_read_says_why(tmp_path, monkeypatch, argument, words):
     listening = socket.socket(socket.AF_UNIX)
     listening.bind("socket.jsonl")
     assert words in problem_of(argument)
+    (session,) = find_sessions([argument])
+    assert session.told(session.problem) == session.problem
     listening.close()
 
 

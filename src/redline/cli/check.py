@@ -7,7 +7,7 @@ import click
 
 from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import complain, say, say_json
+from redline.cli.output import complain, counted, say, say_json
 from redline.cli.places import damage_words, place_of_message
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
@@ -82,7 +82,7 @@ def _show(session: SessionInput, transcript: Transcript, found: list[_Found]) ->
 def _summary(verdicts: list[bool]) -> str:
     bad = verdicts.count(False)
     how = "; `redline repair SESSION` shows what a repair would change" if bad else ""
-    return f"{len(verdicts):,} sessions checked, {bad:,} with problems{how}"
+    return f"{counted(len(verdicts), 'session')} checked, {bad:,} with problems{how}"
 
 
 def _advice(session: SessionInput, transcript: Transcript) -> str:

@@ -1,5 +1,6 @@
 """Puts a repaired session in the place of the old one, which stays beside it; not while a program has it open."""
 
+import contextlib
 import os
 import shutil
 import stat
@@ -25,7 +26,7 @@ def replace_in_place(mending: Mending, before: bytes) -> Path:
     draft = file.with_name(f".redline-{os.getpid()}-{file.name}")
     try:
         mending.write(draft)
-        draft.chmod(stat.S_IMODE(file.stat().st_mode))
+        _look_like(file, draft)
         _refuse_if_used(file, before)
         backup = _backed_up(file, before)
         draft.replace(file)
@@ -61,6 +62,14 @@ def _has_open(process: Path, wanted: os.stat_result) -> bool:
     return False
 
 
+def _look_like(file: Path, other: Path) -> None:
+    """The same permissions and, where one may give files away, the same owner."""
+    status = file.stat()
+    with contextlib.suppress(PermissionError):
+        os.chown(other, status.st_uid, status.st_gid)
+    other.chmod(stat.S_IMODE(status.st_mode))
+
+
 def _refuse_if_used(file: Path, before: bytes) -> None:
     if users := programs_with(file):
         listed = ", ".join(map(str, users))
@@ -74,6 +83,7 @@ def _backed_up(file: Path, content: bytes) -> Path:
     for number in count():
         backup = file.with_name(f"{file.name}.bak{f'.{number}' if number else ''}")
         if create_whole(backup, content):
+            _look_like(file, backup)
             shutil.copystat(file, backup)
             return backup
     raise AssertionError

@@ -9,7 +9,7 @@ from pathlib import PurePath
 import click
 
 from redline.cli.on_each import FINE, on_each
-from redline.cli.output import Column, columns_of_terminal, say, say_json, show_rows, show_title
+from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
 from redline.cli.places import damage_words, place_of_message, place_words
 from redline.cli.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 from redline.inspection import Inspection, inspect_transcript
@@ -90,7 +90,7 @@ def _show_table(found: Sequence[Inspection]) -> None:
     told = {column: values for column, values in columns.items() if any(values)}
     sums = [sum(value for value in values if isinstance(value, int)) for values in told.values()]
     total = [sums[place] if column.kind == "number" else "" for place, column in enumerate(told)]
-    total[0] = f"{len(found):,} sessions"
+    total[0] = counted(len(found), "session")
     show_rows(tuple(told), list(zip(*told.values(), strict=True)), total=total)
     if broken := sum(bool(one.problems) for one in found):
         say(f"{broken:,} with problems: `redline check SESSION` names them.")

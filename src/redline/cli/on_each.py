@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from redline.cli.output import complain, progress
+from redline.cli.output import complain, counted, progress
 from redline.cli.session_files import SessionInput
 from redline.errors import RedlineError, TranscriptError
 
@@ -45,5 +45,5 @@ def on_each(sessions: Sequence[SessionInput], work: Callable[[SessionInput], int
             complain(f"{session.name} cannot be read ({what}). This is a bug in Redline; {_DETAILS}=1 shows where.")
         code = UNREADABLE
     if left_out:
-        complain(f"{left_out:,} .json files were left out, since they are no session files. Name one to see why.")
+        complain(f"{counted(left_out, '.json file')} left out: no session in it. Name one to see why.")
     return code

@@ -16,6 +16,7 @@ __all__ = [
     "Column",
     "columns_of_terminal",
     "complain",
+    "counted",
     "is_colored",
     "progress",
     "say",
@@ -56,6 +57,11 @@ def say(text: str = "", *, color: str | None = None, is_bold: bool = False, is_e
 def complain(problem: object) -> None:
     """What is wrong, in one line on standard error."""
     say(f"redline: {problem}", is_error=True)
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something: `1 session`, `1,200 sessions`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def say_json(value: object, *, indent: int | None = None) -> None:

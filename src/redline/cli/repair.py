@@ -9,7 +9,7 @@ from redline.cli.agent_places import AGENT_PLACES
 from redline.cli.in_place import replace_in_place
 from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import complain, say, say_json
+from redline.cli.output import complain, counted, say, say_json
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError, ValidationError
 from redline.mending import Mending, mend_transcript
@@ -115,7 +115,7 @@ def _show_end(mended: list[Mending], *, is_alone: bool, is_written: bool) -> Non
     """How many there were, and how to go on from here."""
     broken = [mending for mending in mended if mending.fixes]
     if not is_alone:
-        say(f"{len(mended):,} sessions that can be repaired, {len(broken):,} of them with something to repair")
+        say(f"{counted(len(mended), 'session')} read, {len(broken):,} with something to repair")
     if broken and not is_written:
         say("nothing is written yet: --in-place repairs the file and keeps a backup, --write OUT makes a repaired copy")
     for format in sorted({mending.format for mending in broken}):

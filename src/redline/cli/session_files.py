@@ -104,7 +104,7 @@ def session_files(files: Iterable[Path]) -> Iterator[Path]:
 
 def _sessions_at(argument: str) -> Iterator[SessionInput]:
     if not argument:
-        yield SessionInput("''", "", "An argument is empty. Name a file or a folder; `.` is the current folder.")
+        yield SessionInput("''", "''", "An argument is empty. Name a file or a folder; `.` is the current folder.")
         return
     if argument == _STDIN:
         yield _piped(_STDIN, sys.stdin.buffer) if sys.stdin else SessionInput("-", "-", "There is no standard input.")
