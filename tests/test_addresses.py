@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.addresses import masked
+from redline.addresses import masked, without_password
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,10 @@ def test_no_password_gets_through(password, host):
 def test_any_text_can_be_masked(text):
     """Nothing raises, and masking again changes nothing."""
     assert masked(masked(text)) == masked(text)
+
+
+def test_an_error_of_a_driver_does_not_give_it_away():
+    """Neither as it was written nor as it was meant (R64)."""
+    address = "postgresql://user:se%20cret@host/db?sslpassword=other"
+    told = without_password('bad address "se%20cret", "se cret" or other', address)
+    assert told == 'bad address "***", "***" or ***'

@@ -92,7 +92,7 @@ def test_help_in_the_documents_is_what_the_command_says(command):
         [sys.executable, "-m", "redline", *filter(None, [command]), "--help"],
         capture_output=True,
         text=True,
-        env={"PATH": "", "COLUMNS": "100", "TERM": "dumb"},
+        env={"PATH": "", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "TERM": "dumb"},
         check=True,
     )
     shown = done.stdout.replace("python -m redline", "redline").strip()

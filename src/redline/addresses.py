@@ -3,11 +3,13 @@
 import re
 from urllib.parse import unquote
 
-__all__ = ["masked"]
+__all__ = ["masked", "without_password"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?!/)")
 _QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
 _SECRET = re.compile(r"pass|secret|token|credential|api_?key", re.IGNORECASE)
+_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
+_OPTION = re.compile(r"[?&](?:ssl)?password=([^&#]*)", re.IGNORECASE)
 _MASK = "***"
 
 
@@ -20,6 +22,14 @@ def masked(address: str) -> str:
         return address
     place, mark, conversation = address.rpartition("#") if "#" in address else (address, "", "")
     return _without_parameters(_without_password(place)) + mark + conversation
+
+
+def without_password(text: str, address: str) -> str:
+    """A text about an address, an error of a driver say, with `***` for each mention of its password."""
+    found = [match[1] for pattern in (_PASSWORD, _OPTION) for match in pattern.finditer(address)]
+    for secret in sorted({*found, *map(unquote, found)} - {""}, key=len, reverse=True):
+        text = text.replace(secret, _MASK)
+    return text
 
 
 def _without_password(place: str) -> str:

@@ -237,7 +237,7 @@ def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
         subagents=tuple(_subagents(source, side)),
         compactions=tuple(_compactions(path, groups)),
         attachments=tuple(_attachments(nodes)),
-        metadata=_metadata(nodes),
+        metadata=_metadata(source, nodes),
     )
 
 
@@ -369,6 +369,8 @@ def _attachments(nodes: Iterable[_Node]) -> Iterator[Attachment]:
             yield Attachment(node.head.attachment.type or "unknown", node.position)
 
 
-def _metadata(nodes: list[_Node]) -> dict[str, Any]:
+def _metadata(source: Source, nodes: list[_Node]) -> dict[str, Any]:
     agents = {node.head.agent_id for node in nodes if node.head.agent_id}
-    return {"agent_id": agents.pop()} if len(agents) == 1 and all(node.head.is_sidechain for node in nodes) else {}
+    is_subagent = len(agents) == 1 and all(node.head.is_sidechain for node in nodes)
+    known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
+    return {key: value for key, value in known.items() if isinstance(value, str) and value}
