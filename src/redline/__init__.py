@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from redline.placeholders import DOCUMENTS as DOCUMENTS
     from redline.placeholders import EN as EN
     from redline.placeholders import Words as Words
+    from redline.policy import Policy as Policy
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules import RULES as RULES
@@ -116,6 +117,7 @@ _HOMES = {
     "redline.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
     "redline.opening": ("open",),
     "redline.placeholders": ("DOCUMENTS", "EN", "Words"),
+    "redline.policy": ("Policy",),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules": ("RULES", "default_rules"),
     "redline.sessions": ("filter_messages", "load_session_messages"),

@@ -10,6 +10,7 @@ from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.protection import Protection
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
+from redline.errors import ValidationError
 from redline.messages import Message, Text, ToolResult
 from redline.payloads import Path, encoded
 from redline.rules.offload import moved_content
@@ -169,6 +170,7 @@ class Marking:
 
     def _keep(self, mark: Mark) -> bool:
         """Whether the mark is one more that waits; what would save nothing is no mark."""
+        _check_mark(mark)
         state, target = self._state, (mark.index, mark.at)
         if mark.index in state.pins or (mark.rule, *target) in state.shunned:
             return False
@@ -236,6 +238,17 @@ def _original_parts(piece: Repaired, state: State) -> Iterator[tuple[int, int, M
         place = next((place for place, part in enumerate(message.parts) if part.at == origin.original), None)
         if place is not None:
             yield origin.index, place, message
+
+
+def _check_mark(mark: Mark) -> None:
+    """A rule of somebody's own may say anything; what is recorded must be readable again."""
+    kinds = {"rule": str, "index": int, "at": tuple, "replacement": str | dict | None, "because": str}
+    if isinstance(mark, Mark) and all(isinstance(getattr(mark, name), kind) for name, kind in kinds.items()):
+        return
+    raise ValidationError(
+        f"A rule made a mark that cannot be recorded: {mark!r}. A Mark needs the rule's name, the index and `at` of the part, "
+        "a replacement (a text, an object or None) and a text that says why (because)."
+    )
 
 
 def _encoded(memory: object) -> msgspec.Raw | None:

@@ -37,6 +37,16 @@ class Vector(Sequence[Item]):
         number = self._checked(place)
         return self._chunks[number // _CHUNK].items[number % _CHUNK]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vector | list | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
     def appended(self, item: Item) -> "Vector[Item]":
         """The sequence with one more item."""
         last = self._chunks[-1:]
