@@ -29,7 +29,9 @@ def test_bound_reasoning_is_known():
     assert not bound & {"claude-opus-5", "claude-sonnet-5", "gpt-5.6"}
 
 
-@pytest.mark.parametrize("model", ["gpt-6.1-sol", "gpt-5.6-sol", "gemini-3-pro", "deepseek-v4-pro", "grok-4.7", "kimi-k3", "glm-5.3"])
+@pytest.mark.parametrize(
+    "model", ["gpt-6.1-sol", "gpt-5.6-sol", "gemini-3-pro", "deepseek-v4-pro", "grok-4.7", "kimi-k3", "glm-5.3"]
+)
 def test_the_window_guards_models_of_every_provider(model):
     """`when_free` knows when a request would not fit, whoever made the model (R19)."""
     schedule = WhenFree.for_model(model)
