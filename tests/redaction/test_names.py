@@ -29,7 +29,19 @@ def test_names_that_only_secrets_have(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["token_count", "max_tokens", "key", "sessionId", "password_hint", "PWD", "tokenizer", "author"]
+    "name",
+    [
+        "token_count",
+        "max_tokens",
+        "PASS_TO_PASS",
+        "STORAGE_KEY",
+        "key",
+        "sessionId",
+        "password_hint",
+        "PWD",
+        "tokenizer",
+        "author",
+    ],
 )
 def test_names_that_other_things_have_too(name):
     """Counts, directories, and what only begins like one."""

@@ -7,9 +7,7 @@ from redline.redaction.secret import Secret, secret_kind
 
 __all__ = ["NAMES", "is_random", "names_a_secret", "names_a_token", "takes_a_secret"]
 
-_KEYS = (
-    "access account api app auth deploy encryption license master private secret service shared signing storage subscription"
-)
+_KEYS = "access account api app auth deploy encryption license master private secret service shared signing subscription"
 _TOKENS = (
     "access api app auth authorization bearer bot csrf deploy github gitlab id identity jwt job npm oauth personal private "
     "refresh registry secret security session slack user vault verification webhook xsrf"
@@ -30,17 +28,17 @@ def _after(words: str, last: str) -> str:
 
 _PASSWORDS = "|".join(map(_either, ("password", "passwd", "passphrase", "passcode", "mnemonic")))
 _STRONG = (
-    rf"(?:{_PASSWORDS}|pwd(?<![A-Z]...)|(?<=[_a-z])Pwd|_PWD|[Pp]wd(?==)|{_either('secret')}(?:[ _-]?{_either('key')})?"
-    rf"|{_after(_KEYS, 'key')}|{_after(_TOKENS, 'token')})"
+    rf"(?:{_PASSWORDS}|_pass(?=\s?[=:])|pwd(?<![A-Z]...)|(?<=[_a-z])Pwd|_PWD|[Pp]wd(?==)"
+    rf"|{_either('secret')}(?:[ _-]?{_either('key')})?|{_after(_KEYS, 'key')}|{_after(_TOKENS, 'token')})"
 )
 """Names that only secrets have. `token` and `key` alone have many other meanings."""
 _MORE = r"(?:_(?:PROD|PRODUCTION|DEV|TEST|LIVE|STAGING|BASE|VALUE|OLD|NEW|MAIN)|_?\d{1,2})?"
 """What may follow a name without making it another: which of several it is."""
 
-_SIGN = r"=>|:=|\?=|==|:\*\*|[:=>]|\s[iI]s:?\s"
+_SIGN = r"=>|:=|\?=|==|:\*\*|[:=>]|\s[iI]s:?\s|[ \t]{2,30}"
 _NEXT = r"\\*[\"']\s{0,3},\s{0,20}(?=\\*[\"'][^\"'\\\n]{0,200}+\\*[\"'](?!\s{0,3}:))"
 _VALUE = r"\\*[\"'](?:\s{0,3},\s{0,20}\\*[\"'][Vv]al(?:ue)?\\*[\"']\s{0,3}:|\s{1,3}value=)\s{0,3}"
-_IS = rf"(?:(?:\\*[\"'`]\]?)?\*{{0,2}}\s{{0,3}}(?:{_SIGN})\s{{0,3}}|{_NEXT}|{_VALUE})(?:[rbfu](?=[\"']))?"
+_IS = rf"(?:(?:\\*[\"'`]\]?)?\*{{0,2}}\s{{0,3}}(?:{_SIGN})[ \t]{{0,30}}+\s{{0,3}}|{_NEXT}|{_VALUE})(?:[rbfu](?=[\"']))?"
 """Between a name and its value: in JSON, in JSON inside of strings, in YAML, XML, shell, code and plain words; as the next
 argument of a call; and where names and values are fields of their own."""
 _FREE = r"(?![^\"'`\n]{0,200}\[redacted |\$[A-Za-z_{(]|[<{%]|\*{3}|\.{3}|#\{)"
@@ -67,11 +65,15 @@ def _assignments() -> tuple[Secret, ...]:
     value = rf"\\*[\"'`]?(?P<secret>{_FREE}{_TYPE}(?:{_QUOTED}|{_CALL}{digit}{_BARE}{{6,}}+))"
     plain = rf"(?P<secret>{_FREE}{_TYPE}{_CALL}(?![A-Z][a-z]+[A-Z]|\w*[Pp]ass|[\"'`|>&*!]){_BARE}{{4,}}+)"
     words = rf"(?:{_PASSWORDS}|pwd|Pwd)"
-    hints = ("passw", "passp", "passc", "mnemonic", "secret", "pwd", "key", "token")
+    hints = ("passw", "passp", "passc", "_pass", "mnemonic", "secret", "pwd", "key", "token")
     return (
         secret_kind("secret", rf"{_STRONG}{_MORE}{_IS}{value}", *hints),
         secret_kind(
-            "secret", rf"{words}(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){plain}(?:[ \t\r]*+(?m:$)|(?=;))", "passw", "passp", "pwd"
+            "secret",
+            rf"{words}(?:(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){plain})(?:[ \t\r]*+(?m:$)|(?=;)|(?<=\S)(?=[ \t]\w+=))",
+            "passw",
+            "passp",
+            "pwd",
         ),
     )
 
@@ -120,13 +122,35 @@ def _weak_names() -> tuple[Secret, ...]:
     return (secret_kind("secret", rf"(?:{words}){_IS}{value}", "token", "auth", "credential", "signature"),)
 
 
-NAMES: tuple[Secret, ...] = (*_assignments(), *_settings(), *_options(), *_weak_names())
+_FOREIGN = (
+    "密码",
+    "口令",
+    "密钥",
+    "令牌",
+    "パスワード",
+    "비밀번호",
+    "пароль",
+    "contraseña",
+    "passwort",
+    "kennwort",
+    "mot de passe",
+)
+
+
+def _foreign_names() -> Secret:
+    """The commonest words for it in other languages."""
+    names = "|".join(rf"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _FOREIGN)
+    value = rf"(?P<secret>{_FREE}(?=[^\s0-9]{{0,200}}[0-9])[!#-&(-Z^_a-~]{{6,}}+)"
+    return secret_kind("secret", rf"(?:{names})\s?(?:[:：=]|是|为)\s{{0,3}}[\"'`]?{value}", *_FOREIGN)
+
+
+NAMES: tuple[Secret, ...] = (*_assignments(), *_settings(), *_options(), *_weak_names(), _foreign_names())
 
 
 # --- keys of JSON
 
 _KEY = re.compile(
-    rf"{_STRONG}{_MORE}$|^[A-Z0-9_]*(?:TOKEN|_PASS|_PWD|_PAT|_AUTH|_CREDENTIALS?)$"
+    rf"{_STRONG}{_MORE}$|^[A-Z0-9_]*(?:TOKEN|(?<!_TO)_PASS|_PWD|_PAT|_AUTH|_CREDENTIALS?)$"
     r"|^(?i:(?:proxy-)?authorization|(?:set-)?cookie|pass)$|^[pP]wd$|(?i:connection_?string)$"
 )
 _WEAK_KEY = re.compile(r"(?i:token|_auth|^auth|credentials?)$")

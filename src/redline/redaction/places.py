@@ -47,7 +47,7 @@ def _addresses() -> tuple[Secret, ...]:
     words = "pass|pw|pwd|password|passwd|secret|client_secret|clientSecret"
     return (
         secret_kind("password", r"://[^\s/:@\"'<>\[\]]{0,200}:(?P<secret>(?!\$[A-Z_{(]|[<{])[^\s/@\"'<>\[\]]{1,500})@", "@"),
-        secret_kind("password", r"://(?P<secret>[a-f0-9]{32})(?=@[\w.-]*ingest)", "@"),
+        secret_kind("password", r"://(?P<secret>(?=[A-Za-z_.-]{0,200}[0-9])[A-Za-z0-9_.-]{20,}+)(?=@)", "@"),
         secret_kind(
             "signature",
             rf"(?:[?&;](?:amp;)?(?:{plain})|X-Amz-Signature)=(?P<secret>{value}{{20,}}+)",
@@ -145,6 +145,13 @@ def _commands() -> tuple[Secret, ...]:
             "zip ",
             "7z ",
             "rar ",
+        ),
+        secret_kind("password", rf"ssh-keygen\b{near}-[NP]{gap}(?P<secret>{value}{{3,}}+)", "ssh-keygen"),
+        secret_kind("password", rf":_(?:authToken|auth|password){gap}(?P<secret>{value}{{6,}}+)", ":_auth", ":_password"),
+        secret_kind(
+            "password",
+            rf"(?:auth=\(|[Bb]asic_?[Aa]uth\()\s{{0,9}}\\*[\"'][^\"'\n]{{1,100}}[\"'],\s{{0,9}}\\*[\"'](?P<secret>{_OPEN}[^\"'\\\n\[\]]{{3,}}+)",
+            "auth",
         ),
         secret_kind("password", rf"-pass(?:in|out|wd)?{gap}pass:(?P<secret>{value}{{3,}}+)", "pass:"),
         secret_kind("password", rf"smbclient\b{near}-U{gap}[\w.@\\/-]{{1,100}}%(?P<secret>{value}{{3,}}+)", "smbclient"),

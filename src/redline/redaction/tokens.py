@@ -39,6 +39,7 @@ def _hex(least: int) -> str:
 
 
 TOKENS: tuple[Token, ...] = (
+    Token("private key", ("LS0tLS1CRUdJTiB",), r"(?!DRVJU)[A-Za-z0-9+/=]{20,}+"),
     Token("Anthropic key", ("sk-ant-",), r"[A-Za-z0-9_-]{16,}+"),
     Token("API key", ("sk-", "gsk_", "xai-", "pplx-", "nvapi-", "csk-", "tgp_v1_", "fw_", "pcsk_", "llx-"), _random(20)),
     Token("API key", ("r8_", "tvly-", "jina_", "fc-", "rpa_", "ctx7sk-", "sgp_", "phx_", "e2b_", "BSA"), _random(24)),
