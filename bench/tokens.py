@@ -18,6 +18,7 @@ from redline.errors import TranscriptError
 from redline.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.tokens import Estimate, Exact, Remembered
 from redline.tokens.estimate import FEATURES, WEIGHTS, make_up
+from redline.tokens.pieces import pieces
 from redline.tools import Reads, describe
 from tests.corpus import corpus_path, corpus_rows
 
@@ -57,6 +58,7 @@ def main() -> None:
     weights = _fit(fitting)
     _print_weights(weights)
     _print_errors(judging, weights)
+    _print_pieces([sample.text for sample in samples])
     _print_speed([sample.text for sample in judging])
 
 
@@ -169,6 +171,20 @@ def _errors(samples: Sequence[Sample], count: Callable[[str], float]) -> str:
     errors = sorted(abs(counted / sample.tokens - 1) for counted, sample in zip(counts, samples, strict=True))
     bias = sum(counts) / sum(sample.tokens for sample in samples) - 1
     return f"{errors[len(errors) // 2]:6.1%} {errors[len(errors) * 95 // 100]:6.1%} {bias:+7.1%}"
+
+
+def _print_pieces(texts: Sequence[str]) -> None:
+    """What cutting long texts into pieces, and counting only some of those, changes: all texts in one, and parts of it."""
+    print("\nLong texts: cut into pieces, and sampled, beside counting them whole\n")
+    everything, whole = "\n".join(texts), Exact()._tokenizer
+    for size in (100_000, 1_000_000, 4_000_000, len(everything)):
+        text = everything[:size]
+        tokens = len(whole.encode_ordinary(text))
+        in_pieces = sum(len(whole.encode_ordinary(piece)) for piece in pieces(text))
+        print(
+            f"{size:12,} characters {tokens:10,} tokens   in pieces {in_pieces / tokens - 1:+.5%}"
+            f"   as `Exact` {Exact().count(text) / tokens - 1:+.3%}   `Estimate` {Estimate().count(text) / tokens - 1:+.1%}"
+        )
 
 
 def _print_speed(texts: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import json
 
 
-def write_session(path, *, is_open=False):
+def write_session(path, *, is_open=False, model=None):
     """A small Claude Code file: a file read twice, a failing command, and if asked a call that was never answered."""
     steps = [
         ("Read", {"file_path": "/p/a.py"}, "print(1)\n" * 40, False),
@@ -22,6 +22,9 @@ def write_session(path, *, is_open=False):
         else {"type": "text", "text": "done"}
     )
     records.append(_line("z", records[-1]["uuid"], "assistant", [last]))
+    for record in records if model is not None else ():
+        if record["type"] == "assistant":
+            record["message"]["model"] = model
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -28,30 +29,75 @@ def test_many_files_add_up_whatever_the_number_of_processes(tmp_path):
     assert json.loads(done[0].stdout)["sessions"] == 5
 
 
+def test_first_comes_what_to_do(tmp_path):
+    """One paragraph that fits the terminal: what it cost, at whose prices, what to do; the tables are left for later (R41)."""
+    done = redline("replay", write_session(tmp_path / "s.jsonl", model="claude-opus-4-6"), width=80)
+    assert done.returncode == 0
+    assert done.stdout.startswith("This session of claude-code (4 requests to claude-opus-4-6) cost $")
+    assert "to switch on" in " ".join(done.stdout.split())
+    assert "bound: masking" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_what_is_not_recorded_is_said(tmp_path):
+    """Without a model the cost is in tokens, and the assumption is named (R41)."""
+    done = redline("replay", write_session(tmp_path / "s.jsonl"))
+    assert done.returncode == 0
+    assert "uncached tokens" in " ".join(done.stdout.split())
+    assert "Assumed: no model is recorded" in done.stdout
+    unknown = " ".join(redline("replay", write_session(tmp_path / "u.jsonl", model="house-model")).stdout.split())
+    assert "no price is known for house-model" in unknown
+
+
+def test_a_file_without_requests_is_named(tmp_path):
+    """Nothing to replay is no error and no traceback (R41)."""
+    (tmp_path / "s.jsonl").write_text('{"role": "user", "content": "hi"}\n')
+    done = redline("replay", tmp_path / "s.jsonl")
+    assert (done.returncode, done.stdout) == (0, "no request to a model is recorded there\n")
+    assert "s.jsonl: no request to a model is recorded there" in done.stderr
+    assert json.loads(redline("replay", "--json", tmp_path / "s.jsonl").stdout)["advice"] is None
+
+
+def test_json_has_the_advice(tmp_path):
+    """The same for programs, with what was assumed (R41)."""
+    path = write_session(tmp_path / "s.jsonl", model="claude-opus-4-6")
+    advice = json.loads(redline("replay", "--json", path).stdout)["advice"]
+    assert (advice["unit"], advice["models"], advice["requests"]) == ("dollars", ["claude-opus-4-6"], 4)
+    assert advice["cost"] > 0
+    assert {"policy", "cost_with_policy", "saved_share", "strikes_used_later", "switch_on", "assumed"} <= advice.keys()
+
+
 def test_tables_for_people(tmp_path):
-    """One line for each policy, with its ratios, then curves of the session."""
-    done = redline(
-        "replay", write_session(tmp_path / "s.jsonl"), "--policy", "spec_eager", "--prices", "0.1/1.25/5m", width=120
-    )
+    """With --details one line for each policy, with its ratios, then curves of the session."""
+    path = write_session(tmp_path / "s.jsonl")
+    done = redline("replay", path, "--details", "--policy", "spec_eager", "--prices", "0.1/1.25/5m", width=120)
     assert done.returncode == 0
     assert "spec_eager" in done.stdout
     assert "bound: masking" in done.stdout
     assert "Cost so far" in done.stdout
 
 
-def test_files_are_told_as_they_come(tmp_path):
-    """Of several files each has its line, before the tables of all."""
+def test_each_file_has_its_line(tmp_path):
+    """Of several files, before the tables of all."""
     for number in range(3):
         write_session(tmp_path / f"{number}.jsonl")
-    shown = redline("replay", tmp_path).stdout
+    shown = redline("replay", "--details", tmp_path).stdout
     assert [shown.index(f"{number}.jsonl") < shown.index("In detail") for number in range(3)] == [True] * 3
     assert "(12 requests, 3 sessions)" in shown
 
 
-def test_a_model_that_binds_its_reasoning_is_named(tmp_path):
-    """What a model would refuse is said beside what it would cost."""
-    shown = redline("replay", write_session(tmp_path / "s.jsonl"), "--prices", "claude-opus-5-5").stdout
-    assert "claude-opus-5-5: refuses a request in which anything before its reasoning changed" in shown
+@pytest.mark.parametrize("details", [(), ("--details",), ("--json",)])
+def test_a_model_that_binds_its_reasoning_is_shown_no_savings(tmp_path, details):
+    """What it would refuse has no figures: not in the advice, not in the tables, not for programs (R41)."""
+    shown = redline("replay", write_session(tmp_path / "s.jsonl"), "--prices", "claude-opus-5-5", *details).stdout
+    if details == ("--json",):
+        price = json.loads(shown)["prices"]["claude-opus-5-5"]
+        assert set(price["policies"]) == {"none", "clear_tool_uses", "clear_tool_uses_min_gain"}
+        assert "spec_when_free" in price["refused"]
+        assert price["bounds"] == {}
+        return
+    assert "claude-opus-5-5 refuses a request in which anything before its reasoning" in " ".join(shown.split())
+    assert not re.search(r"(_eager|_when_free|_clairvoyant|sliding_window) +\d", shown)
 
 
 def test_a_model_is_a_price(tmp_path):

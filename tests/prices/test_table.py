@@ -1,6 +1,7 @@
 import pytest
 
-from redline.prices import TABLE
+from redline.engine.when_free import WhenFree
+from redline.prices import TABLE, find_price
 
 
 @pytest.mark.parametrize("price", TABLE, ids=lambda price: price.model)
@@ -11,6 +12,8 @@ def test_every_row_is_plausible_and_says_where_it_is_from(price):
     assert price.input < price.output
     assert price.source
     assert price.date.startswith("2026-")
+    assert price.window_tokens >= 100_000
+    assert all(tier.above_tokens < price.window_tokens for tier in price.tiers)
     assert [tier.above_tokens for tier in price.tiers] == sorted({tier.above_tokens for tier in price.tiers})
 
 
@@ -24,3 +27,19 @@ def test_bound_reasoning_is_known():
     bound = {price.model for price in TABLE if price.binds_reasoning}
     assert {"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1"} <= bound
     assert not bound & {"claude-opus-5", "claude-sonnet-5", "gpt-5.6"}
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-6.1-sol", "gpt-5.6-sol", "gemini-3-pro", "deepseek-v4-pro", "grok-4.7", "kimi-k3", "glm-5.3"]
+)
+def test_the_window_guards_models_of_every_provider(model):
+    """`when_free` knows when a request would not fit, whoever made the model (R19)."""
+    schedule = WhenFree.for_model(model)
+    assert schedule.window_tokens is not None
+    assert schedule.window_tokens < next(price.window_tokens for price in TABLE if price.model == model)
+
+
+def test_a_model_nobody_knows_has_no_window():
+    """It is not made up (R19)."""
+    assert find_price("no-such-model-at-all") is None
+    assert WhenFree.for_model("no-such-model-at-all").window_tokens is None

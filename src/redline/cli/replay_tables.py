@@ -1,13 +1,15 @@
-"""The tables of `redline replay`: a line for each file as it is done, then all policies side by side."""
+"""The tables of `redline replay --details`: a line for each file, then all policies side by side."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
 
 from redline.cli.output import show_figures, show_title
-from redline.replay.comparison import BASELINE, Comparison, SessionOutcome
+from redline.prices import Price
+from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, is_refused
 
 __all__ = ["Arrivals", "show_comparison"]
 
@@ -15,10 +17,10 @@ _MOST_NAMED = 3
 
 
 class Arrivals:
-    """One line for each file, as soon as it is done."""
+    """One line for each file."""
 
-    def __init__(self, policies: Sequence[str], rule: str) -> None:
-        others = [policy for policy in policies if policy != BASELINE]
+    def __init__(self, policies: Sequence[str], rule: str, prices: Mapping[str, Price] = MappingProxyType({})) -> None:
+        others = [policy for policy in policies if policy != BASELINE and not is_refused(policy, prices.get(rule))]
         weighing = [policy for policy in others if policy.endswith("_when_free")]
         self._policies = (weighing or others)[:_MOST_NAMED]
         self._rule = rule
@@ -45,14 +47,24 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     prices = comparison.as_json()["prices"]
     sessions = f"{comparison.sessions:,} session{'s' if comparison.sessions > 1 else ''}"
     show_title(f"Cost of input beside sending everything ({comparison.requests:,} requests, {sessions})")
-    rows = [(policy, *(f"{found['policies'][policy]['ratio']:.3f}" for found in prices.values())) for policy in policies]
-    bounds = next(iter(prices.values()))["bounds"]
-    rows += [(f"bound: {name}", *(f"{found['bounds'][name]:.3f}" for found in prices.values())) for name in bounds]
+    rows = [(policy, *(_ratio(found["policies"].get(policy)) for found in prices.values())) for policy in policies]
+    bounds = dict.fromkeys(name for found in prices.values() for name in found["bounds"])
+    rows += [(f"bound: {name}", *(_ratio(found["bounds"].get(name)) for found in prices.values())) for name in bounds]
     show_figures(("policy", *map(_folded, prices)), rows)
     rule = next(iter(prices))
     show_title(f"In detail, at {rule}")
-    _show_details(prices[rule]["policies"], policies, is_alone=comparison.sessions == 1)
+    taken = [policy for policy in policies if policy in prices[rule]["policies"]]
+    _show_details(prices[rule]["policies"], taken, is_alone=comparison.sessions == 1)
+    if refusing := [name for name, found in prices.items() if found["refused"]]:
+        click.echo(f"\nrefused: {', '.join(refusing)} takes no request in which what is\nbefore its reasoning changed.")
     click.echo(_baseline(prices[rule]["policies"][BASELINE]["cost"], dollars.get(rule)))
+
+
+def _ratio(found: Mapping[str, Any] | float | None) -> str:
+    """What the model would refuse has none."""
+    if found is None:
+        return "refused"
+    return f"{found if isinstance(found, float) else found['ratio']:.3f}"
 
 
 def _folded(price: str) -> str:

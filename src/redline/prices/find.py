@@ -42,7 +42,10 @@ def tracked_price(model: str) -> Price | None:
 
     try:
         price = dollars(input_tokens=_SAMPLE_TOKENS)
+        window = calc_price(Usage(input_tokens=_SAMPLE_TOKENS), model_ref=model).model.context_window
     except LookupError:
+        return None
+    if not price:  # what is free, or billed in another way, has no price rule
         return None
     return Price(
         model=model,
@@ -50,6 +53,7 @@ def tracked_price(model: str) -> Price | None:
         output=dollars(output_tokens=_SAMPLE_TOKENS),
         cache_read=dollars(input_tokens=_SAMPLE_TOKENS, cache_read_tokens=_SAMPLE_TOKENS),
         cache_write=dollars(input_tokens=_SAMPLE_TOKENS, cache_write_tokens=_SAMPLE_TOKENS),
+        window_tokens=window,
         source="genai-prices",
     )
 

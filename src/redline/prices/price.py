@@ -28,6 +28,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     tiers: tuple[Tier, ...] = ()
     """Where the whole request gets dearer with its size, the lowest first."""
     window_tokens: int | None = None
+    """How much input a request may hold; None if the source does not say."""
     binds_reasoning: bool = False
     """Whether a request is refused if anything before one of the model's reasoning blocks was changed."""
     source: str = ""

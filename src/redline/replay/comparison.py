@@ -2,18 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from redline.prices import PriceRule
+from redline.prices import Price, PriceRule
 from redline.replay.course import Course, Struck, charges_of, course_of
 from redline.replay.marks import MARK_SETS
-from redline.replay.policies import POLICIES, PRICED_POLICIES, Recording, strikes_of
+from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, Recording, strikes_of
 from redline.replay.risk import Risk, risk_of, uses_in
 from redline.replay.session import Session
 
-__all__ = ["BASELINE", "Comparison", "Outcome", "SessionOutcome", "compare"]
+__all__ = ["BASELINE", "Comparison", "Outcome", "SessionOutcome", "compare", "is_refused"]
 
 BASELINE = "none"
 """The policy that every other one is measured against."""
@@ -46,8 +47,17 @@ class SessionOutcome(msgspec.Struct, frozen=True):
     agent: str
     requests: int
     outcomes: dict[str, dict[str, Outcome]]
+    own: dict[str, Outcome]
+    """At the prices of its own model: those policies that may be advised."""
     bounds: dict[str, dict[str, float]]
     """By price rule and mark set: the cost if each mark were applied at once and no cache were lost by it."""
+    model: str | None = None
+    """The one that most requests went to, as recorded."""
+    price: Price | None = None
+    """Its own, where it is known."""
+    has_usage: bool = True
+    has_times: bool = True
+    """Whether the file says so."""
 
 
 def compare(
@@ -55,20 +65,39 @@ def compare(
     rules: Mapping[str, PriceRule],
     policies: Sequence[str] = tuple(POLICIES),
     *,
+    own: PriceRule | None = None,
+    price: Price | None = None,
     with_requests: bool = False,
 ) -> SessionOutcome:
-    """The session under each policy and price rule."""
+    """The session under each policy and price rule. `own` and `price` are what its own model is taken to cost."""
     replay = _Replay(session, with_requests=with_requests)
     names = dict.fromkeys((BASELINE, *policies))
     outcomes = {name: {policy: replay.outcome(policy, rule) for policy in names} for name, rule in rules.items()}
     bounds = {name: {mark_set: replay.bound(mark_set, rule) for mark_set in MARK_SETS} for name, rule in rules.items()}
-    return SessionOutcome(session.id, session.agent, len(session.requests), outcomes, bounds)
+    return SessionOutcome(
+        id=session.id,
+        agent=session.agent,
+        requests=len(session.requests),
+        outcomes=outcomes,
+        own={policy: replay.outcome(policy, own) for policy in (BASELINE, *ADVISED, *BY_PROVIDER)} if own is not None else {},
+        bounds=bounds,
+        model=session.model,
+        price=price,
+        has_usage=any(request.usage is not None for request in session.requests),
+        has_times=any(request.time_ms for request in session.requests),
+    )
+
+
+def is_refused(policy: str, price: Price | None) -> bool:
+    """Whether the model would refuse what the policy sends, because its reasoning is bound to what is before it."""
+    return price is not None and price.binds_reasoning and policy not in (BASELINE, *BY_PROVIDER)
 
 
 class Comparison:
-    """The sum of many sessions; they are added as they come."""
+    """The sum of many sessions; they are added as they come. `prices` are those of models, by the name of their rule."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Mapping[str, Price] = MappingProxyType({})) -> None:
+        self._prices = prices
         self.requests = 0
         self.sessions = 0
         self._outcomes: defaultdict[str, defaultdict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
@@ -93,8 +122,11 @@ class Comparison:
         outcomes = self._outcomes[rule]
         baseline = outcomes[BASELINE]
         cost = sum(outcome.cost for outcome in baseline)
-        policies = {policy: self._summary(found, baseline) for policy, found in outcomes.items()}
-        return {"policies": policies, "bounds": {name: _share(bound, cost) for name, bound in self._bounds[rule].items()}}
+        price = self._prices.get(rule)
+        refused = [policy for policy in outcomes if is_refused(policy, price)]
+        policies = {policy: self._summary(found, baseline) for policy, found in outcomes.items() if policy not in refused}
+        bounds = {name: _share(bound, cost) for name, bound in self._bounds[rule].items()} if not refused else {}
+        return {"policies": policies, "refused": refused, "bounds": bounds}
 
     def _summary(self, found: Sequence[Outcome], baseline: Sequence[Outcome]) -> dict[str, float]:
         sums = {name: sum(getattr(one, name) for one in found) for name in _SUMMED}

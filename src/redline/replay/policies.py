@@ -18,7 +18,7 @@ from redline.replay.course import Struck
 from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of
 from redline.replay.session import Session
 
-__all__ = ["POLICIES", "PRICED_POLICIES", "Recording", "strikes_of"]
+__all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "Recording", "strikes_of"]
 
 
 class Recording:
@@ -136,3 +136,9 @@ POLICIES: dict[str, Policy] = {
 
 PRICED_POLICIES = frozenset(name for name in POLICIES if name.endswith(("_when_free", "_clairvoyant")))
 """Those that strike differently where prices differ."""
+
+ADVISED = ("spec_when_free", "superseded_when_free", "masking_when_free")
+"""Those that one can switch on and that are advised: none of them makes a session dearer by more than a few percent."""
+
+BY_PROVIDER = ("clear_tool_uses", "clear_tool_uses_min_gain")
+"""Those that the provider carries out itself, so that no model refuses what they leave."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from statistics import mode
 
 import msgspec
 
@@ -46,6 +47,12 @@ class Session:
     scale: float = 1.0
     """How many tokens were reported for each that was estimated."""
     project_root: str = ""
+
+    @property
+    def model(self) -> str | None:
+        """The one that most requests went to, if the file says so."""
+        named = [request.model for request in self.requests if request.model]
+        return mode(named) if named else None
 
 
 def sessions_in(transcript: Transcript, counter: Counter | None = None) -> Iterator[Session]:

@@ -8,6 +8,8 @@ them negative: more text never counts less.
 import math
 import string
 
+from redline.tokens.pieces import pieces
+
 __all__ = ["FEATURES", "WEIGHTS", "Estimate", "make_up"]
 
 _LETTERS = string.ascii_letters.encode()
@@ -83,6 +85,10 @@ class Estimate:
 
 def make_up(text: str) -> tuple[int, ...]:
     """How often each feature occurs in the text."""
+    return tuple(map(sum, zip(*map(_make_up, pieces(text)), strict=True)))
+
+
+def _make_up(text: str) -> tuple[int, ...]:
     data = text.encode("utf-8", "surrogatepass")
     # one byte for each character: its first one tells the script
     letters = data if text.isascii() else data.translate(None, _CONTINUATION_BYTES)

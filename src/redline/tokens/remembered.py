@@ -9,6 +9,9 @@ __all__ = ["CountMemory", "Remembered"]
 _LONGEST_KEPT = 256
 """Longer texts are known by their hash, so that the memory does not keep them alive."""
 
+_HASHED_AT_ONCE = 1_000_000
+"""Characters, so that a long text is not copied whole."""
+
 
 class CountMemory:
     """A bounded memory of counts, for any number of counters.
@@ -57,4 +60,7 @@ class Remembered:
 
 
 def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = blake2b(digest_size=16)
+    for start in range(0, len(text), _HASHED_AT_ONCE):
+        digest.update(text[start : start + _HASHED_AT_ONCE].encode("utf-8", "surrogatepass"))
+    return digest.digest()

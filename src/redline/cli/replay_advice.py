@@ -1,0 +1,94 @@
+"""What `redline replay` says first: one paragraph, and the line that switches the advised policy on."""
+
+import textwrap
+from collections.abc import Iterator
+
+import click
+
+from redline.cli.output import columns_of_terminal
+from redline.prices import find_price
+from redline.replay.advice import Advice
+from redline.replay.policies import BY_PROVIDER
+
+__all__ = ["advice_text", "show_advice"]
+
+_WIDEST = 100
+
+
+def show_advice(advice: Advice) -> None:
+    """On as many lines as the terminal needs; the line of code is not broken, so that it can be copied."""
+    width = min(columns_of_terminal(), _WIDEST)
+    click.echo(textwrap.fill(advice_text(advice), width, break_long_words=False, break_on_hyphens=False))
+    if advice.switch_on is not None:
+        click.echo(f"\n{textwrap.indent(advice.switch_on, '    ')}")
+    for assumption in advice.assumed:
+        click.echo(f"\n{textwrap.fill(f'Assumed: {assumption}.', width, break_on_hyphens=False)}")
+
+
+def advice_text(advice: Advice) -> str:
+    """The paragraph."""
+    return " ".join(_sentences(advice))
+
+
+def _sentences(advice: Advice) -> Iterator[str]:
+    yield f"{_subject(advice)} cost {_money(advice, advice.cost)} of input{_prices(advice)}; output is left out."
+    is_bound = advice.sessions_bound == advice.sessions
+    if advice.sessions_bound:
+        model = f"{advice.priced_as[0]} refuses" if is_bound else f"The models of {advice.sessions_bound:,} of them refuse"
+        yield f"{model} a request in which anything before its reasoning was changed, so nothing can be struck there."
+    if advice.policy is None:
+        what = "Nor would the provider's own clearing" if is_bound else "None of the policies that can be switched on would"
+        yield f"{what} have saved as much as 1 % at little risk: there is nothing to switch on."
+        return
+    cost = _money(advice, advice.cost_with_policy)
+    yield f"With `{advice.policy}` it would have cost {cost}, {_percent(advice.saved_share)} less: {_WHAT[advice.policy]}."
+    yield _risk(advice)
+    yield "The provider does it if the request says:" if advice.policy in BY_PROVIDER else "To switch it on:"
+
+
+_WHAT = {
+    "spec_when_free": "outdated command output and old reads of files go, when that costs less than it saves",
+    "superseded_when_free": "outdated command output and reads of files changed since go, when that costs less than it saves",
+    "masking_when_free": "all but the last 10 results of tools go, when that costs less than it saves",
+    "clear_tool_uses": "the provider clears old results of tools above 100,000 tokens",
+    "clear_tool_uses_min_gain": "the provider clears old results of tools above 100,000 tokens, 20,000 at a time",
+}
+
+
+def _subject(advice: Advice) -> str:
+    models = ", ".join(advice.models[:3]) + (" and others" if len(advice.models) > 3 else "")
+    to = f" to {models}" if models else ""
+    requests = f"{advice.requests:,} request{'s' if advice.requests != 1 else ''}{to}"
+    if advice.sessions == 1:
+        return f"This session of {advice.agents[0]} ({requests})"
+    return f"These {advice.sessions:,} sessions of {', '.join(advice.agents)} ({requests})"
+
+
+def _money(advice: Advice, cost: float) -> str:
+    if advice.unit == "tokens":
+        return f"as much as {cost:,.0f} uncached tokens"
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
+
+
+def _prices(advice: Advice) -> str:
+    if advice.unit == "tokens":
+        return ""
+    is_other = len(advice.models) == 1 and find_price(advice.models[0]) != find_price(advice.priced_as[0])
+    of = f" of {advice.priced_as[0]}" if is_other else ""
+    return f" at the list prices{of}" + (f" ({advice.price_date})" if advice.price_date else "")
+
+
+def _risk(advice: Advice) -> str:
+    """In words: what was struck and then used."""
+    if not advice.strikes_used_later:
+        return f"Risk: none seen; nothing of the {advice.strikes:,} parts struck was quoted or read again later."
+    share = _percent(advice.strikes_used_later / advice.strikes)
+    at_worst = f"{_money(advice, advice.cost_with_rereads)}, {_percent(advice.saved_share_with_rereads)} less"
+    return (
+        f"Risk: of {advice.strikes:,} parts struck, {advice.strikes_used_later:,} ({share}) were quoted or read again later; "
+        f"had the agent asked for each once more, it would have cost {at_worst}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
