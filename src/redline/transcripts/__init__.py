@@ -25,6 +25,7 @@ from redline.transcripts.inspect_ai import InspectAi
 from redline.transcripts.mini_swe_agent import MiniSweAgent
 from redline.transcripts.neovate import Neovate
 from redline.transcripts.opencode import OpenCode
+from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.openhands import OpenHands
 from redline.transcripts.pi import Pi
 from redline.transcripts.plain import Plain
@@ -58,6 +59,7 @@ READERS: tuple[Reader, ...] = (
     Neovate(),
     OpenHands(),
     OpenCode(),
+    OpenCodeDatabase(),
     Cline(),
     GeminiCli(),
     MiniSweAgent(),
