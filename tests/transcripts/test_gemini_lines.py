@@ -108,6 +108,12 @@ def test_a_rewind_to_nowhere_takes_all_back(tmp_path):
     assert [(branch.after, len(branch.entries)) for branch in conversation.branches] == [(None, 1)]
 
 
+def test_when_all_is_taken_back_nothing_goes_on(tmp_path):
+    """Not even the window before a summary."""
+    conversation = read(tmp_path, user("u1"), {"$set": {"messages": [user("u2")]}}, {"$rewindTo": "u2"})
+    assert (conversation.windows, len(conversation.branches)) == ((), 2)
+
+
 def test_results_are_given_once(tmp_path):
     """After a resume each call of a turn holds the results of all, and a record of its own does, too."""
     calls = [{"id": one, "name": "ls", "args": {}, "result": answer("c1", "c2")} for one in ("c1", "c2")]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from redline.transcripts.base import Position
-from redline.transcripts.gemini_records import answered_elsewhere, read_record
+from redline.transcripts.gemini_records import ids_given_after, read_record
 
 ANSWER = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a"}}}
 
@@ -19,10 +19,11 @@ def test_a_record_knows_what_it_answers():
     assert read(id="g", type="gemini", toolCalls=[{"id": "c3", "result": "words"}]).inline == {"c3"}
 
 
-def test_a_result_without_an_id_is_no_copy():
-    """Only a name that is known can be found elsewhere."""
-    record = read(id="u", type="user", content=[{"functionResponse": {"name": "ls"}}])
-    assert answered_elsewhere([(Position(0, 1), record)]) == frozenset()
+def test_a_copy_is_what_users_say_before_the_model_speaks_again():
+    """An id may come again later; a result without one is never a copy."""
+    asked, given = read(id="g", type="gemini"), read(id="u", type="user", content=[ANSWER, {"functionResponse": {}}])
+    records = [(Position(0, 1), record) for record in (asked, read(id="i", type="info"), given, asked)]
+    assert ids_given_after(records) == [{"c1"}, {"c1"}, frozenset(), frozenset()]
 
 
 @pytest.mark.parametrize(("kind", "is_message"), [("user", True), ("gemini", True), ("info", False), (None, False)])

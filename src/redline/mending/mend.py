@@ -12,6 +12,7 @@ from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import apply
 from redline.mending.fixes import Fix
+from redline.mending.gemini_cli import GeminiCliMender
 from redline.mending.mender import Mender
 from redline.mending.neovate import NeovateMender
 from redline.mending.opencode import OpenCodeMender
@@ -26,7 +27,14 @@ from redline.view.repair.strategies import check_strategy
 
 __all__ = ["MENDERS", "Mending", "mend_transcript"]
 
-MENDERS: tuple[Mender, ...] = (ClaudeCodeMender(), CodexMender(), OpenCodeMender(), NeovateMender(), PlainMender())
+MENDERS: tuple[Mender, ...] = (
+    ClaudeCodeMender(),
+    CodexMender(),
+    GeminiCliMender(),
+    OpenCodeMender(),
+    NeovateMender(),
+    PlainMender(),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from redline.formats.gemini import Gemini
 from redline.transcripts.base import Branch, Compaction, Entry, RecordedConversation, Transcript
 from redline.transcripts.detect import take_sample
 from redline.transcripts.document import open_document
-from redline.transcripts.gemini_lines import LineHistory, replay_lines
+from redline.transcripts.gemini_lines import Abandoned, LineHistory, replay_lines
 from redline.transcripts.gemini_records import entries_of, read_record
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import text_in
@@ -51,20 +51,20 @@ def _read_document(source: Source) -> Transcript:
 
 def _read_lines(source: Source) -> Transcript:
     history = replay_lines(source)
+    goes_on = any(record.is_message for _, record in history.records)
     entries: list[Entry] = []
     compactions: list[Compaction] = []
-    for line, records in history.earlier:
+    for line, records in history.earlier if goes_on else ():
         entries.extend(entries_of(source, records))
         compactions.append(Compaction(len(entries), line))
     entries.extend(entries_of(source, history.records))
     last_entry = {entry.id: number for number, entry in enumerate(entries)}
+    abandoned = [*history.abandoned, *(Abandoned(None, records) for _, records in history.earlier if not goes_on)]
     conversation = RecordedConversation(
         id=text_in(history.description.get("sessionId")) or source.path.stem,
         format=Gemini.name,
         entries=tuple(entries),
-        branches=tuple(
-            Branch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in history.abandoned
-        ),
+        branches=tuple(Branch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned),
         compactions=tuple(compactions),
         metadata=_metadata(source, history),
     )

@@ -1,6 +1,6 @@
 """One record of a Gemini CLI session: what a user or the model said, with calls and, once they ran, their results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source
 
-__all__ = ["GeminiRecord", "LocatedRecord", "answered_elsewhere", "entries_of", "read_record"]
+__all__ = ["GeminiRecord", "LocatedRecord", "entries_of", "ids_given_after", "read_record"]
 
 _FORMAT = Gemini()
 
@@ -59,23 +59,27 @@ def read_record(line: Line) -> GeminiRecord:
     )
 
 
-def answered_elsewhere(records: Iterable[LocatedRecord]) -> frozenset[str]:
-    """The calls that records of users answer: the same result in the record of the model is a copy of it."""
-    return frozenset(call_id for _, record in records for call_id in record.given if call_id)
+def ids_given_after(records: Sequence[LocatedRecord]) -> list[frozenset[str]]:
+    """For each record the calls that users' records answer before the model speaks again: its own results are copies."""
+    given: list[frozenset[str]] = []
+    since: frozenset[str] = frozenset()
+    for _, record in reversed(records):
+        given.append(since - {""})
+        since = frozenset() if record.kind == "gemini" else since | record.given
+    return given[::-1]
 
 
-def entries_of(source: Source, records: list[LocatedRecord]) -> Iterator[Entry]:
+def entries_of(source: Source, records: Sequence[LocatedRecord]) -> Iterator[Entry]:
     """The messages of records, each result once where the record of the model holds a copy of it."""
-    elsewhere = answered_elsewhere(records)
-    for position, record in records:
+    for (position, record), given in zip(records, ids_given_after(records), strict=True):
         if record.kind == "user":
             yield Entry(partial(_load_user, source, position), (position,), record.said_ms, record.id)
         if record.kind != "gemini":
             continue
         load = partial(_load_model, source, position)
         yield Entry(load, (position,), record.said_ms, record.id, record.model, record.usage)
-        if record.inline - elsewhere:
-            load = partial(_load_results, source, position, elsewhere)
+        if record.inline - given:
+            load = partial(_load_results, source, position, given)
             yield Entry(load, (position,), record.answered_ms, record.id)
 
 
@@ -148,10 +152,10 @@ def _load_model(source: Source, position: Position) -> Message:
     return _FORMAT.read({"role": "model", "parts": [*thoughts, *content, *calls]})
 
 
-def _load_results(source: Source, position: Position, elsewhere: frozenset[str]) -> Message:
+def _load_results(source: Source, position: Position, copied: frozenset[str]) -> Message:
     """What the calls of a record gave back, each result once: after a resume every call has those of its neighbours."""
     parts: list[dict[str, Any]] = []
-    given = set(elsewhere)
+    given = set(copied)
     for call in objects_in(source.decode(position)["toolCalls"]):
         result = _result(call)
         copies = [part for part in result if _answered_id(part) in given]
