@@ -21,6 +21,7 @@ from redline.mending.proof import prove
 from redline.mending.torn import cut_torn_line
 from redline.messages import Message
 from redline.transcripts import Transcript, read_transcript
+from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.source import Source
 from redline.view.repair import Strategy
 from redline.view.repair.strategies import check_strategy
@@ -34,6 +35,12 @@ MENDERS: tuple[Mender, ...] = (
     OpenCodeMender(),
     NeovateMender(),
     PlainMender(),
+)
+
+_WHY_NO_DATABASE = (
+    "is opencode's database, which is not repaired: opencode may be writing to it, and goes on after a crash by itself (it "
+    "tells the model that the call was interrupted). To repair one session all the same: `opencode export ID > session.json`, "
+    "`redline repair session.json --write repaired.json`, `opencode session delete ID`, `opencode import repaired.json`."
 )
 
 
@@ -92,6 +99,8 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     """
     check_strategy(strategy)
     transcript = read_transcript(path)
+    if transcript.path.is_dir():
+        raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
     mender = _mender_of(transcript)
     source = Source(transcript.path)
     content = transcript.path.read_bytes()
@@ -104,6 +113,8 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
 
 
 def _mender_of(transcript: Transcript) -> Mender:
+    if transcript.format == OpenCodeDatabase.name:
+        raise ValidationError(f"{transcript.path} {_WHY_NO_DATABASE}")
     for mender in MENDERS:
         if transcript.format in mender.formats:
             return mender
