@@ -52,8 +52,8 @@ def test_the_folder_of_opencode(tmp_path):
 
 
 def test_other_folders_are_refused(tmp_path):
-    """With what to do, and a folder is not repaired."""
-    with pytest.raises(TranscriptError, match=r"is a folder.*Name a session file in it"):
+    """With what to do."""
+    with pytest.raises(TranscriptError, match=r"is a folder, not a session file.*Name a file in it"):
         read_transcript(tmp_path)
 
 

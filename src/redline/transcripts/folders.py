@@ -24,7 +24,7 @@ def read_folder(folder: Path, read_file: Callable[[Path], Transcript]) -> Transc
         if _files(chats, _CHATS):
             return _read_chats(chats, read_file)
     raise TranscriptError(
-        f"{folder} is a folder, and not one in which Gemini CLI or opencode keeps sessions. Name a session file in it."
+        f"{folder} is a folder, not a session file, and Gemini CLI or opencode keep no sessions there. Name a file in it."
     )
 
 

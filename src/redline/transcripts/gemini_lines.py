@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from redline import payloads
 from redline.transcripts.base import BadRecord, Position
 from redline.transcripts.gemini_records import GeminiRecord, LocatedRecord, read_record
 from redline.transcripts.heads import fields_of, head_decoder
@@ -131,8 +132,8 @@ _TOLD = ("sessionId", "projectHash", "startTime", "kind", "summary", "directorie
 
 def _decode_told(held: bytes) -> Any:
     try:
-        return msgspec.json.decode(held)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return payloads.decode(held)
+    except (ValueError, RecursionError):
         return None
 
 
