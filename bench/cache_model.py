@@ -49,8 +49,8 @@ def observed(session: Session) -> Iterator[Observation]:
     for (before, _), (request, passage) in pairwise(zip(session.requests, course.passages, strict=True)):
         if request.usage is not None and before.usage is not None and request.start == before.start:
             usage, gap_ms = request.usage, request.time_ms - before.time_ms
-            read, there = usage.cache_read_tokens, before.usage.prompt_tokens
-            yield Observation(session.id, gap_ms, usage.prompt_tokens, read, there, passage.kept)
+            read, there = usage.cache_read_tokens, before.usage.input_tokens
+            yield Observation(session.id, gap_ms, usage.input_tokens, read, there, passage.kept)
 
 
 def _print_by_gap(seen: list[Observation]) -> None:

@@ -291,14 +291,17 @@ def test_rewinding_leaves_a_branch():
         talk.rewind(7)
 
 
-def test_rewinding_keeps_what_was_struck():
-    """What was sent struck is sent struck after going back, so that the provider's cache is not lost."""
+def test_rewinding_keeps_the_strikes_that_have_ground():
+    """What its rule would still strike is sent struck after going back; what it would not is sent as it was said."""
     talk = Conversation(reads(8), project_root="/p")
     before = talk.request(now=20 * MINUTE)
+    assert [strike.index for strike in before.strikes] == [2, 4, 6]
     talk.rewind(12)
-    after = talk.request(now=20 * MINUTE, rules=[])
-    assert before.body.startswith(after.body[:-1])
-    assert talk.request(now=20 * MINUTE, rules=[]).strikes[0] == before.strikes[0]
+    after = talk.request(now=20 * MINUTE)
+    assert [strike.index for strike in after.strikes] == [2]
+    assert [lift.strike.index for lift in after.lifted] == [4, 6]
+    assert "Lifted, message 4" in after.explain()
+    assert talk.request(now=20 * MINUTE).lifted == ()
 
 
 def test_fork_is_a_conversation_of_its_own():

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -18,6 +19,39 @@ def test_everything_in_the_file_is_counted(tmp_path):
     assert [(read.path, read.reads) for read in found.repeated_reads] == [("/p/a.py", 2)]
     assert found.largest[0].kind == "tool_results"
     assert [part.tokens for part in found.largest] == sorted((part.tokens for part in found.largest), reverse=True)
+
+
+def test_an_orphan_may_weigh_as_much_as_another_part(tmp_path):
+    """Of parts that weigh the same the earlier comes first, whatever else they have or lack (R56)."""
+    orphan = {"type": "tool_result", "tool_use_id": "gone", "content": "same words, " * 20}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+    known = {**orphan, "tool_use_id": "t1"}
+    messages = [
+        {"role": "user", "content": [orphan]},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [known]},
+        {"role": "user", "content": [orphan]},
+    ]
+    (tmp_path / "s.json").write_text(json.dumps(messages * 200))
+    largest = inspect_transcript(tmp_path / "s.json", counter=Estimate()).largest
+    assert {part.tool for part in largest} == {None, "Bash"}
+    assert [part.offset for part in largest] == sorted(part.offset for part in largest)
+
+
+def test_a_session_is_told_by_its_time_project_and_first_words(tmp_path):
+    """As far as its file has them; what the agent says in the user's name is passed over (R39)."""
+    path = write_session(tmp_path / "s.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0]["message"]["content"] = "<system-reminder>be brief</system-reminder>"
+    lines[2]["message"]["content"].append({"type": "text", "text": "now   fix\nit " + "well " * 50})
+    for number, line in enumerate(lines):
+        line |= {"timestamp": f"2026-02-04T00:00:0{number}Z", "cwd": "/home/me/shop"}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = inspect_transcript(path, counter=Estimate())
+    assert (found.started_ms, found.ended_ms) == (1770163200000.0, 1770163207000.0)
+    assert found.project == "/home/me/shop"
+    assert found.first_words.startswith("now fix it well well")
+    assert len(found.first_words) == 120
 
 
 def test_unreadable_file_raises(tmp_path):

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "redline"
 
 LAYERS = (
-    ("errors", "payloads", "placeholders", "redaction"),
+    ("addresses", "errors", "payloads", "placeholders", "redaction", "times"),
     ("messages",),
     ("pairs", "tools", "tokens", "prices"),
     ("formats",),

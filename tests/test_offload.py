@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.errors import ExecutionError, ValidationError
+from redline.formats import FORMATS, find_format
 from redline.offload import offload_tool_results, read_offloaded
+from redline.testing import asks, conversation, says
 
 
 def results(*contents: tuple) -> list:
@@ -126,6 +128,57 @@ def test_what_was_read_back_stays(tmp_path):
     done = offload_tool_results(history, tmp_path)
     assert (done.offloaded_count, done.messages[2]) == (1, history[2])
     assert offload_tool_results(history, tmp_path, recall_tool="another").offloaded_count == 2
+
+
+def inner_values(value):
+    """The identities of all objects and lists in a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {id(value)} | {one for each in inner if isinstance(each, dict | list) for one in inner_values(each)}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_results_of_every_format_move(name, tmp_path):
+    """A long result moves and is read back, a short one and one of the recall tool stay, in all formats (R21)."""
+    turns = [
+        *asks("read", {}, "x" * 200, id="c1"),
+        *asks("read", {}, "short", id="c2"),
+        *asks("recall", {}, "y" * 200, id="c3"),
+    ]
+    messages = conversation(name, [says("user", "hi"), *turns])
+    before = copy.deepcopy(messages)
+    for options in ({}, {"format": name}):
+        done = offload_tool_results(messages, tmp_path, **options)
+        texts = [part.text for payload in done.messages for part in find_format(name).read(payload).results]
+        assert texts == ["[Content offloaded to: ./tool-result-c1.md]", "short", "y" * 200]
+        assert (done.offloaded_count, done.freed_chars) == (1, 200)
+        assert read_offloaded(texts[0], tmp_path) == "x" * 200
+        assert offload_tool_results(done.messages, tmp_path, **options).offloaded_count == 0
+    assert messages == before
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_changed_messages_share_nothing_with_the_given_ones(name, tmp_path):
+    """Whoever changes what was returned changes nothing of the list that was given (R21)."""
+    messages = conversation(name, [says("user", "hi"), *asks("read", {"a": [1]}, "x" * 200, id="c1")])
+    for message in messages:
+        message["extra"] = {"list": [{"deep": []}]}
+    done = offload_tool_results(messages, tmp_path)
+    changed = [now for was, now in zip(messages, done.messages, strict=True) if now is not was]
+    assert len(changed) == 1
+    assert not inner_values(changed[0]) & inner_values(messages)
+    assert changed[0]["extra"] == {"list": [{"deep": []}]}
+
+
+def test_depth_of_other_fields_does_not_matter(tmp_path):
+    """Values that are nested deeper than Python recurses are copied like any other (R21)."""
+    (message,) = results(("t1", "x" * 100))
+    deep: list = []
+    for _ in range(5000):
+        deep = [deep]
+    message["extra"] = deep
+    (after,) = offload_tool_results([message], tmp_path).messages
+    assert references([after]) == ["[Content offloaded to: ./tool-result-t1.md]"]
+    assert after["extra"] is not deep
 
 
 _ids = (

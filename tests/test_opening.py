@@ -5,6 +5,8 @@ import pytest
 
 import redline
 from redline import LogError, ValidationError, check
+from redline.log import codec
+from redline.opening import is_foreign
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_path, needs_corpus
 
@@ -111,3 +113,43 @@ def _sent(path, content):
     for entry in conversation.entries:
         talk.add(entry.message.native, timestamp_ms=entry.timestamp_ms)
     return [message.native for message in talk.request(now=0, rules=[]).sent]
+
+
+def test_log_with_a_record_beyond_a_reader_goes_on(tmp_path):
+    """One record that cannot be read hides what was said on top of it, and the conversation goes on before it (R51)."""
+    path = tmp_path / "chat.jsonl"
+    talk = redline.open(path)
+    for text in ("a", "b"):
+        talk.add({"role": "user", "content": text})
+    talk.close()
+    with path.open("ab") as file:
+        file.writelines(codec.sealed_lines([b'{"type":"strikes","strikes":"none","now":"noon"}'], first=2, parent=1))
+    talk = redline.open(path)
+    assert [message["content"] for message in talk.messages] == ["a", "b"]
+    talk.add({"role": "user", "content": "c"})
+    assert [message["content"] for message in redline.open(path).messages] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("zeros", [0, 5, 5000])
+def test_torn_first_append_is_opened(tmp_path, zeros):
+    """Whatever a crash left of the very first append, bytes or zeros, is Redline's own file and goes on (R57)."""
+    path = tmp_path / "chat.jsonl"
+    redline.open(path).add(HI)
+    content = path.read_bytes()
+    for length in range(1, len(content), 3) if not zeros else [0]:
+        path.write_bytes(content[:length] + bytes(zeros))
+        assert not is_foreign(path)
+        talk = redline.open(path)
+        talk.add({"role": "user", "content": "on"})
+        talk.close()
+        assert [message["content"] for message in redline.open(path).messages] == ["on"]
+        path.with_name("chat.jsonl.torn").unlink(missing_ok=True)
+
+
+def test_log_whose_header_is_damaged_is_opened(tmp_path):
+    """A byte of the first line that changed does not make it another agent's file (R57)."""
+    path = tmp_path / "chat.jsonl"
+    redline.open(path).add(HI)
+    path.write_bytes(path.read_bytes().replace(b'"redline-log"', b'"redline-lag"', 1))
+    assert not is_foreign(path)
+    assert [message["content"] for message in redline.open(path).messages] == ["hi"]

@@ -242,3 +242,45 @@ def test_removing_nothing_gives_the_same_payload() -> None:
     native, raw = {"a": 1}, b'{"a": 1}'
     assert payloads.remove(native, []) is native
     assert payloads.remove(raw, []) is raw
+
+
+# --- what is meant to hurt
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"1" + b"]" * depth
+
+
+@pytest.mark.parametrize("depth", [payloads.MAX_DEPTH - 1, payloads.MAX_DEPTH, 1_000, 100_000])
+def test_what_lies_too_deep_is_words(depth: int) -> None:
+    """A value is never nested deeper than the limit; what is below is its own JSON (R61)."""
+    value = payloads.decode(b'{"a":%s,"b":"]}[{"}' % nested(depth))
+    inner, levels = value["a"], 1
+    while isinstance(inner, list):
+        (inner,) = inner
+        levels += 1
+    hidden = depth + 1 - levels
+    assert levels == min(depth + 1, payloads.MAX_DEPTH)
+    assert inner == (nested(hidden).decode() if hidden else 1)
+    assert value["b"] == "]}[{"
+    assert payloads.decode_text(nested(depth).decode()) == payloads.decode(nested(depth))
+
+
+def test_deep_bytes_are_changed_beside_the_depth() -> None:
+    """A field is exchanged, added or taken out of bytes that no parser would nest (R61)."""
+    payload = b'{"a":%s, "b":2}' % nested(50_000)
+    assert payloads.replace(payload, ("b",), 3) == b'{"a":%s, "b":3}' % nested(50_000)
+    assert payloads.replace(payload, ("c",), 3) == b'{"a":%s, "b":2,"c":3}' % nested(50_000)
+    assert payloads.remove(payload, [("a",)]) == b'{"b":2}'
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 5_000 + b'"' + b'\\"' * 50_000, b"[" * 300 + b"x" * 200_000])
+def test_torn_depth_is_refused_at_once(text: bytes) -> None:
+    """As a ValueError, like anything that is not JSON, and without trying every place again (R61)."""
+    with pytest.raises(ValueError, match=r"nested|Expecting|Unterminated"):
+        payloads.decode(text)
+
+
+def test_a_number_of_thousands_of_digits_stays_as_it_is_written() -> None:
+    """Python does not convert it, and the rest of the payload is read (R61)."""
+    assert payloads.decode(b'{"n":%s,"m":1}' % (b"9" * 5000)) == {"n": "9" * 5000, "m": 1}

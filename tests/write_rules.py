@@ -5,7 +5,6 @@ import dataclasses
 import inspect
 from pathlib import Path
 
-from redline.placeholders import ZH, Placeholders
 from redline.rules import DEFAULT_RULES, RULES
 from redline.rules.rule import Rule
 
@@ -15,13 +14,13 @@ INTRODUCTION = """# Rules: what may go
 
 ```python
 import redline
-from redline.rules.masked_results import MaskedResults
+from redline.rules import MaskedResults
 from redline.testing import asks, conversation, says
 
 found = "orders.py:1: def total()\\n" * 20
 turns = [turn for number in range(6) for turn in asks("Grep", {"pattern": "total"}, found, id=f"t{number}")]
 talk = redline.Conversation(conversation("gemini", [says("user", "Where is it?"), *turns]))
-request = talk.request(now=0, rules=["stale_terminal", MaskedResults(keep_recent=2, placeholder=redline.EN.masked_result)])
+request = talk.request(now=0, rules=["stale_terminal", MaskedResults(keep_recent=2, words=redline.EN)])
 print(request.explain())
 assert request.stats.by_rule["masked_results"].strikes == 4
 ```
@@ -35,8 +34,29 @@ pinned messages and [protected](request.md#what-is-never-struck) tools and paths
 alone, nothing grows (unless `may_grow`), and a placeholder is never replaced by another. Of several rules that mark the same
 part, the first counts.
 
-Placeholders are Chinese by default, as the documents that Redline grew out of have them (`redline.ZH`); `redline.EN` is the
-English set, and any text will do. `redline.Placeholders` is the class of both.
+Settings are checked when the rule is made: a wrong one is a `ValidationError` that names it. Names of tools may come in any
+collection. Rules with equal settings are equal, and can be kept in sets.
+
+## Words
+
+All that Redline says to a model is in one value, `redline.Words`: every placeholder and stub, the answer to an interrupted
+call, the line for messages that are not shown, the heading of a tool description. Two come with Redline: `redline.DOCUMENTS`
+(Chinese, as the documents have them; the default) and `redline.EN`. Make your own from one of them, with
+`dataclasses.replace(redline.EN, stale_terminal="[old output]")`; they are checked when they are made.
+
+A rule that puts words in the place of something takes `words=`, or the one text as `placeholder=` (`notice=`, `stub=`). What
+is a placeholder in any of these words is recognised and left alone, whichever are set.
+
+`redline.rules.make_rules` makes a tuple of rules for one project and in one language, from names and rules. A rule that
+leaves `project_root` or `words` open gets these; what it says itself stays:
+
+```python
+from redline.rules import HistoricalReads, StaleTerminal, make_rules
+
+rules = make_rules(["stale_terminal", HistoricalReads(keep_recent=3)], words=redline.EN, project_root="/home/dev/shop")
+assert rules[0] == StaleTerminal(words=redline.EN)
+assert rules[1] == HistoricalReads(keep_recent=3, words=redline.EN, project_root="/home/dev/shop")
+```
 
 How to write one: [ten lines](request.md#a-rule-of-your-own).
 """
@@ -50,7 +70,7 @@ def page() -> str:
 def section(rule: type[Rule]) -> str:
     """What a rule marks, whether it is on, and its settings."""
     state = "On by default." if rule.name in DEFAULT_RULES else "Off by default."
-    where = f"`{rule.__module__}.{rule.__name__}`"
+    where = f"`redline.rules.{rule.__name__}`"
     rows = "\n".join(setting_rows(rule))
     table = f"| setting | default | meaning |\n|---|---|---|\n{rows}\n"
     return f"## `{rule.name}`\n\n{inspect.getdoc(rule)}\n\n{state} {where}\n\n{table}"
@@ -73,10 +93,7 @@ def field_docs(rule: type[Rule]) -> dict[str, str]:
 
 
 def shown(default: object) -> str:
-    """A default as one writes it; a placeholder by its name."""
-    for field in dataclasses.fields(Placeholders):
-        if default == getattr(ZH, field.name):
-            return f"`ZH.{field.name}`"
+    """A default as one writes it."""
     is_number = isinstance(default, int) and not isinstance(default, bool)
     return f"`{default:_}`" if is_number else f"`{default!r}`"
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redline.engine.schedule import Eager as Eager
     from redline.engine.schedule import Schedule as Schedule
     from redline.engine.when_free import WhenFree as WhenFree
+    from redline.errors import BlobStoreError as BlobStoreError
     from redline.errors import ExecutionError as ExecutionError
     from redline.errors import FormatError as FormatError
     from redline.errors import LogError as LogError
@@ -54,9 +55,9 @@ if TYPE_CHECKING:
     from redline.offload import offload_tool_results as offload_tool_results
     from redline.offload import read_offloaded as read_offloaded
     from redline.opening import open as open
+    from redline.placeholders import DOCUMENTS as DOCUMENTS
     from redline.placeholders import EN as EN
-    from redline.placeholders import ZH as ZH
-    from redline.placeholders import Placeholders as Placeholders
+    from redline.placeholders import Words as Words
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules import RULES as RULES
@@ -89,6 +90,7 @@ _HOMES = {
     "redline.engine.schedule": ("Case", "Decision", "Decisions", "Eager", "Schedule"),
     "redline.engine.when_free": ("WhenFree",),
     "redline.errors": (
+        "BlobStoreError",
         "ExecutionError",
         "FormatError",
         "LogError",
@@ -115,7 +117,7 @@ _HOMES = {
     ),
     "redline.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
     "redline.opening": ("open",),
-    "redline.placeholders": ("EN", "ZH", "Placeholders"),
+    "redline.placeholders": ("DOCUMENTS", "EN", "Words"),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules": ("RULES", "default_rules"),
     "redline.sessions": ("filter_messages", "load_session_messages"),

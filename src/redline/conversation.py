@@ -1,29 +1,40 @@
 """A conversation: everything that was said, what of it is visible, and the request that is built from it."""
 
+import contextlib
 import dataclasses
+import functools
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any
+import os
+import threading
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline import payloads
+from redline.addresses import masked
 from redline.blobs import Blobs
 from redline.blobs.recall import recall
 from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
-from redline.engine.destinations import Destinations, Model
+from redline.engine.destinations import Destinations, Model, format_of
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
-from redline.engine.request import Request
+from redline.engine.request import Lifted, Request
 from redline.engine.schedule import Schedule
-from redline.engine.schedules import find_schedule
 from redline.engine.state import State, runs_of
 from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
-from redline.errors import ExecutionError, LogError, ValidationError
+from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
 from redline.formats import find_format
+from redline.formats.answers import read_answer
 from redline.formats.convert import convert
+from redline.formats.usage import Usage, read_usage
+from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
+from redline.log.opening import open_log, unused_address
 from redline.log.records import (
     Destination,
     HeadMoved,
@@ -34,13 +45,16 @@ from redline.log.records import (
     RolledBack,
     Strike,
     StrikesApplied,
+    StrikesLifted,
     StrikeUndone,
     UsageReported,
     ViewChanged,
 )
 from redline.payloads import Payload
-from redline.rules import RULES, default_rules
+from redline.policy import Policy
+from redline.prices import Price
 from redline.rules.rule import Rule
+from redline.times import check_time_ms
 from redline.tokens import Counter, default_counter
 from redline.view.check_message import check_message
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
@@ -50,11 +64,23 @@ from redline.view.tool_description import describe_tools
 __all__ = ["AutoCompaction", "Conversation"]
 
 _logger = logging.getLogger("redline.conversation")
+_request_logger = logging.getLogger("redline.request")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Summarize = Callable[[list[Any]], str]
 """From messages, in the provider's shape, to the text that stands for them."""
 
 CompactionSteps = Generator[list[Any], str, Compaction]
+
+_MOST_PROJECTORS = 3
+"""For so many settings what was worked out is kept: those of the conversation, and those that single requests came with."""
+
+
+def now_ms() -> float:
+    """The time of this computer, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +93,23 @@ class AutoCompaction:
     breaker: Breaker
 
 
+def _whole(method: Callable[Concatenate["Conversation", P], T]) -> Callable[Concatenate["Conversation", P], T]:
+    """One call at a time, from any thread. One that is broken off (Ctrl-C) leaves no half of its work behind."""
+
+    @functools.wraps(method)
+    def call(talk: "Conversation", /, *args: P.args, **settings: P.kwargs) -> T:
+        with talk._lock:
+            talk._recover()
+            try:
+                return method(talk, *args, **settings)
+            except BaseException as problem:
+                if not isinstance(problem, RedlineError):
+                    talk._is_broken = True
+                raise
+
+    return call
+
+
 class Conversation:
     """Keeps all messages and a view of them. Operations change the view, never a message; a request is worked out from it."""
 
@@ -74,108 +117,174 @@ class Conversation:
         self,
         messages: Iterable[Payload] = (),
         *,
+        policy: Policy | None = None,
+        model: Model | None = None,
+        system: str | Sequence[Mapping[str, Any]] | None = None,
         tools: Iterable[Mapping[str, Any]] = (),
         token_limit: int | None = None,
-        log: Log | None = None,
+        log: Log | str | os.PathLike[str] | None = None,
+        clock: Callable[[], float] = now_ms,
         format: str = "auto",
         blobs: Blobs | None = None,
-        strategy: Strategy = "drop",
-        project_root: str = "",
+        strategy: Strategy | None = None,
+        project_root: str | os.PathLike[str] | None = None,
         protection: Protection | None = None,
         counter: Counter | None = None,
         redact: Callable[[bytes], bytes] | None = None,
-        name: str = "memory",
+        name: str | None = None,
     ) -> None:
-        self._name, self._redact = name, redact
-        self._timeline = Timeline(log if log is not None else MemoryLog())
-        self._fixed_format = None if format == "auto" else find_format(format)
-        self._blobs, self._strategy, self._project_root = blobs, strategy, project_root
-        self._protection = protection or Protection()
+        own = {"strategy": strategy, "project_root": project_root, "protection": protection}
+        given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+        if policy is not None and not isinstance(policy, Policy):
+            raise ValidationError(f"policy must be a redline.Policy, not {policy!r}")
+        self._policy = dataclasses.replace(policy or Policy(), **given)
+        self._model, self._system, self._tools = _checked_model(model), _checked_system(system), tuple(tools)
+        self._clock, self._blobs, self._redact = clock, blobs, redact
         self._counter = counter or default_counter()
-        self._tool_description = describe_tools(tools)
-        self._watch = TokenWatch(token_limit, self._counter)
+        self._tool_description = describe_tools(self._tools, self._policy.words)
+        if token_limit is not None:
+            _check_count("token_limit", token_limit)
+        self._watch = TokenWatch(token_limit)
         self._destinations = Destinations(self._counter)
-        self._state: State
-        self._projectors: dict[Settings, Projector]
         self._auto: AutoCompaction | None = None
+        self._lock = threading.RLock()
+        self._is_broken = False
+        fixed = None if format == "auto" else find_format(format)
+        opened = open_log(log, redact=redact) if isinstance(log, str | os.PathLike) else log
+        self._name = masked(name or (os.fspath(log) if isinstance(log, str | os.PathLike) else "memory"))
+        self._address = name or (os.fspath(log) if isinstance(log, str | os.PathLike) else None)
+        self._timeline = Timeline(opened if opened is not None else MemoryLog())
+        self._fixed_format = fixed
+        self._state: State
+        self._projectors: list[Projector]
         self._stand(self._timeline.head)
+        if fixed is None and (preferred := format_of(self._model)) is not None and preferred in self._state.votes:
+            self._fixed_format = find_format(preferred)
+            self._stand(self._timeline.head)
         for message in messages:
             self.add(message)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = self._state
+        shown, stored = len(state.view.indices), len(state)
+        count = f"{stored} messages" if shown == stored else f"{shown} of {stored} messages visible"
+        return f"<Conversation {self._name!r}: {state.format.name}, {count}, {len(state.strikes)} strikes>"
 
     # --- what there is
 
     @property
+    @_whole
     def messages(self) -> list[Any]:
         """The visible messages. Copies: changing them changes nothing here."""
         return [payloads.decode(self._state.payload(index)) for index in self._state.view.indices]
 
     @property
+    @_whole
     def all_messages(self) -> list[Any]:
         """Every message by its index, each in the version that counts. Copies."""
         return [payloads.decode(self._state.payload(index)) for index in range(len(self._state))]
 
     @property
+    @_whole
     def visible_indices(self) -> list[int]:
         """The indices of the visible messages, in the order in which they are shown."""
         return list(self._state.view.indices)
 
     @property
     def name(self) -> str:
-        """The address of its log, or `memory`."""
+        """The address of its log, without a password, or `memory`."""
         return self._name
 
     @property
+    def policy(self) -> Policy:
+        """The settings of its requests."""
+        return self._policy
+
+    @property
+    @_whole
     def origin(self) -> str | None:
         """What the conversation goes on from: another conversation, or a session file of another agent."""
         return self._state.origin
 
     @property
+    @_whole
     def format(self) -> str:
         """The name of the messages' format."""
         return self._state.format.name
 
     @property
+    @_whole
     def current_batch(self) -> int:
         """The number of the current batch."""
         return self._state.batches.current
 
     @property
+    @_whole
     def batches(self) -> list[int]:
         """The batches that one can roll back to, the current one included."""
         return list(self._state.batches.numbers)
 
     @property
+    @_whole
     def batch_boundaries(self) -> list[int]:
         """For each batch up to the current one its boundary."""
         return list(self._state.batches.boundaries)
 
     @property
+    @_whole
     def strikes(self) -> tuple[Strike, ...]:
         """The strikes in force."""
         return tuple(self._state.strikes.values())
 
     # --- what changes it
 
+    @_whole
     def add(self, message: Payload, *, timestamp_ms: float | None = None) -> int:
-        """Store a message and show it at the end; its index is returned.
+        """Store a message and show it at the end; its index is returned. It is stamped by the clock unless it has a time.
 
         A message of another provider's format is converted, and that is logged; if it becomes several, the index is the last.
         """
         check_message(message)
+        time_ms = self._time(timestamp_ms, "timestamp_ms")
         converted = self._in_own_format(message)
         if not converted:
             raise ValidationError(f"Nothing of the message can be said in {self.format}; see the log for what was lost.")
-        self._commit([MessageAdded(payload, timestamp_ms) for payload in converted])
+        self._commit([MessageAdded(payload, time_ms) for payload in converted])
         return len(self._state) - 1
 
+    @_whole
+    def add_response(self, response: object, *, timestamp_ms: float | None = None) -> int:
+        """Store what the provider's SDK returned, whole or streamed: the message, and what it says of tokens.
+
+        Taken are the responses of the SDKs of Anthropic, OpenAI (Chat and Responses) and Google, as objects or dictionaries.
+        The index of the last message is returned.
+        """
+        answer = read_answer(response, None if len(self._state) == 0 else self.format)
+        time_ms = self._time(timestamp_ms, "timestamp_ms")
+        stored = [payload for message in answer.messages for payload in self._in_own_format(message)]
+        if not stored:
+            raise ValidationError("The response says nothing that can be stored: it has no content and no calls.")
+        usage = [_reported(answer.usage)] if answer.usage is not None else []
+        self._commit([*usage, *(MessageAdded(payload, time_ms) for payload in stored)])
+        return len(self._state) - 1
+
+    @_whole
     def process(self, config: Mapping[str, Any]) -> None:
         """Change what is visible: truncate, insert, replace, clear or filter. What fails changes nothing."""
         self._apply(self._in_own_terms(parse_operation(config)))
 
+    @_whole
     def start_batch(self, boundary: int) -> None:
         """Open a batch at an index and hide what is visible before it."""
         self._apply(StartBatch(boundary))
 
+    @_whole
     def rollback(self, batch: int) -> None:
         """Show again what was visible when that batch ended. Later batches are gone; no message is."""
         if self._state.batches.rolled_back(batch) is self._state.batches:
@@ -183,86 +292,96 @@ class Conversation:
         self._commit([RolledBack(batch)])
         self._watch.restart()
 
+    @_whole
     def pin(self, index: int) -> None:
         """Never strike this message; strikes on it are undone."""
         self._check_index(index)
         self._check_restorable(*self._state.strikes_on(index))
         self._commit([PinSet(index)])
 
+    @_whole
     def unpin(self, index: int) -> None:
         """Let rules strike this message again."""
         self._check_index(index)
         self._commit([PinSet(index, is_pinned=False)])
 
+    @_whole
     def undo(self, strike: Strike | int) -> None:
         """Send a part as it was said again; the rule that struck it leaves it alone from now on."""
-        number = strike if isinstance(strike, int) else strike.number
-        if number not in self._state.strikes:
-            raise ExecutionError(f"There is no strike {number} in force. Those that are: {_listed(self._state.strikes)}.")
+        number = strike.number if isinstance(strike, Strike) else strike
+        if not isinstance(number, int) or isinstance(number, bool) or number not in self._state.strikes:
+            raise ExecutionError(f"There is no strike {number!r} in force. Those that are: {_listed(self._state.strikes)}.")
         self._check_restorable(self._state.strikes[number])
         self._commit([StrikeUndone(number)])
 
     # --- time
 
+    @_whole
     def rewind(self, index: int) -> None:
-        """Go back to just behind a message. What came after it stays in the record as a branch."""
+        """Go back to just after a message. What came after it stays in the record as a branch."""
         self._check_index(index)
         kept = tuple(strike for strike in self._state.strikes.values() if strike.index <= index)
         self._move(self._timeline.record_of_message(index), kept)
 
     @property
+    @_whole
     def branches(self) -> list[Branch]:
         """Every way that the conversation went, the present one among them."""
         self._timeline.read()
         return self._timeline.branches()
 
+    @_whole
     def switch(self, branch: Branch | int) -> None:
         """Go on at the end of another branch."""
-        number = branch if isinstance(branch, int) else branch.number
+        number = branch.number if isinstance(branch, Branch) else branch
         known = [one.number for one in self.branches]
-        if number not in known:
-            raise ExecutionError(f"There is no branch {number}. Those there are: {_listed(known)}.")
+        if isinstance(number, bool) or number not in known:
+            raise ExecutionError(f"There is no branch {number!r}. Those there are: {_listed(known)}.")
         self._move(number)
 
-    def fork(self, log: Log | None = None) -> "Conversation":
-        """A conversation of its own, in a log of its own, that starts as this one stands."""
+    @_whole
+    def fork(self, log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
+        """A conversation of its own, in a log of its own, that starts as this one is; in memory if no log is given."""
         records = [one.record for one in self._timeline.path()]
-        target = log if log is not None else MemoryLog()
-        if records:
-            target.append(records, parent=ROOT)
-        return self._like(target)
+        return self._begun_with(records, log)
 
     def request_at(
         self,
         index: int,
         *,
-        now: float,
+        now: float | None = None,
         rules: Sequence[Rule | str] | None = None,
-        schedule: Schedule | str = "eager",
+        schedule: Schedule | str | None = None,
         model: Model | None = None,
         preamble: object = None,
     ) -> Request:
         """What was sent, or would have been, when a message had just been said. Nothing is recorded."""
-        self._check_index(index)
-        path = self._timeline.path(self._timeline.record_of_message(index))
-        then = MemoryLog()
-        then.append([one.record for one in path], parent=ROOT)
-        return self._like(then).preview(now=now, rules=rules, schedule=schedule, model=model, preamble=preamble)
+        with self._lock:
+            self._check_index(index)
+            path = self._timeline.path(self._timeline.record_of_message(index))
+            then = self._begun_with([one.record for one in path])
+        return then.preview(now=now, rules=rules, schedule=schedule, model=model, preamble=preamble)
 
     # --- compaction
 
+    @_whole
     def preview_compaction(self, *, keep_last: int) -> CompactionPlan:
         """What `compact` would replace and what it would keep. Nothing is changed."""
         return plan_compaction(self._state, keep_last, self._counter)
 
     def compact(
-        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | None = None
+        self,
+        summarize: Summarize,
+        *,
+        keep_last: int,
+        in_place: bool = False,
+        log: Log | str | os.PathLike[str] | None = None,
     ) -> "Conversation":
         """Let a summary stand for older history; `summarize` is given the messages and returns the text.
 
-        The result is a new conversation that names this one as its origin, and this one stays as it is; or, in place, this one
-        with another view, which a rollback undoes. A summary that is empty, longer than what it replaces, or fails changes
-        nothing and raises an ExecutionError that says why.
+        The result is a new conversation that names this one as its origin, stored beside it unless a log is given, and this
+        one stays as it is; or, in place, this one with another view, which a rollback undoes. A summary that is empty, longer
+        than what it replaces, or fails changes nothing and raises an ExecutionError that says why.
         """
         steps = self.compaction_steps(keep_last=keep_last)
         messages = next(steps)
@@ -276,8 +395,14 @@ class Conversation:
         """The steps of a compaction, for callers that ask a model in their own way: gives the messages, is sent the text."""
         return summary_steps(self._state, self.preview_compaction(keep_last=keep_last), self._counter)
 
+    @_whole
     def finish_compaction(
-        self, steps: CompactionSteps, text: str, *, in_place: bool = False, log: Log | None = None
+        self,
+        steps: CompactionSteps,
+        text: str,
+        *,
+        in_place: bool = False,
+        log: Log | str | os.PathLike[str] | None = None,
     ) -> "Conversation":
         """Carry a compaction out with the text that was asked for."""
         try:
@@ -287,77 +412,117 @@ class Conversation:
             return self._compacted_in_place(done) if in_place else self._compacted_anew(done, log)
         raise ExecutionError("The steps of this compaction were used before.")
 
+    @_whole
     def compact_when(self, *, tokens: int, summarize: Summarize, keep_last: int, most_failures: int = 3) -> None:
         """Compact in place whenever `check_tokens` finds more than so many. After failures in a row it stops trying."""
+        for what, value in {"tokens": tokens, "keep_last": keep_last, "most_failures": most_failures}.items():
+            _check_count(what, value)
         self._auto = AutoCompaction(tokens, summarize, keep_last, Breaker(most_failures))
 
     # --- tokens
 
+    @_whole
     def record_usage(
-        self, *, input_tokens: int, output_tokens: int = 0, cache_read_tokens: int = 0, cache_write_tokens: int = 0
+        self,
+        usage: object = None,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int = 0,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
     ) -> None:
-        """What the provider reported for the last request; `input_tokens` is all that was sent, cached or not."""
-        counts = (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens)
-        if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
-            raise ValidationError(f"Token counts must be whole numbers of at least 0, not {counts}")
-        self._commit([UsageReported(*counts)])
+        """What the provider reported for the last request: its usage object as it is, or numbers.
 
+        Numbers: `input_tokens` is all that was sent, cached or not; where it is less than what was cached, the cached tokens
+        are taken to come on top, as Anthropic counts.
+        """
+        if usage is None:
+            if input_tokens is None:
+                raise ValidationError("record_usage needs the provider's usage object, or input_tokens=…")
+            usage = {
+                "input_tokens": input_tokens,
+                "output_tokens": output_tokens,
+                "cache_read_tokens": cache_read_tokens,
+                "cache_write_tokens": cache_write_tokens,
+            }
+        self._commit([_reported(read_usage(usage))])
+
+    @_whole
     def check_tokens(self) -> int:
-        """The tokens of the visible messages, as reported and estimated. Tells the callbacks when the limit is passed."""
-        used = self._watch.check(self._state)
+        """The tokens of what is sent of the visible messages, as reported and estimated. Tells the callbacks when the limit
+        is passed."""
+        used = self._watch.check(self._used())
         if self._auto is not None and used > self._auto.tokens and not self._auto.breaker.is_open:
             self._compact_by_itself(self._auto)
-            used = self._watch.used(self._state)
+            used = self._used()
         return used
 
     def on_token_limit(self, callback: Callable[[int, int], object]) -> None:
         """Call back with (used, limit), once for each time that the limit is passed."""
+        if not callable(callback):
+            raise ValidationError(f"on_token_limit takes a function of two numbers, not {callback!r}")
         self._watch.on_limit(callback)
 
     def close(self) -> None:
         """Let go of the log's files and connections. What was said is stored already."""
-        if self._timeline.has_appended:  # who only read leaves no trace
-            for projector in self._projectors.values():
-                self._save_work(projector, is_end=True)
-        self._timeline.log.close()
+        with self._lock:
+            if self._timeline.has_appended and not self._is_broken:  # who only read leaves no trace
+                for projector in self._projectors:
+                    self._save_work(projector)
+            self._timeline.log.close()
 
     # --- what is sent
 
+    @_whole
     def request(
         self,
         *,
-        now: float,
+        now: float | None = None,
         rules: Sequence[Rule | str] | None = None,
-        schedule: Schedule | str = "eager",
+        schedule: Schedule | str | None = None,
         model: Model | None = None,
         preamble: object = None,
     ) -> Request:
-        """What to send now (milliseconds since 1970). The strikes it applies are recorded and stay.
+        """What to send now. The strikes it applies are recorded and stay.
 
-        `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system prompt, tools. Either
-        is as in the request before if it is not given.
+        Everything is as the conversation's policy says, unless it is said here. `now` is in milliseconds since 1970, the
+        clock's by default; `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system
+        prompt, tools. Either is as in the request before if nobody said it.
         """
+        time_ms = self._time(now, "now")
         chosen, sent_to = self._choose(schedule, model, preamble)
-        projector, done = self._project(now, rules, chosen, sent_to)
-        for blob in done.blobs:
-            self._stored(blob)
-        self._record(done, now if chosen.weighs_requests else None, sent_to)
-        projector.keep(done.strikes)
+        lifted = self._lift(time_ms, rules)
+        projector = self._projector(rules)
+        with _undone_on_failure(self, projector):
+            done = projector.project(time_ms, chosen, sent_to)
+            if problem := self._store_blobs(done.blobs):
+                projector.forget()
+                done = projector.project(time_ms, chosen, sent_to, no_blobs=problem)
+            self._record(done, time_ms, sent_to, chosen)
+            projector.keep(done, time_ms)
         self._save_work(projector)
-        return done.request
+        return self._finished(done, lifted, chosen, sent_to, projector)
 
+    @_whole
     def preview(
         self,
         *,
-        now: float,
+        now: float | None = None,
         rules: Sequence[Rule | str] | None = None,
-        schedule: Schedule | str = "eager",
+        schedule: Schedule | str | None = None,
         model: Model | None = None,
         preamble: object = None,
     ) -> Request:
-        """What `request` would give. Nothing is recorded."""
+        """What `request` would give. Nothing is recorded, and nothing changes by it."""
+        time_ms = self._time(now, "now")
+        if self._state.has_moved and self._state.strikes:  # strikes may have to be lifted first
+            return self.fork().request(now=time_ms, rules=rules, schedule=schedule, model=model, preamble=preamble)
         chosen, sent_to = self._choose(schedule, model, preamble)
-        return self._project(now, rules, chosen, sent_to)[1].request
+        projector = self._projector(rules)
+        with _undone_on_failure(self, projector):
+            done = projector.project(time_ms, chosen, sent_to)
+            projector.forget()
+        return self._finished(done, (), chosen, sent_to, None)
 
     def recall(
         self,
@@ -372,32 +537,109 @@ class Conversation:
             raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")
         return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
-    # --- the pieces
+    # --- the pieces of a request
 
-    def _choose(self, schedule: Schedule | str, model: Model | None, preamble: object) -> tuple[Schedule, Destination | None]:
-        sent_to = self._destinations.find(model, preamble, self._state.requests.sent_to)
-        return find_schedule(schedule, model or (sent_to.model if sent_to else None)), sent_to
+    def _time(self, given: float | None, what: str) -> float:
+        if given is not None:
+            return check_time_ms(given, what)
+        return check_time_ms(self._clock(), "the clock's time")
 
-    def _project(
-        self, now: float, rules: Sequence[Rule | str] | None, schedule: Schedule, sent_to: Destination | None
-    ) -> tuple[Projector, Projection]:
-        chosen = default_rules(project_root=self._project_root) if rules is None else tuple(map(_rule, rules))
-        settings = Settings(chosen, self._strategy, self._protection)
-        projector = self._projectors.get(settings)
-        if projector is None:
-            projector = self._projectors[settings] = Projector(self._state, settings, self._counter)
-        return projector, projector.project(now, schedule, sent_to)
+    def _choose(
+        self, schedule: Schedule | str | None, model: Model | None, preamble: object
+    ) -> tuple[Schedule, Destination | None]:
+        if preamble is None and (self._system is not None or self._tools):
+            preamble = {"system": self._system, "tools": list(self._tools)}
+        sent_to = self._destinations.find(model if model is not None else self._model, preamble, self._state.requests.sent_to)
+        known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
+        return self._policy.made_schedule(schedule, known), sent_to
 
-    def _record(self, done: Projection, now: float | None, sent_to: Destination | None) -> None:
+    def _projector(self, rules: Sequence[Rule | str] | None) -> Projector:
+        """The one of these settings; those that single requests came with are kept for a while."""
+        policy = self._policy
+        settings = Settings(
+            policy.made_rules(rules),
+            policy.strategy,
+            policy.protection,
+            policy.tool_book,
+            policy.project_root,
+        )
+        for place, known in enumerate(self._projectors):
+            if known.settings == settings:
+                self._projectors.insert(0, self._projectors.pop(place))
+                return known
+        projector = Projector(self._state, settings, self._counter)
+        self._projectors = [projector, *self._projectors[: _MOST_PROJECTORS - 1]]
+        return projector
+
+    def _lift(self, now: float, rules: Sequence[Rule | str] | None) -> tuple[Lifted, ...]:
+        """After the view moved, strikes that lost their ground no longer count."""
+        if not self._state.has_moved or not self._state.strikes:
+            return ()
+        lifts = self._projector(rules).groundless(now)
+        lifted = tuple(Lifted(self._state.strikes[lift.number], lift.because) for lift in lifts)
+        self._commit([StrikesLifted(lifts)])
+        return lifted
+
+    def _store_blobs(self, blobs: Sequence[bytes]) -> str:
+        """Why they cannot be stored; empty if they are."""
+        if blobs and self._blobs is None:
+            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
+        try:
+            for blob in blobs:
+                if self._blobs is not None:
+                    self._blobs.put(blob)
+        except (RedlineError, OSError) as problem:
+            _logger.warning("Results could not be stored elsewhere, so they are sent whole: %s", problem)
+            return f"it could not be stored elsewhere: {problem}"
+        return ""
+
+    def _record(self, done: Projection, now: float, sent_to: Destination | None, schedule: Schedule) -> None:
         """What a request decided, if it did, and where it went, if that is news."""
-        requests = self._state.requests
+        requests, weighed = self._state.requests, schedule.weighs_requests
         is_news = sent_to != requests.sent_to
         is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
-        if now is None and not done.strikes and not is_news and not is_new_view:
+        if not (weighed or done.strikes or is_news or is_new_view):
             return
-        refused = () if now is None else done.refused_parts
-        visible = len(self._state.view.indices)
-        self._commit([StrikesApplied(done.strikes, now, visible, sent_to if is_news else None, refused)])
+        record = StrikesApplied(
+            done.strikes,
+            now=now if weighed else None,
+            visible=len(self._state.view.indices),
+            sent_to=sent_to if is_news else None,
+            refused=done.refused_parts if weighed else (),
+            held=done.held,
+            ledger=done.ledger,
+            marked_at=None if weighed else now,
+        )
+        self._commit([record])
+
+    def _finished(
+        self,
+        done: Projection,
+        lifted: tuple[Lifted, ...],
+        schedule: Schedule,
+        sent_to: Destination | None,
+        projector: Projector | None,
+    ) -> Request:
+        """The request with what the caller said of it; told to the log if it was made."""
+        model = sent_to.model if sent_to is not None else ""
+        request = dataclasses.replace(
+            done.request, lifted=lifted, schedule=schedule.name, model=model, system=self._system, tools=self._tools
+        )
+        if projector is not None and _request_logger.isEnabledFor(logging.INFO):
+            _tell(request, projector.sent_tokens(), self._name)
+        return request
+
+    def _used(self) -> int:
+        return self._projector(None).used_tokens()
+
+    # --- the pieces
+
+    def _recover(self) -> None:
+        """After a call that was broken off: what was stored counts, what was only worked out is worked out again."""
+        if self._is_broken:
+            self._timeline.read()
+            self._stand(self._timeline.head)
+            self._is_broken = False
 
     def _commit(self, records: list[Record]) -> None:
         if not self._timeline.append(records):
@@ -405,11 +647,11 @@ class Conversation:
         for record in records:
             self._state.apply(record)
 
-    def _save_work(self, projector: Projector, *, is_end: bool = False) -> None:
+    def _save_work(self, projector: Projector) -> None:
         """Where a log outlives this process, what was worked out need not be worked out again."""
         if isinstance(self._timeline.log, MemoryLog):
             return
-        checkpoint = projector.checkpoint(is_end=is_end)
+        checkpoint = projector.checkpoint()
         if checkpoint is not None:
             try:
                 self._timeline.note(checkpoint)
@@ -430,13 +672,12 @@ class Conversation:
         self._watch.restart()
         return self
 
-    def _compacted_anew(self, done: Compaction, log: Log | None) -> "Conversation":
-        target = log if log is not None else MemoryLog()
+    def _compacted_anew(self, done: Compaction, log: Log | str | os.PathLike[str] | None) -> "Conversation":
         kept = [MessageAdded(self._state.payload(index), self._state.time_of(index)) for index in done.plan.tail]
         head = [MessageAdded(self._state.payload(index)) for index in done.plan.head]
         origin = Originated(self.name, f"compacted: {len(done.plan.replaced)} messages became a summary")
-        target.append([origin, *head, MessageAdded(done.summary), *kept], parent=ROOT)
-        return self._like(target)
+        beside = unused_address(self._address) if log is None and self._address is not None else log
+        return self._begun_with([origin, *head, MessageAdded(done.summary), *kept], beside)
 
     def _compact_by_itself(self, auto: AutoCompaction) -> None:
         try:
@@ -454,32 +695,47 @@ class Conversation:
             self._state.apply_all(records)
             if checkpoint is not None:
                 self._state.take(checkpoint)
-        self._projectors = {}
+        self._projectors = []
         self._watch.restart()
 
-    def _like(self, log: Log, name: str = "memory") -> "Conversation":
-        """Another conversation with the same settings."""
-        other = Conversation(
-            log=log,
+    def _begun_with(self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
+        """Another conversation with the same settings, that begins with these records."""
+        address = os.fspath(log) if isinstance(log, str | os.PathLike) else None
+        target = log if log is not None and not isinstance(log, str | os.PathLike) else None
+        if address is not None:
+            target = open_log(
+                address, header=Header(conversation=masked(address), message_format=self.format), redact=self._redact
+            )
+            if next(iter(target.read()), None) is not None:
+                target.close()
+                raise ExecutionError(f"There is a conversation at {masked(address)} already. Name another place.")
+        target = target if target is not None else MemoryLog()
+        if records:
+            target.append(records, parent=ROOT)
+        return Conversation(
+            policy=self._policy,
+            model=self._model,
+            system=self._system,
+            tools=self._tools,
+            token_limit=self._watch.limit,
+            log=target,
+            clock=self._clock,
             format="auto" if self._fixed_format is None else self._fixed_format.name,
             blobs=self._blobs,
-            strategy=self._strategy,
-            project_root=self._project_root,
-            protection=self._protection,
             counter=self._counter,
-            token_limit=self._watch.limit,
             redact=self._redact,
-            name=name,
+            name=address,
         )
-        other._tool_description = self._tool_description
-        return other
 
     def _apply(self, operation: Operation) -> None:
         state = self._state
         outcome = operation.apply(Context(state.view, state, self._tool_description))
+        appended = [payload for message in outcome.appended for payload in self._in_own_format(message)]
+        if len(appended) != len(outcome.appended):
+            raise ExecutionError(f"What is to be shown cannot be said in {self.format} in as many messages.")
         change = ViewChanged(
             indices=runs_of(outcome.view.indices),
-            appended=tuple(map(payloads.encoded, outcome.appended)),
+            appended=tuple(appended),
             replaced=tuple((index, payloads.encoded(payload)) for index, payload in outcome.replaced.items()),
             boundary=outcome.boundary,
         )
@@ -514,11 +770,6 @@ class Conversation:
             case _:
                 return operation
 
-    def _stored(self, blob: bytes) -> None:
-        if self._blobs is None:
-            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
-        self._blobs.put(blob)
-
     def _check_restorable(self, *strikes: Strike) -> None:
         for strike in strikes:
             if problem := restoring_problem(self._state, strike):
@@ -529,12 +780,66 @@ class Conversation:
             raise ExecutionError(f"There is no message {index!r}: {len(self._state)} are stored, numbered from 0.")
 
 
-def _rule(rule: Rule | str) -> Rule:
-    if not isinstance(rule, str):
-        return rule
-    if rule not in RULES:
-        raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
-    return RULES[rule]()
+@contextlib.contextmanager
+def _undone_on_failure(talk: Conversation, projector: Projector) -> Iterator[None]:
+    """What was worked out for a request that fails is thrown away: it may be half done."""
+    try:
+        yield
+    except BaseException:
+        talk._projectors = [one for one in talk._projectors if one is not projector]
+        raise
+
+
+def _reported(usage: Usage) -> UsageReported:
+    return UsageReported(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+
+
+def _tell(request: Request, tokens: int, name: str) -> None:
+    """One line for each request; at DEBUG one more for each part that was struck, lifted or refused."""
+    saved = sum(strike.tokens_saved for strike in request.strikes)
+    by_rule = ", ".join(f"{rule} {count}" for rule, count in sorted(Tally(one.rule for one in request.new_strikes).items()))
+    _request_logger.info(
+        "%s: %d messages, about %d tokens (%d without strikes); struck now: %s; in force: %d; lifted: %d; refused: %d; "
+        "repaired: %d; %s: %s",
+        name,
+        len(request.sent),
+        tokens,
+        tokens + saved,
+        by_rule or "none",
+        len(request.strikes),
+        len(request.lifted),
+        len(request.refused),
+        len(request.repairs),
+        request.schedule,
+        request.new_strikes[0].why_now if request.new_strikes else "no mark is applied",
+    )
+    for strike in request.new_strikes:
+        _request_logger.debug("struck %d, message %d, %s: %s", strike.number, strike.index, strike.rule, strike.because)
+    for lift in request.lifted:
+        _request_logger.debug("lifted %d, message %d: %s", lift.strike.number, lift.strike.index, lift.because)
+    for refusal in request.refused:
+        _request_logger.debug("refused, message %d, %s: %s", refusal.mark.index, refusal.mark.rule, refusal.problem.found)
+    for change in request.repairs:
+        _request_logger.debug("repaired, message %d: %s", change.index, change.what)
+
+
+def _checked_model(model: object) -> Model | None:
+    if model is None or isinstance(model, Price) or (isinstance(model, str) and model):
+        return model
+    raise ValidationError(f"model must be the name of a model or a redline.prices.Price, not {model!r}")
+
+
+def _checked_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:
+    if system is None or isinstance(system, str):
+        return system
+    if isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
+        return tuple(system)
+    raise ValidationError(f"system must be a text, or a list of blocks as the provider takes it, not {system!r}")
+
+
+def _check_count(what: str, value: object, *, least: int = 0) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValidationError(f"{what} must be a whole number of at least {least}, not {value!r}")
 
 
 def _listed(numbers: Iterable[int]) -> str:

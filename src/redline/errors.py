@@ -4,12 +4,14 @@ RedlineError                    the base: catch this to catch them all
 ├── ValidationError             the input is wrong; nothing was done
 │   └── FormatError             a message has a shape its format does not know
 ├── ExecutionError              the input is fine but not possible in this state
+│   └── BlobStoreError          blobs cannot be stored or read now: the store is down, slow, full or closed to this user
 ├── LogError                    a log cannot be opened, read or written
 ├── MissingExtraError           an optional dependency is needed for this call
 └── TranscriptError             a session file cannot be read
 """
 
 __all__ = [
+    "BlobStoreError",
     "ExecutionError",
     "FormatError",
     "LogError",
@@ -34,6 +36,10 @@ class FormatError(ValidationError):
 
 class ExecutionError(RedlineError):
     """The request is well formed but not possible in the present state. Nothing was changed."""
+
+
+class BlobStoreError(ExecutionError):
+    """A store of blobs cannot be reached, does not answer in time, is full, or refuses. Asked later, it may answer."""
 
 
 class LogError(RedlineError):

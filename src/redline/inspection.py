@@ -1,6 +1,7 @@
-"""What a session file holds, in numbers: messages, tools, tokens, unanswered calls, large parts, repeated reads."""
+"""What a session holds, in numbers: messages, tools, tokens, unanswered calls, large parts, repeated reads."""
 
 import os
+import re
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,11 @@ from redline.view.laws.law import History
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
 
 _MOST_LARGE_PARTS = 10
+_MOST_CHARACTERS = 120
+_SEARCHED_CHARACTERS = 2_000
+_SURROUNDINGS = re.compile(r"^(?:<([\w-]+)[^<>]*>.*?</\1>\s*)+")
+_NOT_THE_USER = ("<", "Caveat:", "# AGENTS.md", "# Context from my IDE")
+"""How messages begin that agents send in the user's name: surroundings, reminders, instructions."""
 _KINDS = {
     "Text": "text",
     "Reasoning": "reasoning",
@@ -38,15 +44,17 @@ class ToolUse:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class LargePart:
-    """One of the largest parts, with the line or offset it stands at."""
+    """One of the largest parts, and the line or offset it is at."""
 
     tokens: int
     kind: str
     tool: str | None
     line: int | None
     offset: int
+    member: str | None = None
+    """The file inside an archive, or the record of a database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,14 @@ class Inspection:
 
     path: str
     format: str
-    """The agent that wrote the file."""
+    """The agent that wrote the file; `redline` for a log of its own."""
+    started_ms: float | None = None
+    """When the first and the last message were said, in milliseconds since 1970."""
+    ended_ms: float | None = None
+    project: str | None = None
+    """The folder that the agent worked in, if the file says so."""
+    first_words: str = ""
+    """The beginning of what the user asked first."""
     message_format: str | None = None
     conversations: int = 0
     messages: int = 0
@@ -91,9 +106,9 @@ class Inspection:
     """Records that could not be read, and what a provider would refuse."""
 
 
-def inspect_transcript(path: str | os.PathLike[str], *, counter: Counter | None = None) -> Inspection:
-    """Read a session file and add it up. Unreadable files raise TranscriptError."""
-    transcript = read_transcript(path)
+def inspect_transcript(session: str | os.PathLike[str] | Transcript, *, counter: Counter | None = None) -> Inspection:
+    """Add up a session: a file, or a transcript that was read already. Unreadable files raise TranscriptError."""
+    transcript = session if isinstance(session, Transcript) else read_transcript(session)
     survey = _Survey(transcript, counter or default_counter())
     for conversation in transcript:
         survey.take(conversation)
@@ -107,6 +122,7 @@ class _Survey:
         self._counter = counter
         self._kinds: Tally[str] = Tally()
         self._large: list[LargePart] = []
+        self._has_words = False  # of the user, rather than of what the agent put in front of them
         self._found = Inspection(str(transcript.path), transcript.format, conversations=len(transcript))
         self._found.problems = [
             {"law": None, "line": bad.line, "column": bad.column, "found": bad.reason} for bad in transcript.problems
@@ -115,7 +131,7 @@ class _Survey:
     def result(self) -> Inspection:
         found = self._found
         found.tokens = {"total": self._kinds.total(), **{kind: self._kinds[kind] for kind in _KINDS.values()}}
-        found.largest = nlargest(_MOST_LARGE_PARTS, self._large)
+        found.largest = nlargest(_MOST_LARGE_PARTS, self._large, key=_size)
         found.tools = dict(sorted(found.tools.items(), key=lambda item: (-item[1].tokens, item[0])))
         found.repeated_reads.sort(key=lambda read: (-read.reads, -read.tokens, read.path))
         return found
@@ -123,6 +139,7 @@ class _Survey:
     def take(self, conversation: RecordedConversation) -> None:
         found = self._found
         found.message_format = conversation.format
+        found.project = found.project or _text(conversation.metadata.get("cwd"))
         found.branches += len(conversation.branches)
         found.subagents += len(conversation.subagents)
         found.compactions += len(conversation.compactions)
@@ -154,13 +171,16 @@ class _Survey:
             self._message(entry, message, number, callers)
         _note_reads(messages, pairs, reads, self._counter)
         if is_sent:
-            self._check(conversation, History(messages, format, pairs))
+            self._check(conversation, entries, History(messages, format, pairs))
 
     def _message(self, entry: Entry, message: Message, number: int, callers: dict[Spot, ToolCall]) -> None:
         self._found.messages += 1
         self._found.records += len(entry.positions)
+        self._note_time(entry.timestamp_ms or message.timestamp_ms)
+        if message.role == "user" and not self._has_words:
+            self._note_words(" ".join(message.text[:_SEARCHED_CHARACTERS].split()))
         if entry.usage:
-            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.prompt_tokens)
+            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.input_tokens)
         for place, part in enumerate(message.parts):
             tokens = count_part(part, self._counter)
             call = callers.get(Spot(number, place))
@@ -174,9 +194,9 @@ class _Survey:
         kind = _KINDS[type(part).__name__]
         self._kinds[kind] += tokens
         position = entry.positions[0]
-        self._large.append(LargePart(tokens, kind, tool, position.line, position.offset))
+        self._large.append(LargePart(tokens, kind, tool, position.line, position.offset, position.member))
         if len(self._large) > 50 * _MOST_LARGE_PARTS:
-            self._large = nlargest(_MOST_LARGE_PARTS, self._large)
+            self._large = nlargest(_MOST_LARGE_PARTS, self._large, key=_size)
         if isinstance(part, ToolCall):
             self._tally_call(part.name, tokens)
         elif isinstance(part, ToolResult):
@@ -192,10 +212,37 @@ class _Survey:
         use = self._found.tools.setdefault(name or "unknown", ToolUse())
         use.results, use.errors, use.tokens = use.results + 1, use.errors + is_error, use.tokens + tokens
 
-    def _check(self, conversation: RecordedConversation, history: History) -> None:
+    def _note_words(self, words: str) -> None:
+        """The first that the user said, after what the agent put in front of it; if there is nothing else, that."""
+        own = _SURROUNDINGS.sub("", words)
+        self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
+        self._found.first_words = _shortened(own) if self._has_words else self._found.first_words or _shortened(words)
+
+    def _note_time(self, time_ms: float | None) -> None:
+        if time_ms is not None:
+            found = self._found
+            found.started_ms = min(time_ms, found.started_ms if found.started_ms is not None else time_ms)
+            found.ended_ms = max(time_ms, found.ended_ms if found.ended_ms is not None else time_ms)
+
+    def _check(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
         for problem in problems_of(history):
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
-            self._found.problems.append({"law": problem.law, **place, "rule": problem.rule, "found": problem.found})
+            line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
+            self._found.problems.append(
+                {"law": problem.law, **place, "line": line, "rule": problem.rule, "found": problem.found}
+            )
+
+
+def _size(part: LargePart) -> int:
+    return part.tokens
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _MOST_CHARACTERS else words[: _MOST_CHARACTERS - 1] + "…"
 
 
 def _callers(pairs: Pairs) -> dict[Spot, ToolCall]:

@@ -11,7 +11,7 @@ from redline import payloads
 from redline.blobs.recall import is_recall
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
 from redline.errors import ValidationError
-from redline.formats.anthropic import Anthropic
+from redline.formats import Format, read_history
 from redline.messages import Message, Part, Text, ToolCall, ToolResult
 from redline.payloads import Payload
 from redline.placeholders import REFERENCE, check_template
@@ -19,7 +19,6 @@ from redline.placeholders import REFERENCE, check_template
 __all__ = ["OffloadResult", "offload_tool_results", "read_offloaded"]
 
 _log = logging.getLogger("redline.offload")
-_FORMAT = Anthropic()
 
 
 class OffloadResult(msgspec.Struct, frozen=True):
@@ -42,25 +41,26 @@ def offload_tool_results(
     min_ratio: float = 0.0,
     reference: str = REFERENCE,
     recall_tool: str = "recall",
+    format: str = "auto",
 ) -> OffloadResult:
-    """Move results of at least `min_chars` characters of Anthropic-style messages to files, and leave references.
+    """Move results of at least `min_chars` characters to files, and leave references, in messages of any of the formats.
 
     Nothing moves unless what can move is `min_ratio` of all characters (texts, tool inputs, results). `reference` is
     the template of what is left; `{name}` is the file's name. What the tool named `recall_tool` read back stays, or the
-    model would never get to see it.
+    model would never get to see it. A message that changes shares nothing with the one that was given.
     """
     _check(min_chars, min_ratio, reference)
-    read = [_FORMAT.read(payload) for payload in messages]
+    chosen, read = read_history(messages, format)
     candidates = _with_text(read, recall_tool)
     movable = [[one for one in results if _is_movable(one[1], min_chars, reference)] for results in candidates]
     freed = sum(len(text) for results in movable for _, text in results)
     if not freed or freed / _all_chars(read) < min_ratio:
         return OffloadResult(list(messages), 0, 0, [])
     folder = ResultFolder(output_dir)
-    after = [_moved(message, results, folder, reference) for message, results in zip(read, movable, strict=True)]
+    after = [_moved(chosen, *pair, folder=folder, reference=reference) for pair in zip(read, movable, strict=True)]
     folder.sync()
     _log.info("offloaded %d tool results, %d characters, to %s", len(folder.files), freed, folder.path)
-    return OffloadResult([_FORMAT.write(message) for message in after], len(folder.files), freed, folder.files)
+    return OffloadResult(after, len(folder.files), freed, folder.files)
 
 
 def _check(min_chars: int, min_ratio: float, reference: str) -> None:
@@ -81,7 +81,7 @@ def _with_text(messages: Sequence[Message], recall_tool: str) -> Iterator[list[t
     tool_of: dict[str | None, str] = {}
     for message in messages:
         tool_of.update((call.id, call.name) for call in message.calls)
-        moving = (part for part in message.results if not is_recall(tool_of.get(part.call_id), recall_tool))
+        moving = (part for part in message.results if not is_recall(part.name or tool_of.get(part.call_id), recall_tool))
         yield [(part, _content(message, part)) for part in moving]
 
 
@@ -128,7 +128,23 @@ def _json(value: Any) -> str:
 # --- where it goes
 
 
-def _moved(message: Message, results: Sequence[tuple[ToolResult, str]], folder: ResultFolder, reference: str) -> Message:
+def _moved(
+    format: Format, message: Message, results: Sequence[tuple[ToolResult, str]], *, folder: ResultFolder, reference: str
+) -> Payload:
     for result, text in results:
-        message = _FORMAT.rewrite(message, result, reference.format(name=folder.store(result.call_id, text)))
-    return message
+        message = format.rewrite(message, result, reference.format(name=folder.store(result.call_id, text)))
+    payload = format.write(message)
+    return _copied(payload) if results and isinstance(payload, dict) else payload
+
+
+def _copied(payload: dict[str, Any]) -> dict[str, Any]:
+    """Its objects and lists anew, as deep as they go: no recursion, which ends before JSON does."""
+    whole = dict(payload)
+    open_values: list[Any] = [whole]
+    while open_values:
+        value = open_values.pop()
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(inner, dict | list):
+                value[key] = inner.copy()
+                open_values.append(value[key])
+    return whole

@@ -1,24 +1,41 @@
 """Opening a conversation that lasts: from a Redline log, or from another agent's session file, which is never written."""
 
+import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from redline import payloads
+from redline.addresses import masked
 from redline.blobs import Blobs
-from redline.conversation import Conversation
+from redline.conversation import Conversation, now_ms
+from redline.engine.destinations import Model, format_of
 from redline.engine.protection import Protection
 from redline.errors import ValidationError
+from redline.formats import find_format
 from redline.log.durable import Durability, DurableLog, Header, Redact
+from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
 from redline.log.opening import open_log
-from redline.log.records import MessageAdded, Originated, Record, UsageReported
+from redline.log.records import (
+    Checkpoint,
+    HeadMoved,
+    MessageAdded,
+    Originated,
+    Record,
+    RolledBack,
+    UsageReported,
+    ViewChanged,
+)
+from redline.policy import Policy
 from redline.tokens import Counter
 from redline.transcripts import Entry, RecordedConversation, read_transcript
 from redline.view.repair import Strategy
 
 __all__ = ["is_foreign", "open"]
+
+_logger = logging.getLogger("redline.opening")
 
 _SUFFIX = ".redline.jsonl"
 _MAGIC = b'"redline-log"'
@@ -28,14 +45,19 @@ _HEAD_BYTES = 4096
 def open(  # noqa: A001 - the public word, as in gzip.open
     address: str | os.PathLike[str],
     *,
+    policy: Policy | None = None,
+    model: Model | None = None,
+    system: str | Sequence[Mapping[str, Any]] | None = None,
+    tools: Iterable[Mapping[str, Any]] = (),
+    token_limit: int | None = None,
+    format: str = "auto",
+    clock: Callable[[], float] = now_ms,
     number: int = 0,
     durability: Durability = "fsync",
     redact: Redact | None = None,
-    tools: Iterable[Mapping[str, Any]] = (),
-    token_limit: int | None = None,
     blobs: Blobs | None = None,
-    strategy: Strategy = "drop",
-    project_root: str = "",
+    strategy: Strategy | None = None,
+    project_root: str | os.PathLike[str] | None = None,
     protection: Protection | None = None,
     counter: Counter | None = None,
 ) -> Conversation:
@@ -43,60 +65,84 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     `postgresql://user@host/database#name`.
 
     The session file of another agent is continued in a log beside it (`session.jsonl.redline.jsonl`) that names its origin;
-    `number` says which conversation, where the file holds several.
+    `number` says which conversation, where the file holds several. What the agent itself has added since is taken over too.
     """
-    log, message_format = _log_at(address, number, durability, redact)
-    return Conversation(
-        log=log,
-        format=message_format,
-        tools=tools,
-        token_limit=token_limit,
-        blobs=blobs,
-        strategy=strategy,
-        project_root=project_root,
-        protection=protection,
-        counter=counter,
-        redact=redact,
-        name=os.fspath(address),
-    )
+    wanted = None if format == "auto" else find_format(format).name
+    log, message_format = _log_at(address, number, durability, redact, wanted or format_of(model))
+    try:
+        return Conversation(
+            policy=policy,
+            model=model,
+            system=system,
+            tools=tools,
+            token_limit=token_limit,
+            log=log,
+            clock=clock,
+            format=wanted or message_format or "auto",
+            blobs=blobs,
+            strategy=strategy,
+            project_root=project_root,
+            protection=protection,
+            counter=counter,
+            redact=redact,
+            name=os.fspath(address),
+        )
+    except BaseException:
+        log.close()
+        raise
 
 
 def _log_at(
-    address: str | os.PathLike[str], number: int, durability: Durability, redact: Redact | None
-) -> tuple[DurableLog, str]:
+    address: str | os.PathLike[str], number: int, durability: Durability, redact: Redact | None, wanted: str | None
+) -> tuple[DurableLog, str | None]:
     """The log, and the format of its messages where that is known."""
-    path, beside = Path(address), Path(f"{os.fspath(address)}{_SUFFIX}")
-    is_continued = is_foreign(address)
-    if not is_continued or _is_begun(beside):
-        log = open_log(beside if is_continued else address, durability=durability, redact=redact)
-        return log, log.header.message_format or "auto"
+    if not is_foreign(address):
+        header = Header(conversation=masked(_name_in(address)), message_format=wanted) if wanted else None
+        log = open_log(address, durability=durability, redact=redact, header=header)
+        return log, log.header.message_format
+    path = Path(address)
     recorded = _recorded(path, number)
+    beside = Path(f"{path}{f'.{number}' if number else ''}{_SUFFIX}")
     header = Header(conversation=recorded.id, origin=str(path), message_format=recorded.format)
     log = open_log(beside, durability=durability, header=header, redact=redact)
-    log.append(_records(path, recorded), parent=ROOT)
+    _take_over(log, path, recorded)
     return log, recorded.format
 
 
-def _is_begun(beside: Path) -> bool:
-    """Whether a session was taken over: a process that was killed at it, or a full disk, leaves an empty log."""
-    if not beside.exists():
-        return False
-    log = open_log(beside)
-    try:
-        return next(log.read(), None) is not None
-    finally:
-        log.close()
+def _name_in(address: str | os.PathLike[str]) -> str:
+    text = os.fspath(address)
+    return text.rpartition("#")[2] if "://" in text else Path(text).stem
+
+
+def _take_over(log: DurableLog, path: Path, recorded: RecordedConversation) -> None:
+    """Bring the log up to where the agent is. Where both went on, each its own way, what is in the log stays."""
+    stored = list(log.read())
+    records = _records(path, recorded)
+    if not stored:
+        log.append(records, parent=ROOT)
+        return
+    known = [one.record.payload for one in stored if isinstance(one.record, MessageAdded)]
+    said = [record for record in records if isinstance(record, MessageAdded)]
+    if [record.payload for record in said] == known[: len(said)]:
+        return
+    has_gone_on = any(isinstance(one.record, ViewChanged | RolledBack | HeadMoved) for one in stored)
+    if not has_gone_on and [record.payload for record in said[: len(known)]] == known:
+        path_of_messages = next(one.number for one in reversed(stored) if not isinstance(one.record, Checkpoint))
+        log.append([*said[len(known) :], *(one for one in records if isinstance(one, UsageReported))], parent=path_of_messages)
+        return
+    _logger.warning("%s was continued both by its agent and here; what its agent has said since is not in this log", path)
 
 
 def is_foreign(address: str | os.PathLike[str]) -> bool:
-    """Whether a file is there that no Redline log begins like."""
+    """Whether a file is there that is no Redline log, nor what a crash left of one's first append."""
     if isinstance(address, str) and "://" in address:
         return False
     path = Path(address)
     if not path.is_file() or path.stat().st_size == 0:
         return False
     with path.open("rb") as file:
-        return _MAGIC not in file.read(_HEAD_BYTES)
+        beginning = file.read(_HEAD_BYTES)
+    return _MAGIC not in beginning and not begins_like_log(beginning)
 
 
 def _recorded(path: Path, number: int) -> RecordedConversation:
@@ -113,7 +159,7 @@ def _records(path: Path, recorded: RecordedConversation) -> list[Record]:
     records: list[Record] = [Originated(str(path), "continued from another agent's session")]
     records += [_added(entry) for entry in window]
     if usage is not None:
-        counts = (usage.prompt_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+        counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         records.append(UsageReported(*counts))
     return records
 

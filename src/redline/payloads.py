@@ -2,12 +2,14 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 __all__ = [
+    "MAX_DEPTH",
     "Path",
     "Payload",
     "canonical",
@@ -15,10 +17,12 @@ __all__ = [
     "decode_text",
     "encode",
     "encoded",
+    "end_of_value",
     "members_of",
     "remove",
     "replace",
     "skip_space",
+    "try_encode",
     "value_at",
 ]
 
@@ -28,9 +32,29 @@ Path = tuple[str | int, ...]
 Payload = dict[str, Any] | bytes
 """An object is kept as the very object, bytes as the very bytes (duplicate keys, number spelling, spacing included)."""
 
-_decode_fast = msgspec.json.Decoder().decode
+MAX_DEPTH = 200
+"""How deep lists and objects may be nested. What lies deeper is read as words: the JSON it is written in.
+
+Python's own limit is about 1,000 less the calls under way, so that what was read in one place could not be written in another.
+"""
+
+_USUAL_DEPTH = 8
 _encode_fast = msgspec.json.Encoder().encode
-_scan_value = json.JSONDecoder(strict=False).raw_decode
+_decode_any = msgspec.json.Decoder().decode
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.?[^"\\]*+)*+"?)*+([\[\]{}]?)', re.DOTALL)
+"""The next bracket outside of a text, whole or torn; none at the end. It always matches, or a search would be quadratic."""
+
+
+def _shallow_value() -> Any:
+    """The type of values nested no deeper than usual: a decoder for it counts levels at no cost."""
+    scalar = str | int | float | bool | None
+    value: Any = scalar
+    for _ in range(_USUAL_DEPTH):
+        value = scalar | list[value] | dict[str, value]
+    return value
+
+
+_decode_shallow = msgspec.json.Decoder(_shallow_value()).decode
 
 
 def decode(payload: Payload) -> Any:
@@ -38,17 +62,17 @@ def decode(payload: Payload) -> Any:
     if not isinstance(payload, bytes):
         return payload
     try:
-        return _decode_fast(payload)
+        return _decode_shallow(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(_as_text(payload).removeprefix("\ufeff"), strict=False)
+        return _decode_unusual(_as_text(payload).removeprefix("\ufeff"))
 
 
 def decode_text(text: str) -> Any:
     """The value of a JSON text, also of one with lone surrogates, NaN or control characters. Anything else is a ValueError."""
     try:
-        return _decode_fast(text)
+        return _decode_shallow(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return json.loads(text, strict=False)
+        return _decode_unusual(text)
 
 
 def encode(value: object) -> bytes:
@@ -57,6 +81,14 @@ def encode(value: object) -> bytes:
         return _encode_fast(value)
     except (UnicodeEncodeError, OverflowError, TypeError):
         return json.dumps(value, separators=(",", ":"), default=_base64_text).encode()
+
+
+def try_encode(value: object) -> bytes | None:
+    """Compact JSON; None for what cannot be written: nested too deeply, numbers of thousands of digits, other objects."""
+    try:
+        return encode(value)
+    except (RecursionError, TypeError, ValueError):
+        return None
 
 
 def canonical(value: object) -> bytes:
@@ -102,11 +134,26 @@ def members_of(text: str, start: int) -> Iterator[tuple[str | int, int, int, int
         if is_object:
             name, at = _scan_value(text, at)
             at = skip_space(text, skip_space(text, at) + 1)
-        end = _scan_value(text, at)[1]
+        end = end_of_value(text, at)
         yield name, begin, at, end
         at, number = skip_space(text, end), number + 1
         if text[at] == ",":
             at = skip_space(text, at + 1)
+
+
+def end_of_value(text: str, start: int) -> int:
+    """Where the JSON value that begins here ends, however deep it is nested. A ValueError if it does not end."""
+    try:
+        return _scan_value(text, start)[1]
+    except (RecursionError, ValueError):
+        if text[start : start + 1] not in ("[", "{"):
+            raise
+    depth = 0
+    for bracket, end in _brackets(text, start):
+        depth += 1 if bracket in "[{" else -1
+        if not depth:
+            return end
+    raise ValueError("a list or an object is not closed")
 
 
 def skip_space(text: str, at: int) -> int:
@@ -114,6 +161,56 @@ def skip_space(text: str, at: int) -> int:
     while text[at] in " \t\r\n":
         at += 1
     return at
+
+
+def _decode_unusual(text: str) -> Any:
+    """A value with something in it that few have: many levels, or what only the standard parser takes."""
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        text = _with_depths_as_words(text)
+    try:
+        return _decode_any(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pass
+    try:
+        return json.loads(text, strict=False, parse_int=_integer)
+    except RecursionError as problem:
+        raise ValueError(f"nested more than {MAX_DEPTH} deep, and not closed") from problem
+
+
+def _with_depths_as_words(text: str) -> str:
+    """The JSON text with all that is nested too deep as text in it."""
+    pieces: list[str] = []
+    depth = done = start = 0
+    for bracket, end in _brackets(text, 0):
+        if bracket in "[{":
+            depth += 1
+            if depth == MAX_DEPTH + 1:
+                start = end - 1
+        else:
+            if depth == MAX_DEPTH + 1:
+                pieces += (text[done:start], json.dumps(text[start:end]))
+                done = end
+            depth -= 1
+    return "".join((*pieces, text[done:]))
+
+
+def _brackets(text: str, start: int) -> Iterator[tuple[str, int]]:
+    """Each bracket outside of texts, and where it ends."""
+    for found in _BRACKET.finditer(text, start):
+        if not found[1]:
+            return
+        yield found[1], found.end()
+
+
+def _integer(digits: str) -> int | str:
+    """A number of more digits than Python converts stays as it is written."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
+
+
+_scan_value = json.JSONDecoder(strict=False, parse_int=_integer).raw_decode
 
 
 def _base64_text(value: object) -> str:
@@ -189,7 +286,7 @@ def _span(text: str, path: Path) -> tuple[int, int] | None:
     """Where the value at the path begins and ends; None if its last key is not there."""
     if not path:
         start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
-        return start, _scan_value(text, start)[1]
+        return start, end_of_value(text, start)
     outer, _ = _known_span(text, path[:-1])
     found = [(start, end) for name, _, start, end in members_of(text, outer) if name == path[-1]]
     # Of duplicated keys the last counts, as in every parser.

@@ -1,19 +1,45 @@
-"""The words that stand where something was taken out: the documents' own, and an English set."""
+"""The words that Redline puts into a request, one set for each language: placeholders, stubs, answers, a heading."""
 
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import lru_cache
+from string import Formatter
 
 from redline.errors import ValidationError
 
-__all__ = ["EN", "REFERENCE", "ZH", "Placeholders", "check_template", "is_placeholder"]
+__all__ = [
+    "DOCUMENTS",
+    "EN",
+    "REFERENCE",
+    "TEMPLATE_FIELDS",
+    "Words",
+    "check_template",
+    "is_placeholder",
+    "starts_as_tools_heading",
+]
 
 REFERENCE = "[Content offloaded to: ./{name}]"
-"""What `offload_tool_results` leaves in the place of a result; `{name}` is the file."""
+"""What `offload_tool_results` leaves in the place of a result, whatever the words; `{name}` is the file."""
+
+TEMPLATE_FIELDS = {
+    "old_image": ("media_type", "size"),
+    "cut": ("lines", "chars"),
+    "offloaded": ("call", "chars", "lines", "head", "tail", "recall", "reference"),
+}
+"""The words that are templates, each with the fields in braces that it may have."""
+
+
+def check_template(template: str, owner: str, *names: str) -> None:
+    """Refuse a template with other fields than these."""
+    try:
+        template.format(**dict.fromkeys(names, ""))
+    except (KeyError, IndexError, ValueError, AttributeError) as problem:
+        known = ", ".join(f"{{{name}}}" for name in names)
+        raise ValidationError(f"{owner}: the template {template!r} cannot be filled in; its fields are {known}") from problem
 
 
 @dataclass(frozen=True, slots=True)
-class Placeholders:
-    """One language's words. Those with fields in braces are templates."""
+class Words:
+    """All that Redline says to a model, in one language. Change one with `dataclasses.replace(EN, stale_terminal="…")`."""
 
     stale_terminal: str
     historical_read: str
@@ -22,14 +48,28 @@ class Placeholders:
     failed_input: str
     masked_result: str
     old_image: str
-    """Fields: `media_type`, and `size` (of a picture that is only linked: where it lies)."""
+    """Fields: `media_type`, and `size` (of a picture that is only linked: its address)."""
     cut: str
-    """Stands between the first and the last lines. Fields: `lines` and `chars`, both as left out."""
+    """Put between the first and the last lines. Fields: `lines` and `chars`, both as left out."""
     offloaded: str
     """Fields: `call`, `chars`, `lines`, `head`, `tail`, `recall` (the tool that reads it back) and `reference`."""
+    interrupted: str
+    """The answer to a call that never got its result, with the strategy `answer`."""
+    not_shown: str
+    """The first message, where earlier ones are hidden and the provider wants one from the user."""
+    tools_heading: str
+    """The first line of a tool description."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            text = getattr(self, field.name)
+            if not isinstance(text, str) or not text.strip():
+                raise ValidationError(f"Words: {field.name} must be a text that is not blank, not {text!r}")
+            if field.name in TEMPLATE_FIELDS:
+                check_template(text, f"Words: {field.name}", *TEMPLATE_FIELDS[field.name])
 
 
-ZH = Placeholders(
+DOCUMENTS = Words(
     stale_terminal="此命令返回内容已过时",
     historical_read="[该文件的历史读取内容已压缩,请参看最新读取结果]",
     superseded_read="[该文件此后已被修改,此次读取的内容已过时]",
@@ -42,10 +82,13 @@ ZH = Placeholders(
         "[工具结果已转存: {call}, {chars} 个字符, {lines} 行]\n{head}\n[…]\n{tail}\n"
         '[读取全文: {recall}(reference="{reference}"); 只读一部分: 加 lines="10-40" 或 grep="正则表达式"]'
     ),
+    interrupted="Interrupted before it finished; it may have had side effects.",
+    not_shown="(Earlier messages are not shown.)",
+    tools_heading="可用工具:",
 )
-"""The documents' language; their two placeholders to the letter."""
+"""As the documents have them, to the letter where they spell something out, which makes two of them English."""
 
-EN = Placeholders(
+EN = Words(
     stale_terminal="[The output of this command is out of date]",
     historical_read="[Earlier read of this file; see the latest one]",
     superseded_read="[This file was changed after this read]",
@@ -58,28 +101,34 @@ EN = Placeholders(
         "[Tool result stored elsewhere: {call}, {chars} characters, {lines} lines]\n{head}\n[…]\n{tail}\n"
         '[To read all of it: {recall}(reference="{reference}"); a part of it: add lines="10-40" or grep="regex"]'
     ),
+    interrupted="Interrupted before it finished; it may have had side effects.",
+    not_shown="(Earlier messages are not shown.)",
+    tools_heading="Available tools:",
 )
+"""English."""
+
+_NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading"})
 
 
-def is_placeholder(text: str) -> bool:
-    """Whether a text is one of these, in any language, so that no rule replaces what another one has."""
-    whole, beginnings = _known()
+def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:
+    """Whether a text is a placeholder of these words, or of any that come with Redline: no rule replaces one by another."""
+    whole, beginnings, longest = _recognised(words)
     # the length first, or every long result would be hashed
-    return (len(text) < 100 and text in whole) or text.startswith(beginnings)
+    return (len(text) <= longest and text in whole) or text.startswith(beginnings)
 
 
-def check_template(template: str, owner: str, *names: str) -> None:
-    """Refuse a template with other fields than these."""
-    try:
-        template.format(**dict.fromkeys(names, ""))
-    except (KeyError, IndexError, ValueError, AttributeError) as problem:
-        known = ", ".join(f"{{{name}}}" for name in names)
-        raise ValidationError(f"{owner}: the template {template!r} cannot be filled in; its fields are {known}") from problem
+def starts_as_tools_heading(text: str, words: Words = DOCUMENTS) -> bool:
+    """Whether a text begins as a tool description does, in these words or in any that come with Redline."""
+    return text.startswith((words.tools_heading, DOCUMENTS.tools_heading, EN.tools_heading))
 
 
-@cache
-def _known() -> tuple[frozenset[str], tuple[str, ...]]:
-    """All placeholders: those that are the whole text, and the beginnings of those that are filled in."""
-    texts = [getattr(words, field.name) for words in (ZH, EN) for field in fields(Placeholders) if field.name != "cut"]
-    beginnings = [text.partition("{")[0] for text in (*texts, REFERENCE) if "{" in text]
-    return frozenset(text for text in texts if "{" not in text), tuple(beginnings)
+@lru_cache(maxsize=64)
+def _recognised(words: Words) -> tuple[frozenset[str], tuple[str, ...], int]:
+    """The placeholders that are a whole text, the beginnings of those that are filled in, the longest length of the first."""
+    names = [field.name for field in fields(Words) if field.name not in _NOT_IN_PLACE_OF_A_PART]
+    sets = (DOCUMENTS, EN, words)
+    whole = frozenset(getattr(one, name) for one in sets for name in names if name not in TEMPLATE_FIELDS)
+    templates = [REFERENCE, *(getattr(one, name) for one in sets for name in names if name in TEMPLATE_FIELDS)]
+    beginnings = {next(iter(Formatter().parse(template)))[0] for template in templates}
+    # a template that begins with a field cannot be told by its beginning
+    return whole, tuple(sorted(beginnings - {""})), max(map(len, whole))

@@ -44,9 +44,13 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
     A last line that was torn by a crash is skipped and reported. Any other bad line is an error, unless skipped.
     """
     file = Path(path)
-    if not file.exists():
-        return []
-    index = index_lines(Source(file), decode_line)
+    try:
+        source = Source(file)
+    except TranscriptError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+            return []
+        raise
+    index = index_lines(source, decode_line)
     _report_bad_lines(file, index, skip_bad_lines=skip_bad_lines)
     return filter_messages(line for _, line in index.records)
 
@@ -98,14 +102,19 @@ def _reparented(kept: Sequence[_Told], path: Sequence[_Told]) -> Iterator[_Told]
 
 
 def _nearest(parent: str | None, parent_of: dict[str, str | None], left: set[str | None]) -> str | None:
-    """The first of the ancestors that is left; a parent that was never there is named as before."""
+    """The first of the ancestors that is left; a parent that was never there is named as before.
+
+    Those passed on the way are noted to have it as their parent, so that no way is gone twice.
+    """
     if parent not in parent_of:
         return parent
-    passed = set()
+    passed: dict[str | None, None] = {}
     while parent in parent_of and parent not in left and parent not in passed:
-        passed.add(parent)
+        passed[parent] = None
         parent = parent_of[parent]
-    return parent if parent in left else None
+    nearest = parent if parent in left else None
+    parent_of.update((uuid, nearest) for uuid in passed if uuid is not None)
+    return nearest
 
 
 # --- what a second pass would find

@@ -3,27 +3,26 @@
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 
 from redline.errors import ValidationError
 from redline.formats import Format, read_history
 from redline.messages import Message
 from redline.payloads import Payload
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.historical_reads import HistoricalReads
-from redline.rules.rule import Mark, Rule
+from redline.rules.rule import Mark
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.strike import struck_payload
-from redline.tools import DEFAULT, Tool, ToolBook
-from redline.view.facts import Facts, Seen
+from redline.tools import DEFAULT, ToolBook, choose_tools
+from redline.view.facts import LATEST_MS, Facts
 
 __all__ = ["simplify_historical_file_reads", "simplify_outdated_terminal_results"]
 
 _log = logging.getLogger("redline.simplify")
 
-_TERMINAL = Tool(runs="command")
-_READ = Tool(reads="filePath file_path path paths files")
-"""What a tool is taken for that is only named."""
+_SECONDS_FROM, _SECONDS_TO = 1e9, 1e11
+"""Times since 2001 in seconds; in milliseconds they would be of the years 1970 to 1973."""
 
 
 def simplify_outdated_terminal_results(
@@ -33,19 +32,21 @@ def simplify_outdated_terminal_results(
     max_age_ms: float = 900_000,
     keep_recent: int = 5,
     tools: Collection[str] | ToolBook | None = None,
-    placeholder: str = ZH.stale_terminal,
+    placeholder: str | None = None,
+    words: Words = DOCUMENTS,
     format: str = "auto",
 ) -> list[Payload]:
     """The messages with outdated command output replaced by a line; `now` and their timestamps are in milliseconds.
 
     `tools` are the names of the tools that run commands, or a book of tools; without it, those of all known agents.
+    `placeholder` is the line, if not that of the words.
     """
-    if not isinstance(now, int | float) or isinstance(now, bool):
+    if not isinstance(now, int | float) or isinstance(now, bool) or not abs(now) <= LATEST_MS:
         raise ValidationError(f"now must be the time in milliseconds since 1970, not {now!r}")
-    book, names = _tools(tools, _TERMINAL)
-    rule = StaleTerminal(max_age_ms, keep_recent, names, placeholder, may_grow=True)
+    rule = StaleTerminal(max_age_ms, keep_recent, tools, placeholder, may_grow=True, words=words)
     chosen, history = read_history(messages, format)
-    folded = _fold(history, rule, book, now)
+    _check_unit(now, history)
+    folded = _fold(history, rule, now)
     _report("outdated terminal results", folded)
     return _struck(history, folded.marks, chosen)
 
@@ -56,39 +57,28 @@ def simplify_historical_file_reads(
     project_root: str | PathLike[str],
     keep_recent: int = 5,
     tools: Collection[str] | ToolBook | None = None,
-    placeholder: str = ZH.historical_read,
+    placeholder: str | None = None,
+    words: Words = DOCUMENTS,
+    shell_reads: bool = False,
     format: str = "auto",
 ) -> list[Payload]:
     """The messages with all but the latest reads of each file replaced by a line.
 
-    `tools` are the names of the tools that read files, or a book of tools; without it, those of all known agents, and
-    commands that do nothing but show files.
+    `tools` are the names of the tools that read files, or a book of tools; without it, those of all known agents.
+    With `shell_reads`, commands that do nothing but show files (`cat a.py`) are reads too. `placeholder` is the line, if
+    not that of the words.
     """
-    book, names = _tools(tools, _READ)
-    rule = HistoricalReads(keep_recent, fspath(project_root), names, placeholder, may_grow=True)
+    rule = HistoricalReads(keep_recent, project_root, tools, placeholder, may_grow=True, shell_reads=shell_reads, words=words)
     chosen, history = read_history(messages, format)
-    folded = _fold(history, rule, book, 0)
+    folded = _fold(history, rule, 0)
     _report("historical file reads", folded)
     return _struck(history, folded.marks, chosen)
 
 
-# --- tools by name
-
-
-def _tools(tools: Collection[str] | ToolBook | None, kind: Tool) -> tuple[ToolBook, frozenset[str] | None]:
-    """The book of tools, and the names that count, None for all. A name that is not in the book is of the kind."""
-    if tools is None or isinstance(tools, ToolBook):
-        return tools or DEFAULT, None
-    if isinstance(tools, str):
-        raise ValidationError(f"tools must be a list of names, not the one name {tools!r}; write [{tools!r}]")
-    names = frozenset(tools)
-    return DEFAULT.with_tools({name: kind for name in names if not _is_known(name, kind)}), names
-
-
-def _is_known(name: str, kind: Tool) -> bool:
-    tool = DEFAULT.tools.get(name, Tool())
-    is_of_kind = tool.is_read if kind.is_read else tool.is_terminal
-    return is_of_kind or any(key.startswith(f"{name} ") for key in DEFAULT.tools)
+def _check_unit(now: float, history: Sequence[Message]) -> None:
+    """Seconds instead of milliseconds would make every message lie in the future, and silently keep all of them."""
+    if _SECONDS_FROM <= now < _SECONDS_TO and any((message.timestamp_ms or 0) >= _SECONDS_TO for message in history):
+        raise ValidationError(f"now={now!r} looks like seconds, where the messages have milliseconds; pass {now * 1000:.0f}")
 
 
 # --- the fold
@@ -98,32 +88,26 @@ def _is_known(name: str, kind: Tool) -> bool:
 class _Folded:
     """What a rule marked in a list of messages, and for the report what it saw there."""
 
-    reading: frozenset[str]
-    """The tools that must be known to read."""
     marks: list[Mark] = field(default_factory=list)
     results: int = 0
     unattributed: list[tuple[int, str]] = field(default_factory=list)
     """Results of which it is not known what they are: the message's position, and the tool or `unknown`."""
 
-    def count(self, seen: Seen) -> None:
-        """One more result."""
-        self.results += 1
-        tool = seen.tool
-        if tool is None or (tool in self.reading and not seen.actions):
-            self.unattributed.append((seen.index, tool or "unknown"))
 
-
-def _fold(history: Sequence[Message], rule: Rule, tools: ToolBook, now: float) -> _Folded:
-    facts, fold = Facts(tools), rule.fold()
-    folded = _Folded(tools.read_tools() if isinstance(rule, HistoricalReads) else frozenset())
+def _fold(history: Sequence[Message], rule: StaleTerminal | HistoricalReads, now: float) -> _Folded:
+    facts, fold, folded = Facts(), rule.fold(), _Folded()
     is_reported = _log.isEnabledFor(logging.INFO)
+    choice = choose_tools(rule.tools if isinstance(rule, HistoricalReads) else (), "reads")
+    reading = (choice.book or DEFAULT).read_tools() if choice.names is None else choice.names
     for index, message in enumerate(history):
         for seen in facts.add(index, message):
             if seen.result is None:
                 continue
             folded.marks.extend(fold.see(seen))
             if is_reported:
-                folded.count(seen)
+                folded.results += 1
+                if seen.tool is None or (seen.tool in reading and not seen.in_book(choice.book).actions):
+                    folded.unattributed.append((index, seen.tool or "unknown"))
     folded.marks.extend(fold.due(now))
     return folded
 

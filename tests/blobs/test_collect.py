@@ -12,6 +12,7 @@ from redline import Conversation, ExecutionError
 from redline.blobs.blobs import reference_of
 from redline.blobs.collect import collect_garbage
 from redline.blobs.directory import DirectoryBlobs
+from redline.log import codec
 from redline.log.log import ROOT
 from redline.log.opening import open_log
 from redline.log.records import HeadMoved, MessageAdded, Strike, StrikesApplied, ViewChanged
@@ -192,3 +193,37 @@ def test_whatever_is_mentioned_anywhere_stays(data, tmp_path_factory):
     expected = {reference_of(content) for content in contents if content not in mentioned}
     assert garbage(blobs, [log], delete=True) == expected
     assert set(blobs.list()) == {reference_of(content) for content in mentioned}
+
+
+@pytest.mark.parametrize("place", ["its text", "its reference", "its line break"])
+def test_a_damaged_last_record_stops_it(place, tmp_path):
+    """Also when the damage was found, and cut off, by an earlier process; until somebody has looked at it (R66)."""
+    blobs = old_blobs(tmp_path, b"content")
+    path = tmp_path / "chat.jsonl"
+    log = open_log(path)
+    log.append([MessageAdded(payload("first"))], parent=ROOT)
+    log.append([MessageAdded(payload(f"text {REFERENCE}"))], parent=0)
+    log.close()
+    content = path.read_bytes()
+    at = {"its text": content.rindex(b"text "), "its reference": content.rindex(REFERENCE.encode()) + 7, "its line break": -1}
+    changed = bytearray(content)
+    changed[at[place]] ^= 1
+    path.write_bytes(changed)
+    for _ in range(2):
+        with pytest.raises(ExecutionError, match=r"chat\.jsonl\.damaged holds damaged records .* collect again"):
+            garbage(blobs, [open_log(path)], delete=True)
+    assert len(list(blobs.list())) == 1
+    path.with_name("chat.jsonl.damaged").unlink()
+    assert garbage(blobs, [open_log(path)], delete=True) == {REFERENCE}
+
+
+def test_a_record_beyond_a_reader_stops_it(tmp_path):
+    """What it refers to cannot be known either (R66)."""
+    blobs = old_blobs(tmp_path, b"content")
+    log = open_log(tmp_path / "chat.jsonl")
+    log.append([MessageAdded(payload("first"))], parent=ROOT)
+    log.close()
+    with (tmp_path / "chat.jsonl").open("ab") as file:
+        file.writelines(codec.sealed_lines([b'{"type":"from the future"}'], first=1, parent=0))
+    with pytest.raises(ExecutionError, match="Leave its blobs"):
+        garbage(blobs, [open_log(tmp_path / "chat.jsonl")], delete=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redline.blobs.blobs import Blobs, reference_of
 from redline.blobs.directory import DirectoryBlobs
-from redline.errors import ExecutionError, ValidationError
+from redline.errors import BlobStoreError, ExecutionError, ValidationError
 
 
 @given(st.sets(st.binary()))
@@ -70,7 +70,7 @@ def test_what_is_not_there_is_an_error_that_says_what_to_do(tmp_path):
 def test_a_directory_that_cannot_be_written_is_an_error(tmp_path):
     """It names the file."""
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ExecutionError, match="cannot be written"):
+    with pytest.raises(BlobStoreError, match="cannot be written"):
         DirectoryBlobs(tmp_path / "file").put(b"a")
 
 

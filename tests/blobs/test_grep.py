@@ -57,3 +57,26 @@ def test_without_a_python_to_run_simple_patterns_still_work(monkeypatch, tmp_pat
     assert grep_lines("a.c", ["abc"]) == [(0, "abc")]
     with pytest.raises(ExecutionError, match="needs no program"):
         grep_lines("ab*", ["abc"])
+
+
+@pytest.mark.parametrize("pattern", ["." * 3000 + "x", r"\w" * 2000 + "x"])
+def test_a_long_simple_pattern_is_ended_too(pattern):
+    """Without repetitions a pattern still takes its own length at each character; on megabytes that is minutes (R62)."""
+    began = time.monotonic()
+    with pytest.raises(ValidationError, match="simpler pattern"):
+        grep_lines(pattern, ["y" * 3_000_000], max_seconds=0.5)
+    assert time.monotonic() - began < 60  # the search itself would take ten times as long
+
+
+def test_a_pattern_that_is_too_long_is_refused():
+    """It says how long it may be (R62)."""
+    with pytest.raises(ValidationError, match=r"grep has 1,000,000 characters; 5,000 is the most"):
+        grep_lines("a" * 1_000_000, ["a"])
+
+
+def test_plain_text_is_found_in_any_amount():
+    """Words without special characters need no program, however much there is to look through (R62)."""
+    line = "y" * 5_000_000 + "the needle, in a haystack"
+    ((number, shown),) = grep_lines("needle, in a", ["", line])
+    assert number == 1
+    assert "the needle, in a haystack" in shown

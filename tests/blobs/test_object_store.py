@@ -1,5 +1,7 @@
 """Blobs as objects of a bucket, on a real S3-compatible server."""
 
+import contextlib
+import socket
 import sys
 import time
 from datetime import timedelta
@@ -10,7 +12,7 @@ from obstore.store import from_url
 from redline.blobs import object_store
 from redline.blobs.blobs import reference_of
 from redline.blobs.object_store import ObjectStoreBlobs
-from redline.errors import ExecutionError, MissingExtraError, ValidationError
+from redline.errors import BlobStoreError, ExecutionError, MissingExtraError, ValidationError
 
 
 @pytest.fixture
@@ -116,3 +118,43 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"redline\[s3\]"):
         ObjectStoreBlobs("s3://b")
+
+
+@contextlib.contextmanager
+def silent_server(*, is_accepting):
+    """A server that takes connections and never says a word; or does not even take them, once its queue is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100 if is_accepting else 0) as server:
+        waiting = [socket.socket() for _ in range(0 if is_accepting else 4)]
+        for one in waiting:
+            one.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                one.connect(server.getsockname())
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        for one in waiting:
+            one.close()
+
+
+@pytest.mark.parametrize("is_accepting", [True, False])
+def test_a_server_that_does_not_answer_is_waited_for_only_so_long(bucket, is_accepting):
+    """Each use ends with an error that says so; without a limit it would be three minutes (R11)."""
+    with silent_server(is_accepting=is_accepting) as endpoint:
+        blobs = ObjectStoreBlobs("s3://redline-test", max_seconds=0.5, **{**bucket.options, "endpoint": endpoint})
+        reference = reference_of(b"a")
+        uses = [
+            lambda: blobs.put(b"a"),
+            lambda: blobs.get(reference),
+            lambda: blobs.delete(reference),
+            lambda: list(blobs.list()),
+        ]
+        for use in uses:
+            began = time.monotonic()
+            with pytest.raises(BlobStoreError, match=r"s3://redline-test/.* cannot be .*Check the bucket"):
+                use()
+            assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("max_seconds", [0, -1, float("nan"), float("inf"), "ten", None, True])
+def test_a_limit_that_is_none_is_refused(max_seconds):
+    """When the store is opened (R11)."""
+    with pytest.raises(ValidationError, match="max_seconds must be a number of seconds above 0"):
+        ObjectStoreBlobs("s3://b", max_seconds=max_seconds)

@@ -169,3 +169,37 @@ def test_an_unknown_format_is_refused():
     """The error names those there are."""
     with pytest.raises(ValidationError, match="openai_responses"):
         recall_tool("morse")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"lines": " " * 5000},
+        {"lines": (10**6000, 10**7000)},
+        {"lines": [[10**6000]]},
+        {"lines": "9" * 5000},
+        {"grep": 10**6000},
+        {"grep": "(" * 2000},
+        {"max_chars": -(10**6000)},
+    ],
+)
+def test_odd_arguments_are_refused_in_words(arguments):
+    """Whatever a model writes: never a hang, nor an error of Python's own (R61, R62)."""
+    with pytest.raises(ValidationError):
+        recall(*stored(TEXT), **arguments)
+
+
+@pytest.mark.parametrize(
+    "reference", ["x" * 5000, "tool-result-" * 20_000, "\0", "../" * 2000, "\ud83d", "0" * 100_000, [10**6000]]
+)
+def test_odd_references_are_refused_in_words(reference, tmp_path):
+    """Neither blobs nor a directory let an error of the system through (R61)."""
+    for blobs in (MemoryBlobs(), DirectoryBlobs(tmp_path), tmp_path):
+        with pytest.raises(ValidationError):
+            recall(reference, blobs)
+
+
+def test_what_is_no_text_is_shown_as_well_as_it_can_be():
+    """A blob may hold any bytes (R61)."""
+    blobs = MemoryBlobs()
+    assert recall(blobs.put(b"a\xffb"), blobs) == "a\ufffdb"

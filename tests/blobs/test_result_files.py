@@ -1,10 +1,13 @@
 """Results as files that are named after their calls."""
 
 import multiprocessing
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
+from redline.blobs.recall import recall
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
 from redline.errors import ExecutionError, ValidationError
 
@@ -59,3 +62,62 @@ def test_only_files_of_the_directory_are_read(tmp_path):
         read_offloaded("tool-result-..md", tmp_path / "out")
     with pytest.raises(ExecutionError, match="does not exist"):
         read_offloaded("tool-result-t2.md", tmp_path / "out")
+
+
+def test_folders_are_for_their_owner(tmp_path):
+    """The directory, those above it that had to be made, and the files in it (R67)."""
+    folder = ResultFolder(tmp_path / "a" / "results")
+    name = folder.store("t1", "text")
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "a", folder.path, folder.path / name)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.parametrize(
+    "text", ["tool-result-" * 20_000, ".md" * 60_000, "tool-result-.m" * 20_000, "tool-result-\n" * 20_000]
+)
+def test_any_text_is_looked_through_once(text):
+    """A text that is full of beginnings or ends of names takes no longer than its length (R62)."""
+    assert file_name_in(text) is None
+    assert file_name_in(text + "/tool-result-x.md") == "tool-result-x.md"
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [
+        ("tool-result-a.md", "tool-result-a.md"),
+        ("x tool-result-tool-result-a.md b.md.", "tool-result-tool-result-a.md b.md"),
+        ("tool-result-.md", "tool-result-.md"),
+        ("tool-result.md", None),
+        (".md tool-result-", None),
+        ("tool-result-a/b.md", None),
+        ("tool-result-a\n./tool-result-b.md]", "tool-result-b.md"),
+    ],
+)
+def test_name_in_a_reference(reference, name):
+    """From the first beginning of a name to the last end of one, within a word without separators."""
+    assert file_name_in(reference) == name
+
+
+@pytest.mark.parametrize("name", ["a" * 241, "a" * 5000, "ü" * 130, "a" * 100_000])
+def test_long_reference_is_no_error_of_the_system(tmp_path, name):
+    """A name that no file can have is refused like any other that is none (R61)."""
+    reference = f"[Content offloaded to: ./tool-result-{name}.md]"
+    with pytest.raises(ValidationError, match="names no file of an offloaded result"):
+        read_offloaded(reference, tmp_path)
+    with pytest.raises(ValidationError, match="names no file of an offloaded result"):
+        recall(reference, tmp_path)
+
+
+def test_what_is_no_text_or_no_file_is_told(tmp_path):
+    """Damaged content, a folder or a pipe in a file's place, and a reference that is none (R61)."""
+    (tmp_path / "tool-result-a.md").write_bytes(b"\xff")
+    (tmp_path / "tool-result-b.md").mkdir()
+    os.mkfifo(tmp_path / "tool-result-c.md")
+    with pytest.raises(ExecutionError, match="is damaged"):
+        read_offloaded("tool-result-a.md", tmp_path)
+    for name in "bc":
+        with pytest.raises(ValidationError, match="is no file"):
+            read_offloaded(f"tool-result-{name}.md", tmp_path)
+    for reference in (None, 7, b"tool-result-a.md"):
+        with pytest.raises(ValidationError, match="names no file"):
+            read_offloaded(reference, tmp_path)

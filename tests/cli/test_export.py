@@ -6,8 +6,8 @@ import pytest
 from redline import FORMATS, Conversation, check, read_transcript
 from redline.log.opening import open_log
 from redline.testing import asks, conversation, says
+from tests.cli.run import redline
 from tests.cli.sample import write_session
-from tests.cli.test_inspect import redline
 
 KEY = "sk-ant-api03-" + "aB3d" * 12
 HISTORY = conversation(
@@ -112,6 +112,15 @@ def test_what_is_not_there_is_an_error(tmp_path, address, monkeypatch):
     done = redline("export", address)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_several_are_exported_into_lines(tmp_path):
+    """One a line, which is a file that redline reads again (R39)."""
+    for name in ("a", "b"):
+        write_log(f"sqlite:///{tmp_path}/chats.db#{name}")
+    done = redline("export", tmp_path / "chats.db", "--write", tmp_path / "out.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [[message.native for message in one.messages] for one in read_transcript(tmp_path / "out.jsonl")] == [HISTORY] * 2
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from redline import Conversation
 from redline.blobs.directory import DirectoryBlobs
 from redline.log.opening import open_log
-from tests.cli.test_inspect import redline
+from tests.cli.run import redline
+from tests.cli.sample import write_session
 
 OLD = 1_000_000.0
 
@@ -71,7 +72,7 @@ def test_a_log_that_is_not_there_is_an_error(tmp_path, blobs, address, monkeypat
     """All blobs would look forgotten; nothing is removed, and nothing made."""
     monkeypatch.chdir(tmp_path)
     done = redline("gc", address, "--blobs", blobs.path, "--delete")
-    assert (done.returncode, done.stderr.startswith("redline: There is no")) == (2, True)
+    assert (done.returncode, "Nothing was looked for" in done.stderr, done.stderr.count("\n")) == (2, True, 1)
     assert len(list(blobs.list())) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["blobs"]
 
@@ -80,3 +81,21 @@ def test_without_a_log_nothing_is_done(blobs):
     """The command asks for one."""
     done = redline("gc", "--blobs", blobs.path, "--delete")
     assert (done.returncode, len(list(blobs.list()))) == (2, 3)
+
+
+def test_a_folder_of_logs_counts_as_its_logs(tmp_path, blobs):
+    """Sessions of other agents that lie beside them are passed over; named, they are refused (R37)."""
+    talk_about(tmp_path / "logs" / "a.jsonl", blobs.put(b"one"))
+    stranger = write_session(tmp_path / "logs" / "session.jsonl")
+    done = redline("gc", tmp_path / "logs", "--blobs", blobs.path, "--json")
+    assert len(done.stdout.splitlines()) == 2
+    assert redline("gc", stranger, "--blobs", blobs.path).returncode == 2
+
+
+@pytest.mark.parametrize("place", ["", "nowhere", "a.jsonl"])
+def test_blobs_that_are_not_there_are_an_error(tmp_path, place, monkeypatch):
+    """Otherwise a slip of the pen looks like a store in which nothing is forgotten (R40)."""
+    monkeypatch.chdir(tmp_path)
+    talk_about(tmp_path / "a.jsonl", "nothing")
+    done = redline("gc", "a.jsonl", "--blobs", place)
+    assert (done.returncode, done.stdout, "check --blobs" in done.stderr) == (2, "", True)

@@ -1,9 +1,8 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
+from tests.cli.run import redline
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_rows, needs_corpus
 
@@ -11,17 +10,6 @@ KEYS = {
     "format", "conversations", "messages", "tool_calls", "tool_results", "unanswered_calls", "orphan_results",
     "branches", "compactions", "tokens", "tools", "problems",
 }  # fmt: skip
-
-
-def redline(*arguments, width=100):
-    return subprocess.run(
-        [sys.executable, "-m", "redline", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={"PATH": "", "COLUMNS": str(width), "PYTHONIOENCODING": "utf-8"},
-        check=False,
-    )
 
 
 def test_json_has_the_promised_keys(tmp_path):
@@ -46,16 +34,64 @@ def test_page_for_people_fits_the_terminal(tmp_path):
 
 
 def test_several_files_are_rows(tmp_path):
-    """A folder gives a row for each file, and JSON an object a line with its path."""
+    """A folder gives a row for each session, and JSON an object a line with its path."""
     for name in ("a.jsonl", "b.jsonl"):
         write_session(tmp_path / name)
     (tmp_path / "notes.txt").write_text("not a session")
-    table = redline("inspect", tmp_path, width=80).stdout
-    assert {"a.jsonl", "b.jsonl", "claude-code"} <= set(table.split())
-    assert "orphans" not in table
-    assert max(map(len, table.splitlines())) <= 80
     lines = redline("inspect", "--json", tmp_path).stdout.splitlines()
     assert [json.loads(line)["path"] for line in lines] == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+
+
+def write_many(folder):
+    """Sessions with long names, of several days and projects."""
+    for number in range(3):
+        path = write_session(folder / f"{number}-a-session-with-a-very-long-name-{number}.jsonl", is_open=number == 1)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line |= {"timestamp": f"2026-02-0{number + 1}T00:00:01Z", "cwd": f"/home/me/project-{number}"}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_rows_tell_sessions_apart(tmp_path, width):
+    """Date, project, first words and whole numbers, newest first, with totals, within the terminal (R39)."""
+    write_many(tmp_path)
+    head, _, *rows, _, total, note = redline("inspect", tmp_path, width=width).stdout.splitlines()
+    if width >= 80:
+        names = ["session", "date", "project", "first", "words", "messages", "tokens", "problems"]
+        assert head.split()[:8] == names
+        assert [row.split()[0][0] for row in rows] == ["2", "1", "0"]
+        assert [row.split()[1] for row in rows] == ["2026-02-03", "2026-02-02", "2026-02-01"]
+        assert all(row.split()[0][-1] == row[0] for row in rows)  # the name has lost its middle
+        assert "fix it" in rows[0]
+        assert total.split()[:3] == ["3", "sessions", "24"]
+        assert note.startswith("1 with problems")
+    assert max(map(len, [head, *rows, total])) <= width
+
+
+@pytest.mark.parametrize(
+    ("order", "first"), [("date", "2"), ("name", "0"), ("project", "0"), ("problems", "1"), ("tokens", "1"), ("messages", "0")]
+)
+def test_rows_are_sorted_as_asked(tmp_path, order, first):
+    """The newest or the largest first; what is equal, by name (R39)."""
+    write_many(tmp_path)
+    lines = redline("inspect", "--json", tmp_path, "--sort", order).stdout.splitlines()
+    assert json.loads(lines[0])["path"].rsplit("/", 1)[1][0] == first
+
+
+def test_a_good_session_is_shown_beside_a_bad_one(tmp_path):
+    """And the bad one is named (R40)."""
+    good = write_session(tmp_path / "good.jsonl")
+    done = redline("inspect", good, tmp_path / "bad.jsonl")
+    assert (done.returncode, "\ngood " in done.stdout, "bad.jsonl" in done.stderr) == (2, True, True)
+
+
+def test_other_json_in_a_folder_is_left_out(tmp_path):
+    """A package.json is no broken session."""
+    write_session(tmp_path / "s.jsonl")
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    done = redline("inspect", tmp_path)
+    assert (done.returncode, "1 .json file left out" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"{}", b'{"a": [', b"\x00\x01"])
@@ -87,8 +123,8 @@ def test_unreadable_file_does_not_stop_the_others(tmp_path):
 @needs_corpus
 def test_every_recorded_session_is_inspected():
     """All files of the corpus are read, as the agent that wrote them, with their number of conversations."""
-    done = redline("inspect", "--json", *(CORPUS / row["path"] for row in corpus_rows()))
+    done = redline("inspect", "--json", *(CORPUS / row["path"] for row in corpus_rows()), timeout=600)
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    told = [(one["format"], one["conversations"]) for one in found]
-    assert told == [(row["format"], row["n_sessions"]) for row in corpus_rows()]
+    told = {one["path"]: (one["format"], one["conversations"]) for one in found}
+    assert told == {str(CORPUS / row["path"]): (row["format"], row["n_sessions"]) for row in corpus_rows()}

@@ -1,7 +1,6 @@
-import click
 import pytest
 
-from redline import FORMATS
+from redline import FORMATS, ValidationError, read_transcript
 from redline.cli.request_body import chosen_conversation, request_body
 from redline.formats.convert import Conversion
 from tests.cli.sample import write_session
@@ -9,11 +8,11 @@ from tests.cli.sample import write_session
 
 def test_a_conversation_is_chosen_by_its_number(tmp_path):
     """A number that the file does not have is an error that says how many there are."""
-    file = write_session(tmp_path / "s.jsonl")
-    assert chosen_conversation(file, 0).format == "anthropic"
+    transcript = read_transcript(write_session(tmp_path / "s.jsonl"))
+    assert chosen_conversation(transcript, "s", 0).format == "anthropic"
     for number in (-1, 1):
-        with pytest.raises(click.BadParameter, match="holds 1 conversations"):
-            chosen_conversation(file, number)
+        with pytest.raises(ValidationError, match="s holds 1 conversations"):
+            chosen_conversation(transcript, "s", number)
 
 
 @pytest.mark.parametrize(

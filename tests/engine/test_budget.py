@@ -23,14 +23,19 @@ def case_of(savings, size):
     return Case(marks, 0.0, account=None, size=lambda: size, saving=lambda mark: savings[mark.index])
 
 
+def decided(budget, savings, size):
+    decisions = budget.decide(case_of(savings, size))
+    return [*decisions.applied, *decisions.held()]
+
+
 def applied(budget, savings, size):
-    return [decision.mark.index for decision in budget.decide(case_of(savings, size)) if decision.is_applied]
+    return [decision.mark.index for decision in decided(budget, savings, size) if decision.is_applied]
 
 
 def test_nothing_goes_up_to_the_trigger():
     """A request at the trigger is left alone, and each mark says how large the request is."""
     budget = Budget(trigger_tokens=1000, keep=0)
-    held = budget.decide(case_of([100, 100], 1000))
+    held = decided(budget, [100, 100], 1000)
     assert [decision.is_applied for decision in held] == [False, False]
     assert held[0].why == "the request has about 1,000 tokens, and nothing goes up to 1,000"
     assert applied(budget, [100, 100], 1001) == [0, 1]
@@ -39,7 +44,7 @@ def test_nothing_goes_up_to_the_trigger():
 def test_the_oldest_go_until_the_target_is_reached():
     """At the target it stops; what waits says why, and what goes says how much."""
     budget = Budget(trigger_tokens=1000, target_tokens=800, keep=0)
-    decisions = budget.decide(case_of([150, 100, 100, 100], 1050))
+    decisions = decided(budget, [150, 100, 100, 100], 1050)
     assert [decision.is_applied for decision in decisions] == [True, True, False, False]
     assert decisions[0].why == "the request had about 1,050 tokens, above 1,000: 250 go, 800 are left"
     assert decisions[2].why == "the request is down to 800 tokens without it"
@@ -56,7 +61,7 @@ def test_a_small_gain_is_not_worth_it():
     """Nothing is applied if too little can go; and if enough can, at least so much does, past the target."""
     budget = Budget(trigger_tokens=1000, target_tokens=990, keep=0, least_gain_tokens=200)
     assert applied(budget, [90, 90], 1001) == []
-    assert "only 180 can go, and at least 200 must" in budget.decide(case_of([90, 90], 1001))[0].why
+    assert "only 180 can go, and at least 200 must" in decided(budget, [90, 90], 1001)[0].why
     assert applied(budget, [90, 90, 90, 90], 1001) == [0, 1, 2]
 
 

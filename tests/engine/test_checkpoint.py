@@ -161,7 +161,7 @@ def test_what_cannot_be_read_is_worked_out_again(damage):
 
 
 def replace_known(record, content):
-    return Checkpoint(record.made_with, content, record.votes, record.ids, record.follows)
+    return Checkpoint(record.made_with, content, record.votes)
 
 
 class Forgetful:

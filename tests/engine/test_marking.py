@@ -1,10 +1,13 @@
 from redline.engine.marking import Marking
+from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
+from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.log.records import MessageAdded, PinSet
 from redline.payloads import encode
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
+from redline.tokens import Estimate
 
 HISTORY = conversation(
     "openai_chat",
@@ -22,9 +25,16 @@ def state_of(payloads=HISTORY):
     return state
 
 
+def marking_of(state, outgoing, protection=None):
+    sizes = Sizes(state, Estimate())
+    return Marking(state, outgoing, sizes, [MaskedResults(keep_recent=2)], protection=protection or Protection())
+
+
 def marked(state, protection=None):
-    marking = Marking(state, [MaskedResults(keep_recent=2)], protection or Protection())
-    marking.catch_up(0)
+    outgoing = Outgoing(state, "drop")
+    outgoing.catch_up()
+    marking = marking_of(state, outgoing, protection)
+    assert marking.catch_up()
     return marking, sorted(index for index, _ in marking.pending)
 
 
@@ -39,10 +49,12 @@ def test_marks_wait_until_they_are_applied():
 def test_growing_view_marks_the_same_as_a_whole_one():
     """Message by message the marks are those of the whole view."""
     state = State()
-    marking = Marking(state, [MaskedResults(keep_recent=2)], Protection())
+    outgoing = Outgoing(state, "drop")
+    marking = marking_of(state, outgoing)
     for payload in HISTORY:
         state.apply(MessageAdded(encode(payload)))
-        marking.catch_up(0)
+        outgoing.catch_up()
+        assert marking.catch_up()
     assert list(marking.pending) == list(marked(state_of())[0].pending)
 
 

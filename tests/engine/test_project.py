@@ -5,7 +5,7 @@ from redline.formats import FORMATS
 from redline.log.records import MessageAdded, StrikesApplied
 from redline.payloads import encode
 from redline.rules.masked_results import MaskedResults
-from redline.rules.rule import Mark
+from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 
@@ -45,12 +45,12 @@ def test_schedule_decides_and_the_rest_is_held():
     done = one.project(0, OnlyTheFirst())
     assert (len(done.strikes), [decision.why for decision in done.request.held]) == (1, ["one at a time"] * 3)
     state.apply(StrikesApplied(done.strikes))
-    one.keep(done.strikes)
+    one.keep(done, 0)
     again = one.project(0, OnlyTheFirst())
     assert (len(again.request.strikes), len(again.request.held)) == (2, 2)
 
 
-class Silencer:
+class Silencer(TimelessFold):
     """A careless rule: it empties what the user says."""
 
     name = "silencer"
@@ -60,9 +60,6 @@ class Silencer:
 
     def see(self, seen):
         yield Mark("silencer", seen.index, seen.part.at, "", "nobody listens")
-
-    def due(self, now):
-        return ()
 
 
 def test_strike_that_would_break_a_law_is_refused():
@@ -86,5 +83,5 @@ def test_two_projectors_agree_on_what_is_struck():
     other.project(0, Eager())
     done = one.project(0, Eager())
     state.apply(StrikesApplied(done.strikes))
-    one.keep(done.strikes)
+    one.keep(done, 0)
     assert other.project(0, Eager()).request.body == one.project(0, Eager()).request.body == done.request.body

@@ -59,8 +59,8 @@ def test_breakpoints_count_the_messages_that_are_sent():
     state = State(FORMATS["anthropic"])
     state.apply(MessageAdded(b'{"role":"user","content":"hi"}'))
     gone = Form(state, 0, (Strike(0, "r", 0, ("content",), None, "why", 1, 0),))
-    sent, place_of = Forms(state, [gone, gone, *made.sent]), made.place_of
-    moved = dataclasses.replace(made, sent=sent, place_of=lambda index: place_of(index) + 2)
+    sent, find = Forms(state, [gone, gone, *made.sent]), made.find
+    moved = dataclasses.replace(made, sent=sent, find=lambda index, at: (find(index, at)[0] + 2, find(index, at)[1]))
     assert moved.first_struck == made.first_struck
     assert moved.with_breakpoints() == made.with_breakpoints()
 

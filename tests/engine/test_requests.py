@@ -1,12 +1,10 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from redline.engine.requests import Requests, what_changed
-from redline.log.records import Destination, Strike, StrikesApplied, UsageReported
+from redline.log.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.prices import Survival
 
 MINUTE = 60_000
 PROMISED = {"lifetime_ms": 5 * MINUTE}
+LEDGER = LedgerEntry(0.0, 0.0, 500.0, 400.0)
 
 
 def strike(number, index):
@@ -14,7 +12,7 @@ def strike(number, index):
 
 
 def asked(requests, minutes, *, strikes=(), sent_to=None, stored=10):
-    requests.add(StrikesApplied(tuple(strikes), minutes * MINUTE, 10, sent_to), stored)
+    requests.add(StrikesApplied(tuple(strikes), minutes * MINUTE, 10, sent_to, ledger=LEDGER), stored)
 
 
 def reported(requests, read, tokens=10_000, written=0):
@@ -101,7 +99,7 @@ def test_a_report_counts_once():
     asked(requests, 0)
     reported(requests, 0, tokens=9000)
     reported(requests, 0, tokens=100)
-    assert requests.first_report == (0, 9000)
+    assert requests.reported_prefix == 9000 - LEDGER.tokens
 
 
 def test_a_new_view_keeps_what_was_learned():
@@ -112,7 +110,7 @@ def test_a_new_view_keeps_what_was_learned():
         reported(requests, 0, written=10_000)
     learned = requests.survival
     requests.restart(7)
-    assert (requests.made, requests.first_report, requests.first_strike, requests.is_new_view) == ([], None, 7, True)
+    assert (requests.count, requests.reported_prefix, requests.first_strike, requests.is_new_view) == (0, None, 7, True)
     assert requests.survival == learned != Survival()
     asked(requests, 9)
     assert not requests.is_new_view
@@ -126,14 +124,23 @@ def test_what_changed_is_said():
     assert "before the messages" in what_changed(Destination("a", "p"), Destination("a", "q"))
 
 
-@given(st.lists(st.tuples(st.floats(0, 90), st.integers(0, 20_000), st.integers(0, 20_000), st.booleans()), max_size=20))
-def test_each_request_knows_what_was_known_then(happened):
-    """What is learned later does not change an earlier request."""
-    requests, known, minutes = Requests(), [], 0.0
-    for gap, read, tokens, is_reported in happened:
-        minutes += gap
-        known.append(requests.survival)
-        asked(requests, minutes)
-        if is_reported:
-            reported(requests, read, tokens)
-    assert [request.survival for request in requests.made] == known
+def test_marks_wait_since_the_request_that_held_them():
+    """Each is dated once, by the number of requests before; a strike ends its waiting, a new view everything."""
+    requests = Requests()
+    requests.add(StrikesApplied((), 0.0, held=((1, ("content",)),)), 1)
+    requests.add(StrikesApplied((), 1.0, held=((2, ("content",)),)), 1)
+    assert requests.waiting == {(1, ("content",)): 0, (2, ("content",)): 1}
+    requests.add(StrikesApplied((Strike(0, "r", 1, ("content",), None, "why", 9, 1),), 2.0), 1)
+    assert requests.waiting == {(2, ("content",)): 1}
+    requests.restart(1)
+    assert requests.waiting == {}
+
+
+def test_time_never_goes_back():
+    """The latest time that rules were told is remembered, whatever the schedule and the view."""
+    requests = Requests()
+    requests.add(StrikesApplied((), 50.0), 1)
+    requests.add(StrikesApplied((), None, marked_at=70.0), 1)
+    requests.add(StrikesApplied((), 20.0), 1)
+    requests.restart(0)
+    assert requests.latest_now == 70.0

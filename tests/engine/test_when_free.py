@@ -13,7 +13,7 @@ from redline.log.memory import MemoryLog
 from redline.log.records import StrikesApplied
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
-from redline.rules.rule import Mark
+from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 
 MINUTE = 60_000
@@ -139,8 +139,8 @@ happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max
 
 
 def balance_of(talk, schedule):
-    (projector,) = (one for settings, one in talk._projectors.items() if settings.rules == RULES)
-    return projector._accounts._open[schedule.rates, schedule.lifetime_ms]._balance
+    (projector,) = (one for one in talk._projectors if one.settings.rules == RULES)
+    return projector._open_account(schedule.rates, schedule.lifetime_ms)._balance
 
 
 def messages_in_books(talk, schedule):
@@ -180,10 +180,12 @@ class TwoTalks:
         opened, schedule = Conversation(log=self.log), WhenFree.for_model(self.to.get("model"))
         before = [talk.preview(now=self.now, rules=RULES, schedule="when_free", **self.to) for talk in (opened, self.talk)]
         assert before[0].body == before[1].body
+        if self.talk._state.has_moved:  # strikes are looked at again first, in a conversation apart
+            return
         assert books(opened, schedule) == pytest.approx(books(self.talk, schedule))
-        visible = set(self.talk.visible_indices)
-        struck = sum(strike.tokens_saved for strike in self.talk.strikes if strike.index in visible)
-        assert messages_in_books(self.talk, schedule) == pytest.approx(before[0].stats.tokens_before - struck)
+        if not before[0].repairs and not before[0].lifted:
+            struck = sum(strike.tokens_saved for strike in before[0].strikes if strike not in before[0].new_strikes)
+            assert messages_in_books(self.talk, schedule) == pytest.approx(before[0].stats.tokens_before - struck)
 
     def happen(self, what, value):
         talk = self.talk
@@ -193,7 +195,7 @@ class TwoTalks:
             case "pin" if value < len(talk.all_messages):
                 talk.pin(value)
             case "eager":
-                talk.request(now=self.now, rules=[MaskedResults(keep_recent=value)])
+                talk.request(now=self.now, rules=[MaskedResults(keep_recent=value)], schedule="eager")
             case "truncate":
                 talk.process({"operation": "truncate", "truncate": {"keep_last": value}})
             case "rewind" if len(talk.all_messages) > value:
@@ -226,7 +228,7 @@ def test_prices_of_a_model():
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"model": "gpt-6-sol"}, "another model"), ({"preamble": ["Be brief."]}, "what stands before the messages has changed")],
+    [({"model": "gpt-6-sol"}, "another model"), ({"preamble": ["Be brief."]}, "what is sent before the messages has changed")],
 )
 def test_another_model_or_preamble_finds_no_cache(change, said):
     """What was cached is of no use, so everything goes, and the reason is said; without the change it waits."""
@@ -261,7 +263,7 @@ def test_eager_requests_are_recorded_only_for_news():
     log = MemoryLog()
     talk = begun(log)
     for model in (None, "gpt-5.6", "gpt-5.6", None, "gpt-6-sol"):
-        talk.request(now=0.0, model=model)
+        talk.request(now=0.0, model=model, schedule="eager")
     assert sum(isinstance(one.record, StrikesApplied) for one in log.read()) == 2
 
 
@@ -296,7 +298,7 @@ def test_a_known_prefix_makes_the_guard_less_strict():
 def test_what_a_law_refuses_does_not_drive_rewrites():
     """A mark that is refused once is held from then on, and says why."""
 
-    class Emptier:
+    class Emptier(TimelessFold):
         name = "emptier"
 
         def fold(self):
@@ -305,9 +307,6 @@ def test_what_a_law_refuses_does_not_drive_rewrites():
         def see(self, seen):
             if seen.index == 0:
                 yield Mark("emptier", 0, seen.part.at, "", "nobody listens")
-
-        def due(self, now):
-            return ()
 
     talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic")
     rules = (Emptier(),)

@@ -18,14 +18,12 @@ def file(tmp_path):
 
 
 def append(file, content):
-    with file.locked(create=True) as size:
-        file.append(content, at=size)
+    file.locked(lambda size: file.append(content, at=size), create=True)
 
 
 def test_file_is_made_only_when_asked(file):
     """Looking makes nothing."""
-    with file.locked() as size:
-        assert size == 0
+    assert file.locked(lambda size: size) == 0
     assert not file.path.exists()
     append(file, b"a")
     assert file.path.read_bytes() == b"a"
@@ -37,14 +35,15 @@ def test_lock_keeps_others_out(file):
     other, order = AppendFile(file.path, "fsync"), []
 
     def wait():
-        with other.locked():
-            order.append("other")
+        other.locked(lambda _: order.append("other"))
 
-    thread = threading.Thread(target=wait)
-    with file.locked():
+    def start(_):
         thread.start()
         thread.join(0.2)
         order.append("first")
+
+    thread = threading.Thread(target=wait)
+    file.locked(start)
     thread.join()
     assert order == ["first", "other"]
 
@@ -60,12 +59,11 @@ def test_append_that_fails_is_taken_back(file):
 
 def test_end_is_cut_off_into_a_file_beside(file):
     """What is cut off is kept, time after time."""
+    beside = file.path.with_name("file.torn")
     for rest in (b"torn", b"also torn"):
         append(file, b"a" + rest)
-        with file.locked() as size:
-            beside = file.cut(size - len(rest), size)
+        file.locked(lambda size, rest=rest: file.cut(size - len(rest), size, beside))
     assert file.path.read_bytes() == b"aa"
-    assert beside.name == "file.torn"
     assert beside.read_bytes() == b"torn\nalso torn\n"
 
 

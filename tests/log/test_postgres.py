@@ -65,8 +65,7 @@ def test_damaged_journal_of_the_server_loses_nothing_before_it(is_cut):
 
 
 def _checkpoint(log):
-    with log._database.connected() as connection:
-        connection.execute("CHECKPOINT")
+    log._database.run(lambda connection: connection.execute("CHECKPOINT"))
 
 
 def _journals(data):
@@ -107,10 +106,8 @@ def _give_to_owner_of(model, folder):
 def test_damaged_row_is_noticed(log):
     """A line that was changed in the database is reported, and nothing that hangs on it is shown."""
     append_each(log, TEXTS)
-    with log._database.connected() as connection:
-        connection.execute(
-            "UPDATE redline_records SET line = set_byte(line, 40, 0) WHERE conversation = %s AND number = 2", (log._key,)
-        )
+    change = "UPDATE redline_records SET line = set_byte(line, 40, 0) WHERE conversation = %s AND number = 2"
+    log._database.run(lambda connection: connection.execute(change, (log._key,)))
     again = PostgresLog(log._database._address, log._conversation)
     assert said(again) == ["one", "two"]
     assert [torn.place for torn in again.torn] == [f"Record 2 of the {log._name}"]

@@ -1,13 +1,17 @@
+import traceback
+
 import pytest
 
-from redline.errors import LogError, ValidationError
+from redline.errors import LogError, RedlineError, ValidationError
+from redline.log.opening import list_conversations, open_log
 from redline.log.postgres_database import PostgresDatabase
 
 
 def test_address_that_is_none_is_refused():
     """What libpq cannot read is refused with an example."""
     with pytest.raises(
-        ValidationError, match=r"no address of a PostgreSQL database .* Write postgresql://user@host/database#NAME"
+        ValidationError,
+        match=r"no address of a PostgreSQL database: .*\?nonsense=1\. Write postgresql://user@host/database#NAME",
     ):
         PostgresDatabase("postgresql://host/db?nonsense=1", "fsync")
 
@@ -49,3 +53,28 @@ def test_broken_connection_is_made_again(postgres):
     with pytest.raises(LogError, match="the next call connects again"):
         database.rows("SELECT 1")
     assert database.rows("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:my s3cret@127.0.0.1:1/db",
+        "postgresql://me:s3cret%zz@127.0.0.1:1/db",
+        "postgresql://me:p@s3cret@127.0.0.1:1/db",
+        "postgresql://me:p/s3cret@127.0.0.1:1/db",
+        "postgresql://me:s3cret/x@127.0.0.1:1/db",
+        "postgresql://me:p?s3cret@127.0.0.1:1/db",
+        "postgresql://me:s3cret#p@127.0.0.1:1/db",
+        "postgresql://me:p#s3cret@127.0.0.1:1/db",
+        "postgresql://me:s3cret@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?user=me&password=s3cret",
+        "postgresql://127.0.0.1:1/db?user=me&password=my s3cret",
+        "postgresql://me:s3cret@127.0.0.1:1/db?nonsense=1",
+    ],
+)
+def test_no_error_tells_the_password(address):
+    """Whatever is wrong with an address or its server, and however the password is written (R64)."""
+    for use in (open_log, list_conversations):
+        with pytest.raises(RedlineError) as caught:
+            use(address + "#chat")
+        assert "s3cret" not in "".join(traceback.format_exception(caught.value, limit=0))

@@ -1,13 +1,16 @@
 import logging
+import zlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline.errors import LogError
 from redline.log import codec
 from redline.log.durable import Torn
 from redline.log.log import ROOT
 from redline.log.reading import Reading
-from redline.log.records import PinSet
+from redline.log.records import MessageAdded, PinSet
 
 
 def appended(batches):
@@ -66,3 +69,58 @@ def test_damage_is_logged_once(caplog):
         reading.report(7, Torn("seven", 1))
     assert reading.torn == (Torn("seven", 1),)
     assert len(caplog.records) == 1
+
+
+def unreadable(number, parent, record):
+    """A line with a checksum that is right, and a record that is none."""
+    (line,) = codec.sealed_lines([record], first=number, parent=parent)
+    return line
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b'{"type":"pin","index":"seven"}',
+        b'{"type":"unheard of"}',
+        b'{"type":"strikes","strikes":[{"because":null}]}',
+        b'{"type":"usage","input_tokens":1' + b"0" * 5000 + b"}",
+        b'{"type":"pin","index":0,"x":' + b"[" * 3000 + b"]" * 3000 + b"}",
+        b'"bm90IGpzb24="',
+        b'"WzFd"',
+        b"[]",
+        b"7",
+    ],
+)
+def test_record_beyond_a_reader_is_passed_over(record, caplog):
+    """It is reported with the reason like damage, what was made on it is not shown, and all else is read (R51)."""
+    lines = appended([(1, ROOT), (1, 0), (1, 1), (1, 0)])
+    lines[1] = unreadable(1, 0, record)
+    reading = Reading(lambda place: f"place {place}")
+    with caplog.at_level(logging.WARNING):
+        assert numbers(reading, enumerate(lines)) == [0, 3]
+    assert [torn.place for torn in reading.torn] == ["place 1"]
+    assert "place 1 cannot be read: it is intact but no record that this Redline knows (" in caplog.text
+
+
+def test_message_with_an_unreadable_time_is_read_without(caplog):
+    """Such records were once accepted: the words are shown, the time is left out, and what follows is not lost (R2)."""
+    lines = appended([(1, ROOT), (1, 0), (1, 1)])
+    lines[1] = unreadable(1, 0, b'{"type":"message","payload":{"b": 1E2,"a":1},"timestamp_ms":"2026-01-01T00:00:00"}')
+    reading = Reading(lambda place: f"place {place}")
+    with caplog.at_level(logging.WARNING):
+        read = [stored.record for stored in reading.records(enumerate(lines), expected=0)]
+        list(reading.records(enumerate(lines), expected=0))
+    assert read == [PinSet(0), MessageAdded(b'{"b": 1E2,"a":1}'), PinSet(0)]
+    assert reading.torn == ()
+    assert caplog.text.count("place 1 is read without its timestamp_ms (Expected `float | null`, got `str`") == 1
+
+
+def test_record_of_a_newer_version_is_an_error():
+    """To go on beside it could spoil what the newer Redline knows."""
+    line = appended([(1, ROOT)])[0].replace(b'"version":1', b'"version":2')
+    with pytest.raises(LogError, match="place 0 cannot be read: it was written by a newer Redline"):
+        numbers(Reading(lambda place: f"place {place}"), [(0, resealed(line))])
+
+
+def resealed(line):
+    return b'{"crc":"%08x",' % zlib.crc32(line[18:]) + line[18:]

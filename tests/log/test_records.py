@@ -2,8 +2,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline.log.codec import decode_record
+from redline.log.durable import Header
 from redline.log.records import (
     MessageAdded,
+    Originated,
     PinSet,
     Record,
     RolledBack,
@@ -49,3 +52,11 @@ def test_requests_recorded_before_destinations_were_are_read():
     """What an older log does not say has its default."""
     old = b'{"type":"strikes","strikes":[],"now":5.0,"visible":2}'
     assert msgspec.json.decode(old, type=Record) == StrikesApplied((), 5.0, 2)
+
+
+def test_origin_is_recorded_without_its_password():
+    """In a record and in a header, in those that are made and those that are read (R64)."""
+    address, shown = "postgresql://me:s3cret@host/db#chat", "postgresql://me:***@host/db#chat"
+    assert Originated(address).origin == shown
+    assert Header(conversation="x", origin=address).origin == shown
+    assert decode_record(b'{"type":"origin","origin":"%b"}' % address.encode()) == Originated(shown)

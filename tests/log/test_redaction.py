@@ -1,7 +1,7 @@
 import pytest
 
 from redline.errors import ValidationError
-from redline.log.records import MessageAdded, PinSet, Strike, StrikesApplied
+from redline.log.records import MessageAdded, PinSet, Strike, StrikesApplied, ViewChanged
 from redline.log.redaction import redacted
 
 
@@ -37,3 +37,11 @@ def test_hook_must_give_bytes(record):
     """Text instead of bytes is refused before anything is written."""
     with pytest.raises(ValidationError, match=r"must give bytes, not str. Nothing was written"):
         redacted([record], bytes.decode)
+
+
+@pytest.mark.parametrize("answer", [b"[redacted]", b'{"role":"user","content":', b"7", b""])
+def test_message_that_is_none_any_more_is_refused(answer):
+    """A hook that breaks a message is told so: stored, it could never be read as a message again (R51)."""
+    for record in (MessageAdded(b'{"role":"user"}'), ViewChanged((), (b'{"role":"user"}',))):
+        with pytest.raises(ValidationError, match=r"made a message unreadable .* Nothing was written"):
+            redacted([record], lambda _: answer)

@@ -17,8 +17,7 @@ def database(tmp_path):
 
 
 def insert(database, name):
-    with database.writing() as connection:
-        connection.execute("INSERT INTO things VALUES (?)", (name,))
+    database.write(lambda connection: connection.execute("INSERT INTO things VALUES (?)", (name,)))
 
 
 def test_database_is_made_when_it_is_written(database):
@@ -41,13 +40,12 @@ def test_what_fails_is_rolled_back(database):
     """An error inside a transaction comes out as it is and leaves nothing behind."""
     insert(database, "a")
 
-    def fail():
-        with database.writing() as connection:
-            connection.execute("INSERT INTO things VALUES ('b')")
-            raise KeyError("x")
+    def fail(connection):
+        connection.execute("INSERT INTO things VALUES ('b')")
+        raise KeyError("x")
 
     with pytest.raises(KeyError):
-        fail()
+        database.write(fail)
     insert(database, "c")
     assert database.rows("SELECT name FROM things") == [("a",), ("c",)]
 
@@ -74,8 +72,7 @@ def test_file_that_is_no_database_is_left_alone(database):
 def test_newer_tables_are_left_alone(database):
     """The tables of a newer Redline are not guessed at."""
     insert(database, "a")
-    with database.writing() as connection:
-        connection.execute("PRAGMA user_version = 2")
+    database.write(lambda connection: connection.execute("PRAGMA user_version = 2"))
     with pytest.raises(LogError, match="made by a newer Redline"):
         SqliteDatabase(database.path, SCHEMA, "fsync").rows("SELECT 1")
 
@@ -84,11 +81,14 @@ def test_locked_database_is_waited_for(database):
     """A writer waits until another one is done."""
     insert(database, "a")
     other = SqliteDatabase(database.path, SCHEMA, "fsync")
-    with database.writing() as connection:
-        thread = threading.Thread(target=insert, args=(other, "c"))
+    thread = threading.Thread(target=insert, args=(other, "c"))
+
+    def slowly(connection):
         thread.start()
         time.sleep(0.1)
         connection.execute("INSERT INTO things VALUES ('b')")
+
+    database.write(slowly)
     thread.join()
     assert database.rows("SELECT name FROM things") == [("a",), ("b",), ("c",)]
 
@@ -98,8 +98,8 @@ def test_database_that_stays_locked_is_an_error(database, monkeypatch):
     monkeypatch.setattr(sqlite_database, "_WAIT_SECONDS", 0.05)
     insert(database, "a")
     other = SqliteDatabase(database.path, SCHEMA, "fsync")
-    with database.writing(), pytest.raises(LogError, match="Another process has kept it locked for a minute"):
-        insert(other, "b")
+    with pytest.raises(LogError, match="Another process has kept it locked for a minute"):
+        database.write(lambda _: insert(other, "b"))
     insert(other, "b")
 
 

@@ -1,25 +1,22 @@
-"""An agent on Google's SDK."""
+"""An agent on Google's SDK: whole and streamed, sync and async."""
+
+from contextlib import asynccontextmanager
 
 from google import genai
 
-import redline
-
+FORMAT = "gemini"
+MODEL = "gemini-3-pro"
 REFUSED = genai.errors.ClientError
-
-
-def tool(name, description, argument):
-    schema = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
-    return {"name": name, "description": description, "parameters": schema}
-
-
-TOOLS = [
-    {"functionDeclarations": [tool("Read", "Shows a file.", "file_path"), tool("Bash", "Runs a command.", "command")]},
-    redline.recall_tool("gemini"),
-]
 
 
 def connect(url):
     return genai.Client(api_key="none", http_options={"base_url": url})
+
+
+@asynccontextmanager
+async def connect_async(url):
+    async with genai.Client(api_key="none", http_options={"base_url": url}).aio as client:
+        yield client
 
 
 def from_user(text):
@@ -27,17 +24,54 @@ def from_user(text):
 
 
 def ask(client, messages):
-    return client.models.generate_content(model="gemini-3-pro", contents=messages, config={"tools": TOOLS})
+    return client.models.generate_content(model=MODEL, contents=messages)
 
 
 def run(client, session):
     """Ask the model until it calls no more tools."""
     while True:
-        content = ask(client, session.request().messages).candidates[0].content
-        session.add(content.model_dump(mode="json", by_alias=True, exclude_none=True))
-        calls = [part.function_call for part in content.parts if part.function_call]
-        if not calls:
-            return content.parts[-1].text
-        answers = [(call, session.use(call.name, call.args)) for call in calls]
-        given = [{"id": call.id, "name": call.name, "response": {"output": output}} for call, output in answers]
-        session.add({"role": "user", "parts": [{"functionResponse": response} for response in given]})
+        answer = client.models.generate_content(**session.arguments(max_output_tokens=1000))
+        if (said := take([answer], session)) is not None:
+            return said
+
+
+def run_streamed(client, session):
+    """All chunks in a list, which is what there is at the end of a stream."""
+    while True:
+        chunks = list(client.models.generate_content_stream(**session.arguments(max_output_tokens=1000)))
+        if (said := take(chunks, session)) is not None:
+            return said
+
+
+async def run_async(client, session):
+    while True:
+        answer = await client.models.generate_content(**session.arguments(max_output_tokens=1000))
+        if (said := take([answer], session)) is not None:
+            return said
+
+
+async def run_streamed_async(client, session):
+    while True:
+        stream = await client.models.generate_content_stream(**session.arguments(max_output_tokens=1000))
+        if (said := take([chunk async for chunk in stream], session)) is not None:
+            return said
+
+
+def run_on_events(client, session):
+    """The chunks as dictionaries, as they are when they were stored."""
+    while True:
+        chunks = list(client.models.generate_content_stream(**session.arguments(max_output_tokens=1000)))
+        if (said := take(chunks, session, given=[chunk.model_dump() for chunk in chunks])) is not None:
+            return said
+
+
+def take(chunks, session, given=None):
+    """Keep the answer and run the tools that it calls; its words, if it calls none."""
+    session.add_response(given or (chunks[0] if len(chunks) == 1 else chunks))
+    calls = [call for chunk in chunks for call in chunk.function_calls or ()]
+    if not calls:
+        return "".join(chunk.text or "" for chunk in chunks)
+    answers = [(call, session.use(call.name, call.args)) for call in calls]
+    results = [{"id": call.id, "name": call.name, "response": {"output": output}} for call, output in answers]
+    session.add({"role": "user", "parts": [{"functionResponse": result} for result in results]})
+    return None

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from redline.messages import Message, ToolCall
-from redline.testing import asks, says
+from redline.messages import Message, Reasoning, Text, ToolCall
+from redline.testing import says
 
 LOG = "".join(f"{number} request served\n" for number in range(2000)) + "ERROR total is None\n"
 
@@ -34,11 +34,22 @@ def bash(command: str) -> str:
 
 
 TOOLS = {"Read": read, "Bash": bash}
+SYSTEM = "You are a careful engineer."
+
+
+def described(name: str, description: str, argument: str):
+    """A tool as users write it down, for any provider."""
+    schema = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
+    return {"name": name, "description": description, "parameters": schema}
+
+
+DESCRIPTIONS = [described("Read", "Shows a file.", "file_path"), described("Bash", "Runs a command.", "command")]
 
 
 def calls(number: int, tool: str, **arguments: str):
-    """A turn of the model that calls one tool."""
-    return asks(tool, arguments, None, id=f"call_{number}")[0]
+    """A turn of the model that thinks, says so and calls one tool."""
+    thought, words = Reasoning(f"I need {tool} now."), Text(f"Let me use {tool}, for the {number}. time.")
+    return "assistant", (thought, words, ToolCall(f"call_{number}", tool, arguments))
 
 
 def look_for_the_error(messages: Sequence[Message]):

@@ -1,12 +1,14 @@
-"""An agent's memory: a conversation of which every message is on disk before anything else happens."""
+"""An agent's memory: a conversation of which every message is on disk at once, and what the SDKs need of it."""
 
-import json
 from pathlib import Path
 
 import redline
+from redline.formats.answers import read_answer
+from redline.formats.arguments import sdk_arguments
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.offload import OffloadResults
 from redline.rules.stale_terminal import StaleTerminal
+from tests.loops.scenario import DESCRIPTIONS, SYSTEM
 
 RULES = (
     StaleTerminal(placeholder=redline.EN.stale_terminal),
@@ -16,23 +18,38 @@ RULES = (
 
 
 class Session:
-    def __init__(self, folder, format, tools, clock):
-        self.path, self.tools, self.clock = Path(folder, "chat.jsonl"), tools, clock
+    def __init__(self, folder, format, model, tools, clock):
+        self.format, self.model, self.tools, self.clock = format, model, tools, clock
         self.blobs = redline.DirectoryBlobs(Path(folder, "blobs"))
-        self.talk = redline.Conversation(format=format, blobs=self.blobs, project_root="/home/dev/shop")
-        for line in self.path.read_text().splitlines() if self.path.exists() else ():
-            self.talk.add(**json.loads(line))
+        self.talk = redline.open(Path(folder, "chat.jsonl"), blobs=self.blobs, project_root="/home/dev/shop")
+        self.usages = []
 
     def add(self, message):
-        line = {"message": message, "timestamp_ms": self.clock()}
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        self.talk.add(**line)
+        self.talk.add(message, timestamp_ms=self.clock())
 
-    def request(self):
-        return self.talk.request(now=self.clock(), rules=RULES)
+    def arguments(self, **more):
+        """What the SDK's method takes."""
+        request = self.talk.request(now=self.clock(), rules=RULES)
+        messages = request.with_breakpoints() if request.format == "anthropic" else request.messages
+        tools = [*DESCRIPTIONS, redline.recall_tool(self.format)]
+        return sdk_arguments(self.format, messages, model=self.model, system=SYSTEM, tools=tools, **more)
+
+    def add_response(self, response):
+        """Keep what the SDK returned."""
+        answer = read_answer(response, self.format)
+        for message in answer.messages:
+            self.add(message)
+        usage = answer.usage
+        self.usages.append(usage)
+        self.talk.record_usage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+        )
 
     def use(self, tool, arguments):
+        """Run a tool."""
         if tool != "recall":
             return self.tools[tool](**arguments)
         try:

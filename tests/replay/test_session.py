@@ -80,6 +80,6 @@ def test_estimated_prompts_are_near_the_reported_ones(agent):
             for request in session.requests:
                 if request.usage is not None:
                     estimated = session.prefix_tokens + sum(session.tokens[request.start : request.end])
-                    off.append(abs(estimated / request.usage.prompt_tokens - 1))
+                    off.append(abs(estimated / request.usage.input_tokens - 1))
     assert mean(off) <= 0.03
     assert mean(one <= 0.05 for one in off) >= 0.9

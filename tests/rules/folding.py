@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from redline.formats import FORMATS
 from redline.messages import Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.rules.results import size_chars
-from redline.rules.rule import Mark, Rule
+from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.strike import strike
 from redline.testing import Turn, conversation
 from redline.view.facts import Facts, Seen
@@ -47,6 +47,13 @@ def read(payloads: Sequence[Any], format_name: str = "anthropic") -> list[Messag
 def seen_in(messages: Sequence[Message]) -> list[Seen]:
     facts = Facts()
     return [seen for index, message in enumerate(messages) for seen in facts.add(index, message)]
+
+
+def folded(rule: Rule, messages: Sequence[Message]) -> Fold:
+    """The fold of a rule that has seen the messages, and so far has marked nothing."""
+    fold = rule.fold()
+    assert [mark for seen in seen_in(messages) for mark in fold.see(seen)] == []
+    return fold
 
 
 def marks_of(rule: Rule, messages: Sequence[Message], *, now: float = math.inf) -> list[Mark]:
@@ -133,9 +140,9 @@ _pictures = st.lists(st.just(Media("image/png", PIXEL)), max_size=1)
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Message]:
-    """Legal histories of any format, with reads, edits, failures, pictures, thoughts, and times in any order."""
-    format_name = draw(st.sampled_from(sorted(FORMATS)))
+def histories(draw: st.DrawFn, format_name: str | None = None) -> list[Message]:
+    """Legal histories of a format, or of any, with reads, edits, failures, pictures, thoughts, and times in any order."""
+    format_name = format_name or draw(st.sampled_from(sorted(FORMATS)))
     payloads = conversation(format_name, draw(_turns()))
     times = st.none() | st.integers(0, 20)
     stamped = [payload if (time := draw(times)) is None else {**payload, "timestamp": time} for payload in payloads]

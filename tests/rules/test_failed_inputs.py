@@ -4,7 +4,7 @@ from hypothesis import given
 
 from redline.formats import FORMATS
 from redline.messages import Message, ToolCall
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS
 from redline.rules.failed_inputs import FailedInputs
 from redline.rules.strike import strike
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
@@ -29,7 +29,7 @@ def test_the_call_keeps_its_name_and_the_result_its_words():
         struck = strike(messages[0], [mark], FORMATS[name])
         assert struck is not None
         (call,) = struck.calls
-        assert (call.name, call.arguments) == ("Write", {"note": ZH.failed_input})
+        assert (call.name, call.arguments) == ("Write", {"note": DOCUMENTS.failed_input})
         assert marks_of(FailedInputs(after_steps=0, min_chars=0), [struck, *messages[1:]]) == []
 
 

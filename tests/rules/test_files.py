@@ -24,7 +24,20 @@ def seen(tool: str, arguments: dict):
 )
 def test_a_result_that_is_nothing_but_files_shows_them(tool, arguments, paths):
     """Each in one spelling; a result that shows more counts as none."""
-    assert read_paths(seen(tool, arguments), "/p") == paths
+    assert read_paths(seen(tool, arguments), "/p", shell_reads=True) == paths
+
+
+def test_a_command_is_a_read_only_where_asked():
+    """By default `cat` runs a command; a tool that reads is a read either way (R22)."""
+    assert read_paths(seen("Bash", {"command": "cat a.py"}), "/p", shell_reads=False) == frozenset()
+    assert read_paths(seen("Read", {"file_path": "a.py"}), "/p", shell_reads=False) == {"a.py"}
+
+
+@pytest.mark.parametrize("tool", ["Read", "Edit"])
+def test_half_a_character_is_in_no_path(tool):
+    """A path that cannot be written as UTF-8 is left out, and so is the whole result (R52)."""
+    odd = seen(tool, {"file_path": "a\ud800.py"})
+    assert read_paths(odd, "/p", shell_reads=True) == written_paths(odd, "/p") == frozenset()
 
 
 def test_a_call_changes_files():

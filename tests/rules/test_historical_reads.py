@@ -5,10 +5,12 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
+from redline import Conversation, simplify_historical_file_reads
 from redline.errors import ValidationError
 from redline.messages import Message
 from redline.rules.files import read_paths
 from redline.rules.historical_reads import HistoricalReads
+from redline.tools import DEFAULT
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
 
 CONTENT = "the content of a file, which is longer than the placeholder"
@@ -25,10 +27,48 @@ def test_older_reads_of_a_file_go():
     assert marked(HistoricalReads(project_root="/elsewhere"), turns) == []
 
 
-def test_commands_that_show_files_are_reads():
-    """`cat` in a terminal counts as a read; a command that does more does not."""
+def test_commands_that_show_files_are_reads_where_asked():
+    """`cat` in a terminal is a read if the setting says so; a command that does more never is (R22)."""
     commands = [("Bash", {"command": command}, CONTENT) for command in ("cat a.py", "cat a.py; ls", "cat a.py")]
-    assert marked(HistoricalReads(keep_recent=1), steps(*commands)) == [2]
+    assert marked(HistoricalReads(keep_recent=1), steps(*commands)) == []
+    assert marked(HistoricalReads(keep_recent=1, shell_reads=True), steps(*commands)) == [2]
+    named = HistoricalReads(keep_recent=1, shell_reads=True, tools=["Bash"])
+    assert marked(named, steps(*commands)) == [2]
+
+
+def test_commands_do_not_push_reads_out():
+    """Reads of a read tool stay, however often a shell showed the file since (R22)."""
+    heads = [("Bash", {"command": "head -3 a.ts"}, CONTENT)] * 6
+    assert marked(HistoricalReads(), steps(("filesystem-read", {"filePath": "a.ts"}, CONTENT), *heads)) == []
+
+
+OWN = DEFAULT.with_tool("my-read", reads="where")
+
+
+@pytest.mark.parametrize(
+    ("tools", "argument"),
+    [({"my-read"}, "path"), (["my-read"], "file_path"), (("my-read",), "uri"), (OWN, "where"), (OWN, "filePath")],
+)
+def test_tools_of_ones_own_work_in_a_conversation_as_in_the_function(tools, argument):
+    """Names in any collection, or a book of tools (R12)."""
+    messages = native(steps(*[("my-read", {argument: "a.py"}, CONTENT)] * 2))
+    simpler = simplify_historical_file_reads(messages, project_root="/p", keep_recent=1, tools=tools)
+    assert [new != old for new, old in zip(simpler, messages, strict=True)] == [False, False, True, False, False]
+    rule = HistoricalReads(keep_recent=1, tools=tools)
+    request = Conversation(messages, format="anthropic").request(now=0, rules=[rule])
+    assert [strike.index for strike in request.strikes] == [2]
+
+
+@pytest.mark.parametrize(
+    "argument", ["filePath", "file_path", "path", "paths", "files", "filename", "target_file", "absolute_path", "uri"]
+)
+def test_any_usual_name_of_a_path_counts(argument):
+    """Whatever the known tool of this name calls it (R27)."""
+    for tool in ("view", "Read", "filesystem-read"):
+        turns = steps(*[(tool, {argument: "a.py"}, CONTENT)] * 2)
+        assert (
+            marked(HistoricalReads(keep_recent=1), turns) == marked(HistoricalReads(keep_recent=1, tools=[tool]), turns) == [2]
+        )
 
 
 def test_several_files_in_one_call_go_together_or_not_at_all():
@@ -67,10 +107,11 @@ def test_the_reason_names_the_file():
     assert mark.because == "1 newer reads of a.py"
 
 
-def test_a_negative_number_is_refused():
-    """Fewer than no reads cannot be kept."""
-    with pytest.raises(ValidationError, match="keep_recent"):
-        HistoricalReads(keep_recent=-1)
+@pytest.mark.parametrize("settings", [{"keep_recent": -1}, {"tools": "Read"}, {"tools": [1]}, {"project_root": None}])
+def test_bad_settings_are_refused(settings):
+    """The error names the setting (R51)."""
+    with pytest.raises(ValidationError, match=next(iter(settings))):
+        HistoricalReads(**settings)
 
 
 @given(histories())
@@ -81,7 +122,7 @@ def test_laws(messages: list[Message]):
     left, there = Counter(), Counter()
     for seen in seen_in(messages):
         if seen.result is not None and not seen.is_error and seen.timestamp_ms is not None:
-            paths = read_paths(seen, "/p")
+            paths = read_paths(seen, "/p", shell_reads=False)
             there.update(paths)
             left.update(paths if (seen.index, seen.part.at) not in gone else ())
     assert all(left[path] >= 1 for path in there)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.messages import Media, Opaque, Text, ToolResult
-from redline.placeholders import EN
+from redline.placeholders import DOCUMENTS, EN
 from redline.rules.results import is_replaced, line_count, long_texts, may_replace, plain_words, size_chars
 
 
@@ -15,21 +15,22 @@ def result(*parts: Text | Media | Opaque) -> ToolResult:
 
 def test_a_result_is_replaced_only_by_something_shorter():
     """Unless growing is allowed; media count with their length."""
-    assert may_replace(result(Text("12345")), "1234")
-    assert not may_replace(result(Text("12345")), "12345")
-    assert may_replace(result(Text("12345")), "123456", may_grow=True)
-    assert may_replace(result(Text("1"), Media("image/png", "2345")), "1234")
+    assert may_replace(result(Text("12345")), "1234", EN)
+    assert not may_replace(result(Text("12345")), "12345", EN)
+    assert may_replace(result(Text("12345")), "123456", EN, may_grow=True)
+    assert may_replace(result(Text("1"), Media("image/png", "2345")), "1234", EN)
 
 
 def test_placeholders_are_not_replaced():
     """Neither the rule's own nor any other."""
-    assert is_replaced(result(Text("own")), "own")
-    assert is_replaced(result(Text(EN.masked_result)), "own")
-    assert not is_replaced(result(Text("own"), Text("more")), "own")
+    assert is_replaced(result(Text("own")), EN, "own")
+    assert is_replaced(result(Text(EN.masked_result)), DOCUMENTS)
+    assert not is_replaced(result(Text("own"), Text("more")), EN, "own")
 
 
 def test_size_counts_everything():
     """Words, media, and unknown blocks as their JSON."""
+    assert size_chars(result(Opaque("x", {"n": 10**5000}))) == 0  # no JSON
     assert size_chars(result(Text("123"), Media("image/png", "12"), Opaque("x", {"a": 1}))) == 3 + 2 + 7
 
 

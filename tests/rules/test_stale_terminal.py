@@ -1,13 +1,17 @@
 """Command output goes out of date."""
 
+import math
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from redline import Conversation
 from redline.errors import ValidationError
 from redline.messages import Message, Text
 from redline.rules.stale_terminal import StaleTerminal
-from redline.view.facts import Facts
-from tests.rules.folding import applied, check_laws, histories, marked, marks_of, native, read, step, steps
+from redline.tools import DEFAULT
+from tests.rules.folding import applied, check_laws, folded, histories, marked, marks_of, native, read, step, steps
 
 OUTPUT = "some output of a command, long enough to gain by going"
 COMMAND = ("Bash", {"command": "make"}, OUTPUT)
@@ -27,16 +31,30 @@ def test_age_counts_strictly():
     assert marked(StaleTerminal(keep_recent=0), turns, now=3000 + 900_001) == [2]
 
 
-def test_marks_come_once_as_time_passes():
-    """Each mark is handed out once, when its time has come."""
-    fold = StaleTerminal(keep_recent=0, max_age_ms=10).fold()
-    facts = Facts()
-    for index, message in enumerate(read(native(steps(COMMAND, COMMAND)))):
-        for seen in facts.add(index, message):
-            assert list(fold.see(seen)) == []
+def test_asking_what_is_due_changes_nothing():
+    """However often and for whatever time one asks, the marks are there until they are forgotten (R1)."""
+    fold = folded(StaleTerminal(keep_recent=0, max_age_ms=10), read(native(steps(COMMAND, COMMAND))))
+    assert [mark.index for mark in fold.due(9999)] == [2, 4]
     assert [mark.index for mark in fold.due(3011)] == [2]
+    assert [mark.index for mark in fold.due(3010)] == []
+    fold.forget(3011)
     assert [mark.index for mark in fold.due(3011)] == []
     assert [mark.index for mark in fold.due(9999)] == [4]
+
+
+@given(st.lists(st.integers(0, 50), max_size=40), st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=12))
+def test_due_is_what_is_older_and_not_forgotten(times: list[int], asked: list[tuple[int, bool]]):
+    """For results in any order of time: at each time all that is older, oldest first, except what was forgotten before (R1)."""
+    payloads = native(steps(*[COMMAND] * len(times)))
+    for position, time in enumerate(times):
+        payloads[2 * position + 2]["timestamp"] = time
+    fold = folded(StaleTerminal(keep_recent=0, max_age_ms=3), read(payloads))
+    waiting = sorted((time, 2 * position + 2) for position, time in enumerate(times))
+    for now, is_forgotten in asked:
+        assert [mark.index for mark in fold.due(now)] == [index for time, index in waiting if now - time > 3]
+        if is_forgotten:
+            fold.forget(now)
+            waiting = [(time, index) for time, index in waiting if now - time <= 3]
 
 
 def test_failures_take_no_slot():
@@ -64,6 +82,32 @@ def test_named_tools_count_alone_and_their_failures_are_seen():
     assert marked(rule, steps(COMMAND, succeeded, failed)) == [4]
 
 
+@pytest.mark.parametrize(
+    "tools", [{"my-shell"}, ["my-shell", "my-shell"], iter(["my-shell"]), DEFAULT.with_tool("my-shell", runs="line")]
+)
+def test_tools_of_ones_own_work_in_a_conversation(tools):
+    """Names in any collection, or a book of tools (R12)."""
+    rule = StaleTerminal(keep_recent=1, tools=tools)
+    messages = native(steps(*[("my-shell", {"line": "make"}, OUTPUT)] * 2))
+    request = Conversation(messages, format="anthropic").request(now=10**9, rules=[rule])
+    assert [strike.index for strike in request.strikes] == [2]
+
+
+def test_a_tool_named_as_a_terminal_is_one():
+    """Whatever it is known for; and only named tools count (R12)."""
+    turns = steps(("view", {"command": "make"}, OUTPUT), COMMAND)
+    assert marked(StaleTerminal(keep_recent=0, tools=["view"]), turns) == [2]
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, 10**400, -(10**400), True, "5", None, [5]])
+def test_a_time_that_no_clock_shows_is_none(time):
+    """Such a result is neither counted nor touched (R52)."""
+    payloads = native(steps(COMMAND, COMMAND))
+    payloads[2]["timestamp"] = time
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0), read(payloads), now=1e12)] == [4]
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=1), read(payloads), now=1e12)] == []
+
+
 def test_short_output_stays_unless_asked():
     """What is shorter than the placeholder is replaced only on request."""
     turns = steps(("Bash", {"command": "true"}, "ok"))
@@ -71,7 +115,7 @@ def test_short_output_stays_unless_asked():
     assert marked(StaleTerminal(keep_recent=0, may_grow=True), turns) == [2]
 
 
-@pytest.mark.parametrize("settings", [{"max_age_ms": -1}, {"keep_recent": -1}, {"keep_recent": None}])
+@pytest.mark.parametrize("settings", [{"max_age_ms": -1}, {"keep_recent": -1}, {"keep_recent": None}, {"tools": "Bash"}])
 def test_bad_settings_are_refused(settings):
     """A negative number, or none, is an error that names the setting."""
     with pytest.raises(ValidationError, match=next(iter(settings))):

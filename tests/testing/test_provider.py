@@ -56,6 +56,8 @@ def test_a_reply_can_depend_on_what_was_sent():
         ("/v1/responses", {"model": "m", "input": [{"role": "user", "content": "hi"}]}, 200),
         ("/v1beta/models/m:generateContent", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}, 200),
         ("/v1beta/models/m:generateContent", {}, 400),
+        ("/v1beta/models/m:streamGenerateContent", {}, 400),
+        ("/v1/messages", {**HELLO, "messages": [], "stream": True}, 400),
         ("/v1/nowhere", {}, 404),
         ("/v1/messages", [], 400),
     ],

@@ -1,6 +1,11 @@
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
-from redline.tools import DEFAULT, Tool
+from redline.errors import ValidationError
+from redline.tools import DEFAULT, Tool, ToolBook
 
 
 def test_known_terminals_and_reads() -> None:
@@ -57,3 +62,33 @@ def test_names_behind_a_server() -> None:
     assert DEFAULT.find("mcp__browser__find", {}) is None
     assert DEFAULT.find("mcp__fetch__fetch", {}) == Tool(fetches="url")
     assert DEFAULT.find("mcp__x", {}) is None
+
+
+def test_books_compare_and_hash_by_what_they_hold() -> None:
+    """So that rules with a book do (R18); what the book was made of may change later."""
+    tools = {"look": Tool(reads="what")}
+    book = ToolBook(tools)
+    assert book == ToolBook(dict(tools)) != DEFAULT
+    assert hash(book) == hash(ToolBook(dict(tools)))
+    tools["other"] = Tool()
+    assert list(book.tools) == ["look"]
+    assert len(repr(DEFAULT)) < 50
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda book: pickle.loads(pickle.dumps(book))])
+def test_a_book_can_be_copied(copied: Callable[[ToolBook], ToolBook]) -> None:
+    """Also by the standard ways, which rules with a book are copied by."""
+    assert copied(DEFAULT) == DEFAULT
+
+
+@pytest.mark.parametrize("tools", [None, ["Read"], {"Read": "path"}, {1: Tool()}])
+def test_a_book_is_checked_when_it_is_made(tools: object) -> None:
+    """It has a tool for each name (R12)."""
+    with pytest.raises(ValidationError, match="book of tools"):
+        ToolBook(tools)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("command", [10**5000, [[]] * 9, {"a": 1}, None], ids=["number", "list", "object", "null"])
+def test_a_command_that_is_no_text_finds_no_row(command: object) -> None:
+    """Whatever it is (R52)."""
+    assert DEFAULT.find("str_replace_editor", {"command": command}) is None

@@ -165,3 +165,14 @@ def test_a_list_says_the_same_as_its_json(paths: list[str]) -> None:
 def test_rebase(path: str, base: str | None, expected: str) -> None:
     """A relative path is named from outside of the folder; an absolute one stays."""
     assert rebase(path, base) == expected
+
+
+def test_a_text_longer_than_any_path_is_its_own_spelling() -> None:
+    """Nothing is worked out for it (R52)."""
+    long = "a/../" * 1000
+    assert normalize_path(long, POSIX) == normalize_path(long, WINDOWS) == long
+
+
+def test_objects_may_name_their_path_in_any_usual_way() -> None:
+    """As arguments may (R27)."""
+    assert paths_of([{"filePath": "a"}, {"file_path": "b"}, {"path": "", "uri": "c"}]) == ("a", "b", "c")

@@ -51,3 +51,11 @@ def test_computed_arguments_make_it_incomplete() -> None:
 def test_no_text_breaks_it(code: str) -> None:
     """Whatever the code, the calls that are found are calls of tools."""
     assert len(read_script(code).calls) <= code.count("tools.")
+
+
+def test_calls_in_strings_and_comments_are_none() -> None:
+    """They are not made; but as one cannot be sure, the script is not complete."""
+    script = read_script("""// don't tools.Read({a: 1})
+        text('tools.Read({a: 2})'); tools.wait({cell_id: "3"})""")
+    assert script.calls == (call("wait", {"cell_id": "3"}),)
+    assert not script.is_complete

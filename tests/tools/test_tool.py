@@ -1,3 +1,6 @@
+import pytest
+
+from redline.errors import ValidationError
 from redline.tools.tool import Tool, merged
 
 
@@ -21,3 +24,10 @@ def test_what_counts_as_a_terminal_and_as_a_read() -> None:
     assert not Tool(reads="path").is_terminal
     assert Tool(reads="path").is_read
     assert not Tool(edits="path").is_read
+
+
+@pytest.mark.parametrize("fields", [{"reads": ["path"]}, {"runs": None}, {"notes": "yes"}, {"has_lines_in_path": 1}])
+def test_a_tool_is_checked_when_it_is_made(fields) -> None:
+    """The error names the field and says what it takes (R12)."""
+    with pytest.raises(ValidationError, match=next(iter(fields))):
+        Tool(**fields)

@@ -65,7 +65,7 @@ def test_bad_record_reads_as_a_place():
 
 def test_prompt_tokens_are_all_that_was_sent():
     """Cached or not, it was in the prompt."""
-    assert Usage(1, 50, 20, 300).prompt_tokens == 321
+    assert Usage(1, 50, 20, 300).input_tokens == 321
 
 
 @pytest.mark.parametrize(

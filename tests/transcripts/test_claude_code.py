@@ -66,7 +66,7 @@ def test_usage_is_that_of_the_message_not_the_sum_of_its_lines(tmp_path):
         line("2", "1", "assistant", use("a"), id="m"),
         line("3", "2", "assistant", use("b"), id="m"),
     ]
-    assert only(read(tmp_path, records)).entries[1].usage.input_tokens == 5
+    assert only(read(tmp_path, records)).entries[1].usage.fresh_tokens == 5
 
 
 def test_progress_lines_lie_in_the_chain(tmp_path):

@@ -211,7 +211,7 @@ def test_counts_agree_with_the_manifest(row):
     features = " ".join(row["features"])
     assert len(conversation.compactions) == feature_count(features, "compaction")
     assert conversation.metadata.get("resumed", 0) == feature_count(features, "resumed")
-    assert max(entry.usage.prompt_tokens for entry in conversation.entries if entry.usage) == row["max_context_tokens_reported"]
+    assert max(entry.usage.input_tokens for entry in conversation.entries if entry.usage) == row["max_context_tokens_reported"]
 
 
 @needs_corpus

@@ -122,8 +122,7 @@ def test_every_document_splits_into_what_it_holds(value, indent, escaped):
         (b'{"a": 1} {"b": 2}', "line 1, column 10"),
         (b'{"messages": [{"role": "us', "line 1, column 24"),
         (b"42", "single number"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b'{"a": NaN, "b": ' + b"9" * 5000 + b"}", "cannot be read"),
+        (b"[" * 100_000, "nested more than 200 deep"),
     ],
 )
 def test_a_file_that_is_no_document_says_where_and_why(tmp_path, content, said):

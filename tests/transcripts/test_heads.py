@@ -83,3 +83,9 @@ def test_only_lists_have_items():
     """An object, a number and what only the standard parser takes have none."""
     assert [bytes(item) for item in items_of(Raw(b"[ 1, NaN]"))] == [b"1", b"NaN"]
     assert [items_of(Raw(held)) for held in (b'{"a":1}', b"7", b"NaN")] == [[], [], []]
+
+
+def test_what_is_no_object_has_no_fields():
+    """Also where only the standard parser can tell: half an emoji is a text (R61)."""
+    assert fields_of(b'"\\ud83d"') == {}
+    assert fields_of(b"[NaN]") == {}

@@ -3,6 +3,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from redline.errors import TranscriptError
 from redline.messages import Media, Reasoning
 from redline.transcripts.base import Usage
 from redline.transcripts.pi import Pi
@@ -194,3 +195,18 @@ def test_counts_agree_with_the_manifest(row):
 def test_only_pi_files_are_recognized():
     """Of all recorded sessions, exactly those of Pi are taken."""
     assert recognized_formats(Pi()) == Counter(row["format"] for row in corpus_rows("pi"))
+
+
+def test_compactions_cannot_fill_the_memory(tmp_path):
+    """Each of many says again all that came before it: that is refused, and says which line (R62)."""
+    compaction = {"type": "compaction", "firstKeptEntryId": "0", "summary": "s"}
+    records = [
+        START,
+        user("0", None, "hi"),
+        *({**compaction, "id": f"c{n}", "parentId": f"c{n - 1}" if n else "0"} for n in range(9)),
+    ]
+    assert len(only(read(tmp_path, records)).entries) == 1 + 9 * 2
+    turns = [user(str(number), str(number - 1) if number else None, "hi") for number in range(3000)]
+    many = [{**compaction, "id": f"c{n}", "parentId": f"c{n - 1}" if n else "2999"} for n in range(3000)]
+    with pytest.raises(TranscriptError, match=r"Line \d+ keeps so much"):
+        read(tmp_path, [START, *turns, *many])

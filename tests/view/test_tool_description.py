@@ -1,7 +1,10 @@
+import dataclasses
+
 import pytest
 
 from redline.errors import ValidationError
 from redline.formats import read_messages
+from redline.placeholders import EN
 from redline.view.tool_description import describe_tools, is_tool_description
 
 READ = {"name": "read", "description": "read a file"}
@@ -74,3 +77,16 @@ def test_a_description_is_known_by_its_first_line():
         {"role": "system", "content": f"See below.\n{TEXT}"},
     ]
     assert [is_tool_description(message) for message in read_messages(payloads)] == [True, True, False, False]
+
+
+def test_the_heading_is_of_the_words():
+    """It is known in any words, whichever are set (R33)."""
+    own = dataclasses.replace(EN, tools_heading="Werkzeuge:")
+    text = describe_tools([{"name": "read"}], EN)
+    assert text == "Available tools:\n- read"
+    (message,) = read_messages([{"role": "system", "content": text}])
+    assert is_tool_description(message)
+    assert is_tool_description(message, own)
+    (message,) = read_messages([{"role": "system", "content": describe_tools([{"name": "read"}], own)}])
+    assert is_tool_description(message, own)
+    assert not is_tool_description(message)

@@ -13,6 +13,7 @@ from redline.log.records import MessageAdded, Record, ViewChanged
 
 __all__ = ["collect_garbage"]
 
+_UNKNOWN = "What it referred to cannot be known, so nothing is taken for forgotten."
 _DIGITS = 64
 _LONG_NUMBERS = re.compile(rb"[0-9a-f]{%d,}" % _DIGITS)
 
@@ -23,8 +24,8 @@ def collect_garbage(
     """The blobs that no record of the logs names, if they were put before a time; with `delete` those that were deleted.
 
     Every record counts: all branches, strikes that were undone, and messages that merely mention a reference. All logs that use
-    the blobs must be given. Put the time, in milliseconds since 1970, an hour back or more: a blob is stored a moment before
-    the record that refers to it.
+    the blobs must be given; if one of them is damaged, that is an ExecutionError. Put the time, in milliseconds since 1970, an
+    hour back or more: a blob is stored a moment before the record that refers to it.
     """
     # First the blobs, then the logs: what is recorded in between is seen.
     old = {entry.reference: entry for entry in blobs.entries() if entry.put_ms < older_than_ms}
@@ -40,10 +41,13 @@ def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
     """Those of the references that stand anywhere in the log."""
     wanted = {reference.encode() for reference in known}
     found = {reference for stored in log.read() for reference in _references_in(stored.record) if reference in wanted}
-    if damage := [torn for torn in log.torn if torn.kept_in is None]:
+    if log.set_aside:
         raise ExecutionError(
-            f"{damage[0]} What it referred to cannot be known, so nothing is taken for forgotten. Leave its blobs as they are."
+            f"{log.set_aside} holds damaged records that were cut off a log. {_UNKNOWN} "
+            "If nothing in it is needed any more, delete that file, and collect again."
         )
+    if damage := [torn for torn in log.torn if torn.kept_in is None]:
+        raise ExecutionError(f"{damage[0]} {_UNKNOWN} Leave its blobs as they are.")
     return {reference.decode() for reference in found}
 
 

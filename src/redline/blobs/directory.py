@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
 from redline.blobs.files import make_directory, write_whole
-from redline.errors import ExecutionError
+from redline.errors import BlobStoreError
 
 __all__ = ["DirectoryBlobs"]
 
@@ -51,9 +51,13 @@ class DirectoryBlobs:
     def entries(self) -> Iterator[StoredBlob]:
         """All that is stored, in the order of the references."""
         for reference in self.list():
-            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                status = (self.path / reference).stat()
-                yield StoredBlob(reference, status.st_size, status.st_mtime * 1000)
+            file = self.path / reference
+            with _reporting(file, "read", "Check the permissions of the directory."):
+                try:
+                    status = file.stat()
+                except FileNotFoundError:  # deleted meanwhile
+                    continue
+            yield StoredBlob(reference, status.st_size, status.st_mtime * 1000)
 
     def delete(self, reference: str) -> None:
         """Forget the bytes, if they are there."""
@@ -94,4 +98,4 @@ def _reporting(file: Path, done: str, what_to_do: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise ExecutionError(f"{file} cannot be {done}: {problem.strerror}. {what_to_do}") from problem
+        raise BlobStoreError(f"{file} cannot be {done}: {problem.strerror}. {what_to_do}") from problem

@@ -10,10 +10,11 @@ __all__ = ["create_whole", "make_directory", "sync_directory", "write_whole"]
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those above it; what is made is for the owner only."""
-    if not path.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700, exist_ok=True)
+    """Make a directory and those above it that are missing, for the owner only, and bring their names to the disk."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_directory(folder.parent)
 
 
 def write_whole(path: Path, content: bytes) -> None:

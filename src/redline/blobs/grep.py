@@ -13,8 +13,12 @@ from redline.errors import ExecutionError, ValidationError
 
 __all__ = ["grep_lines"]
 
+_LITERAL = re.compile(r"(?:[^*+?{}()\[\]\\.^$|]|\\[^0-9A-Za-z])*", re.DOTALL)
+"""Plain text is looked for in one go over the lines."""
 _SIMPLE = re.compile(r"(?:[^*+?{}()\[\]\\]|\\[^0-9])*", re.DOTALL)
-"""Without repetitions, groups and sets a pattern cannot take long."""
+"""Without repetitions, groups and sets a pattern is tried at each character, and takes at most its own length there."""
+_MAX_STEPS = 20_000_000
+_MAX_PATTERN_CHARS = 5_000
 _WIDTH_CHARS = 500
 """Of longer lines only what surrounds a match is shown: a little of what stands before it, and this much from it on."""
 _LEAD_CHARS = 100
@@ -22,13 +26,24 @@ _LEAD_CHARS = 100
 
 def grep_lines(pattern: str, lines: Sequence[str], *, max_seconds: float = 2.0) -> list[tuple[int, str]]:
     """The position and the words of each line in which the pattern is found; of a long line what surrounds each match."""
-    if _SIMPLE.fullmatch(pattern):
+    if len(pattern) > _MAX_PATTERN_CHARS:
+        raise ValidationError(
+            f"grep has {len(pattern):,} characters; {_MAX_PATTERN_CHARS:,} is the most. Write a shorter pattern."
+        )
+    if _is_quick(pattern, lines):
         answer = line_search.answer(pattern, lines, _WIDTH_CHARS)
     else:
         answer = _searched_apart(pattern, lines, max_seconds)
     if "error" in answer:
         raise ValidationError(f"grep is no regular expression: {answer['error']}. Escape special characters with a backslash.")
     return [(number, _around(lines[number], at)) for number, at in answer["found"]]
+
+
+def _is_quick(pattern: str, lines: Sequence[str]) -> bool:
+    """Whether the search ends soon for certain, and is done here: starting a program for it takes longer."""
+    if _LITERAL.fullmatch(pattern):
+        return True
+    return _SIMPLE.fullmatch(pattern) is not None and len(pattern) * sum(map(len, lines)) <= _MAX_STEPS
 
 
 def _searched_apart(pattern: str, lines: Sequence[str], max_seconds: float) -> dict[str, Any]:

@@ -35,11 +35,10 @@ def answer(pattern: str, lines: Sequence[str], width: int) -> dict[str, Any]:
 
 def _places(pattern: re.Pattern[str], lines: Sequence[str], width: int) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(lines):
-        next_from = 0
-        for match in pattern.finditer(line):
-            if match.start() >= next_from:
-                yield number, match.start()
-                next_from = match.start() + width
+        found = pattern.search(line)
+        while found:
+            yield number, found.start()
+            found = pattern.search(line, max(found.start() + width, found.end()))
 
 
 if __name__ == "__main__":

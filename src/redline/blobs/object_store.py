@@ -1,18 +1,24 @@
 """Blobs as objects of a bucket: S3, Google Cloud Storage or Azure, written once and checked when they are read."""
 
 import contextlib
+import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
-from redline.errors import ExecutionError, MissingExtraError, ValidationError
+from redline.errors import BlobStoreError, MissingExtraError, ValidationError
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import ObjectStore
 
 __all__ = ["ObjectStoreBlobs"]
+
+_Result = TypeVar("_Result")
+_DAY_SECONDS = 86_400
 
 _FRESH_MS = 600_000.0
 """An object older than this is written again when it is put: nothing refers to it yet, and it must not look old."""
@@ -25,23 +31,23 @@ class ObjectStoreBlobs:
 
     The address is `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials, region and endpoint come
     from the provider's usual environment variables; options, named as obstore names them, go before those.
+
+    A server that is down or slow is a BlobStoreError after `max_seconds`, retries included; a list of all blobs takes that long
+    at most for each of its pages.
     """
 
-    def __init__(self, address: str, **options: object) -> None:
+    def __init__(self, address: str, *, max_seconds: float = 10.0, **options: object) -> None:
+        if isinstance(max_seconds, bool) or not isinstance(max_seconds, int | float) or not 0 < max_seconds < _DAY_SECONDS:
+            raise ValidationError(f"max_seconds must be a number of seconds above 0, not {max_seconds!r:.40}.")
         self.address = address.rstrip("/")
-        self._store = _opened(address, options)
+        self._max_seconds = max_seconds
+        self._store = _opened(address, max_seconds, options)
 
     def put(self, content: bytes) -> str:
         """Store the bytes, unless they are there already."""
-        from obstore.exceptions import AlreadyExistsError
-
         reference = reference_of(content)
         with self._reporting(reference, "stored"):
-            try:
-                self._store.put(reference, content, mode="create")
-            except AlreadyExistsError:
-                if not self._is_fresh(reference, len(content)):
-                    self._store.put(reference, content)
+            self._in_time(lambda: self._put(reference, content))
         return reference
 
     def get(self, reference: str) -> bytes:
@@ -49,7 +55,7 @@ class ObjectStoreBlobs:
         check_reference(reference)
         content = None
         with self._reporting(reference, "read"), _absence_allowed():
-            content = bytes(self._store.get(reference).bytes())
+            content = self._in_time(lambda: bytes(self._store.get(reference).bytes()))
         if content is None:
             raise unknown_reference(reference)
         check_content(reference, content, f"{self.address}/{reference}")
@@ -63,14 +69,17 @@ class ObjectStoreBlobs:
     def entries(self) -> Iterator[StoredBlob]:
         """All that is stored, in the order of the references."""
         with self._reporting("", "listed"):
-            found = [meta for page in self._store.list() for meta in page if is_reference(meta["path"])]
-        yield from sorted(map(_entry, found), key=lambda entry: entry.reference)
+            pages = iter(self._in_time(self._store.list))
+            found = list[StoredBlob]()
+            while (page := self._in_time(lambda: next(pages, None))) is not None:
+                found += [_entry(meta) for meta in page if is_reference(meta["path"])]
+        yield from sorted(found, key=lambda entry: entry.reference)
 
     def delete(self, reference: str) -> None:
         """Forget the bytes, if they are there."""
         check_reference(reference)
         with self._reporting(reference, "deleted"), _absence_allowed():
-            self._store.delete(reference)
+            self._in_time(lambda: self._store.delete(reference))
 
     def delete_older(self, reference: str, *, than_ms: float) -> bool:
         """Forget the bytes if they were last put before that time; whether they were forgotten.
@@ -79,11 +88,36 @@ class ObjectStoreBlobs:
         """
         check_reference(reference)
         with self._reporting(reference, "deleted"):
-            entry = self._entry(reference)
+            entry = self._in_time(lambda: self._entry(reference))
         if entry is None or entry.put_ms >= than_ms:
             return False
         self.delete(reference)
         return True
+
+    def _put(self, reference: str, content: bytes) -> None:
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._store.put(reference, content, mode="create")
+        except AlreadyExistsError:
+            if not self._is_fresh(reference, len(content)):
+                self._store.put(reference, content)
+
+    def _in_time(self, work: Callable[[], _Result]) -> _Result:
+        """What the work gives. A thread does it, which one can stop waiting for; obstore ends it within a minute."""
+        future: Future[_Result] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as problem:
+                future.set_exception(problem)
+
+        threading.Thread(target=run, name="redline-blobs", daemon=True).start()
+        try:
+            return future.result(self._max_seconds)
+        except TimeoutError as problem:
+            raise TimeoutError(f"no answer within {self._max_seconds:g} seconds") from problem
 
     def _is_fresh(self, reference: str, size_bytes: int) -> bool:
         """Whether the object is there, as long as it should be, and new enough that nobody takes it for forgotten."""
@@ -102,21 +136,22 @@ class ObjectStoreBlobs:
         try:
             yield
         except (BaseError, OSError) as problem:
-            raise ExecutionError(
+            raise BlobStoreError(
                 f"{self.address}/{reference} cannot be {done}: {_in_short(problem)}. "
                 "Check the bucket, the credentials and the connection."
             ) from problem
 
 
-def _opened(address: str, options: dict[str, object]) -> "ObjectStore":
+def _opened(address: str, max_seconds: float, options: dict[str, Any]) -> "ObjectStore":
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError as problem:
         raise MissingExtraError(f"Blobs in {address}", "s3") from problem
     try:
+        retries = {"retry_timeout": timedelta(seconds=max_seconds), **options.get("retry_config", {})}
         # The options of three providers have three types; obstore itself says which of them it does not know.
-        return cast("ObjectStore", cast("Any", from_url)(address, **options))
+        return cast("ObjectStore", cast("Any", from_url)(address, **{**options, "retry_config": retries}))
     except (BaseError, TypeError, ValueError) as problem:
         raise ValidationError(
             f"{address} cannot be opened: {_in_short(problem)}. Check the address and the options, named as obstore names them."

@@ -15,17 +15,18 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _BUCKETS = ("s3", "gs", "az")
 
 
-def open_blobs(address: str | PathLike[str], **options: object) -> LastingBlobs:
+def open_blobs(address: str | PathLike[str], *, max_seconds: float = 10.0, **options: object) -> LastingBlobs:
     """The blobs at an address: a directory's path, or `s3://bucket/prefix`, `gs://…`, `az://…`.
 
     Buckets need the extra `s3`. They take their settings from the environment (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-    `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, …) and from options, named as obstore names them.
+    `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, …) and from options, named as obstore names them. One that does not
+    answer within `max_seconds` is a BlobStoreError.
     """
     text = fspath(address)
     found = _SCHEME.match(text)
     scheme = found[1].lower() if found else None
     if scheme in _BUCKETS:
-        return ObjectStoreBlobs(text, **options)
+        return ObjectStoreBlobs(text, max_seconds=max_seconds, **options)
     if scheme not in (None, "file"):
         known = ", ".join(f"{name}://" for name in (*_BUCKETS, "file"))
         raise ValidationError(f"There are no blobs of the kind {scheme}://. Known are a directory's path, {known}.")

@@ -15,6 +15,7 @@ __all__ = ["is_recall", "recall", "recall_tool"]
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
+_MAX_RANGE_CHARS = 100
 _NOTICE_CHARS = 160
 """Room for the line that says where the text was cut."""
 
@@ -98,11 +99,19 @@ def _schema() -> dict[str, Any]:
 def _check(reference: object, grep: object, max_chars: object) -> None:
     """A model fills these in, so their types are not to be relied upon."""
     if not isinstance(reference, str):
-        raise ValidationError(f"reference must be a text, copied from the stub, not {reference!r}")
+        raise ValidationError(f"reference must be a text, copied from the stub, not {_shown(reference)}")
     if grep is not None and not isinstance(grep, str):
-        raise ValidationError(f"grep must be a regular expression, not {grep!r}")
+        raise ValidationError(f"grep must be a regular expression, not {_shown(grep)}")
     if max_chars is not None and (not isinstance(max_chars, int) or max_chars <= _NOTICE_CHARS):
-        raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {max_chars!r}")
+        raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {_shown(max_chars)}")
+
+
+def _shown(value: object) -> str:
+    """What was given, in short; some numbers are so long that Python does not write them at all."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return type(value).__name__
 
 
 def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
@@ -112,7 +121,11 @@ def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
         if not found and file_name_in(reference):
             return read_offloaded(reference, blobs)
         blobs = DirectoryBlobs(blobs)
-    return blobs.get(found[-1] if found else reference).decode("utf-8", "surrogatepass")
+    content = blobs.get(found[-1] if found else reference)
+    try:
+        return content.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return content.decode("utf-8", "replace")
 
 
 # --- what of it is shown
@@ -123,10 +136,12 @@ def _range(lines: object, count: int) -> tuple[int, int]:
         case None | "":
             return 1, count
         case [int(first), int(last)]:
-            return max(first, 1), last
-        case str() if (match := _RANGE.fullmatch(lines)) and (match["first"] or match["last"]):
+            return max(min(first, count + 1), 1), max(min(last, count), 0)
+        case str() if (
+            len(lines) <= _MAX_RANGE_CHARS and (match := _RANGE.fullmatch(lines)) and (match["first"] or match["last"])
+        ):
             return _numbers(match, count)
-    raise ValidationError(f"lines is {lines!r}; write 10-40, 10- or -20 for the last twenty.")
+    raise ValidationError(f"lines is {_shown(lines)}; write 10-40, 10- or -20 for the last twenty.")
 
 
 def _numbers(match: re.Match[str], count: int) -> tuple[int, int]:
@@ -140,7 +155,7 @@ def _numbers(match: re.Match[str], count: int) -> tuple[int, int]:
 
 def _found(lines: Sequence[str], first: int, pattern: str) -> str:
     found = [f"{first + number}: {shown}" for number, shown in grep_lines(pattern, lines)]
-    return "\n".join(found) or f"No line matches {pattern!r}."
+    return "\n".join(found) or f"No line matches {_shown(pattern)}."
 
 
 def _cut(text: str, first: int | None, max_chars: int | None) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from redline.blobs.files import create_whole, sync_directory
+from redline.blobs.files import create_whole, make_directory, sync_directory
 from redline.errors import ExecutionError, ValidationError
 
 __all__ = ["ResultFolder", "file_name_in", "read_offloaded"]
 
 _PREFIX = "tool-result-"
-_FILE_NAME = re.compile(rf"{_PREFIX}[^/\\\x00-\x1f]*\.md")
+_SUFFIX = ".md"
+_SEPARATORS = re.compile(r"[/\\\x00-\x1f]")
 
 
 class ResultFolder:
@@ -32,7 +33,7 @@ class ResultFolder:
         """Write the text under the next name that is free, or find it there, and return the name."""
         content = text.encode("utf-8", "surrogatepass")
         with self._reporting():
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_directory(self.path)
             name = next(name for name in self._names(_stem(call_id)) if self._takes(name, content))
             status = (self.path / name).stat()
         self._taken.add(name)
@@ -84,41 +85,50 @@ class ResultFolder:
 
 
 def file_name_in(reference: str) -> str | None:
-    """The name of a result's file in a reference; None if it holds none."""
-    found = _FILE_NAME.search(reference)
-    return found[0] if found else None
+    """The name of a result's file in a reference; None if it holds none. Any text is looked through once."""
+    for word in _SEPARATORS.split(reference):
+        start, end = word.find(_PREFIX), word.rfind(_SUFFIX)
+        if 0 <= start <= end - len(_PREFIX):
+            return word[start : end + len(_SUFFIX)]
+    return None
 
 
 def read_offloaded(reference: str, directory: str | PathLike[str]) -> str:
     """The text that was stored, from a reference as it stands in a message; only files of the directory are read."""
-    name = file_name_in(reference)
-    if name is None or _UNSAFE.search(name):
+    name = file_name_in(reference) if isinstance(reference, str) else None
+    if name is None or _UNSAFE.search(name) or len(name.encode()) > _MAX_NAME_BYTES:
         raise ValidationError(
-            f"{reference[:120]!r} names no file of an offloaded result; pass the reference as it stands in the message"
+            f"{str(reference)[:120]!r} names no file of an offloaded result; pass the reference as it stands in the message"
         )
     file = Path(directory) / name
-    if file.is_symlink():
-        raise ValidationError(f"{file} is a link; offloaded results are files of the directory itself")
     try:
+        if file.is_symlink():
+            raise ValidationError(f"{file} is a link; offloaded results are files of the directory itself")
+        if file.exists() and not file.is_file():
+            raise ValidationError(f"{file} is no file; offloaded results are files of the directory itself")
         return file.read_bytes().decode("utf-8", "surrogatepass")
     except FileNotFoundError:
         raise ExecutionError(
             f"{file} does not exist. Pass the directory that the result was offloaded to, or run the tool again."
         ) from None
+    except UnicodeDecodeError as problem:
+        raise ExecutionError(f"{file} is damaged: it is no text in UTF-8. Run the tool again.") from problem
     except OSError as problem:
         raise ExecutionError(f"{file} cannot be read: {problem.strerror}. Check its permissions.") from problem
 
 
 # --- names
 
+_MAX_NAME_BYTES = 255
+"""As long as file systems take."""
 _MAX_ID_BYTES = 180
-"""File systems take names of 255 bytes; the rest is for prefix, number and ending."""
+"""The rest of a name is for prefix, number and ending."""
 # Besides separators also what Windows gives a meaning (`a:b` is a second stream of the file `a`).
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\<>:\"|?*\u2028\u2029\ud800-\udfff]|\.\.")
 
 
 def _numbered(stem: str, number: int) -> str:
-    return f"{_PREFIX}{stem}-{number}.md" if number else f"{_PREFIX}{stem}.md"
+    return f"{_PREFIX}{stem}-{number}{_SUFFIX}" if number else f"{_PREFIX}{stem}{_SUFFIX}"
 
 
 def _stem(call_id: str | None) -> str:

@@ -1,27 +1,46 @@
 """The `redline` command: each subcommand is a file beside this one, imported when it is called."""
 
+import contextlib
+import logging
+import os
 import sys
 from importlib import import_module
 
 import click
 
+from redline.cli.output import complain, is_colored
 from redline.errors import RedlineError
 
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "check": "Say whether a provider would accept the messages in a file.",
-    "convert": "Write the messages of a file in another provider's format.",
+    "check": "Say whether a provider would accept the messages of sessions.",
+    "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
     "export": "Write a conversation as plain messages, without its secrets if asked.",
     "gc": "List or remove stored content that no log refers to.",
-    "inspect": "Show what session files hold.",
-    "repair": "Repair a session file that its agent cannot resume.",
+    "inspect": "Show what sessions hold.",
+    "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 
-_UNREADABLE = 2
+_WRONG = 2
+_BUG = 3
+_INTERRUPTED = 130
+_PIPE_CLOSED = 141
+
+
+def _set_color(ctx: click.Context, _: click.Parameter, is_off: bool) -> None:
+    if is_off or not is_colored():
+        ctx.color = False
+
+
+def _no_color() -> click.Option:
+    """Given to every command, so that it may stand anywhere in the line."""
+    return click.Option(
+        ["--no-color"], is_flag=True, expose_value=False, callback=_set_color, help="No colors; NO_COLOR=1 does the same."
+    )
 
 
 class _LazyGroup(click.Group):
@@ -34,23 +53,68 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"redline.cli.{cmd_name}").command
+        if all(option.name != "no_color" for option in command.params):
+            command.params.append(_no_color())
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; who interrupts it, or closes the pipe it writes to, gets the exit code that shells expect."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            complain("interrupted")
+            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes
+            ctx.exit(_PIPE_CLOSED)
+        return code
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, params=[_no_color()], context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="redline", message="redline %(version)s")
 def _redline() -> None:
-    """Redline decides what an LLM agent's model sees."""
+    """Redline decides what an LLM agent's model sees.
+
+    Commands take session files of agents, Redline's own logs, addresses of databases, folders, and - for standard input.
+
+    \b
+    Examples:
+      redline demo                              what it is about, in one page
+      redline inspect ~/.claude/projects        every session, newest first
+      redline check session.jsonl               would a provider take it?
+      redline repair session.jsonl              what a repair would change
+    """
 
 
 def main() -> None:
-    """Run the command. What Redline itself refuses is one line on standard error and exit code 2."""
+    """Run the command. What is wrong is told in one line on standard error; the exit codes are in docs/cli.md."""
+    logging.getLogger("redline").addHandler(logging.NullHandler())  # commands say themselves what was damaged
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # absent where a test put its own
     try:
-        _redline()
+        sys.exit(_redline(sys.argv[1:] or ["--help"], prog_name="redline", standalone_mode=False) or 0)
+    except click.ClickException as wrong:
+        complain(f"{wrong.format_message().rstrip('.')}. {_where_to_look(wrong)}")
+        sys.exit(_WRONG)
     except RedlineError as problem:
-        click.echo(f"redline: {problem}", err=True)
-        sys.exit(_UNREADABLE)
+        complain(problem)
+        sys.exit(_WRONG)
+    except click.Abort:
+        sys.exit(_INTERRUPTED)
+    except Exception as bug:
+        if os.environ.get("REDLINE_TRACEBACK"):
+            raise
+        complain(f"{type(bug).__name__}: {bug}. This is a bug in Redline; REDLINE_TRACEBACK=1 shows where.")
+        sys.exit(_BUG)
+
+
+def _where_to_look(wrong: click.ClickException) -> str:
+    context = getattr(wrong, "ctx", None)
+    command = f"redline {context.info_name}" if context and context.parent else "redline"
+    return f"See {command} --help."

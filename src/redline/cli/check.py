@@ -1,13 +1,18 @@
-"""`redline check`: whether a provider would accept the messages in a file, and if not, why not."""
+"""`redline check`: whether a provider would accept the messages of sessions, and if not, why not."""
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
+from redline.cli.log_transcript import FORMAT
+from redline.cli.on_each import FINE, FOUND, on_each
+from redline.cli.output import complain, counted, say, say_json
+from redline.cli.places import damage_words, place_of_message
+from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
-from redline.transcripts import RecordedConversation, read_transcript
+from redline.mending import MENDERS
+from redline.transcripts import RecordedConversation, Transcript
 from redline.view.laws import Problem, problems_of
 from redline.view.laws.law import History
 
@@ -15,29 +20,77 @@ __all__ = ["command"]
 
 
 @click.command("check")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One object a line, for programs.")
-@click.pass_context
-def command(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Check what FILE would send: the last window of each of its conversations.
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.option("--json", "as_json", is_flag=True, help="One object a line for each problem, for programs.")
+def command(sessions: tuple[str, ...], as_json: bool) -> int:
+    """Check what each SESSION would send next: the last window of each of its conversations.
 
-    Exit code 0 if every provider rule is kept, 1 if not, 2 if the file cannot be read.
+    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a folder, or - for standard input. A problem
+    is named by its line where the file has lines, as `redline repair` names it, and by the number of the message, from 0.
+
+    Exit code 0 if every provider rule is kept, 1 if not, 2 if a session could not be read.
+
+    \b
+    Examples:
+      redline check session.jsonl
+      redline check ~/.claude/projects/my-project
+      redline check messages.json --json
     """
-    found = False
-    for conversation in read_transcript(file):
-        for problem in _problems(conversation):
-            found = True
-            click.echo(_as_json(conversation, problem) if as_json else f"{conversation.id}: {problem}")
-    if not found and not as_json:
-        click.echo(f"{file}: no problem found")
-    ctx.exit(int(found))
+    inputs = find_sessions(sessions)
+    verdicts: list[bool] = []
+
+    def check(session: SessionInput) -> int:
+        transcript = session.read()
+        found = [(one, problem, line) for one in transcript for problem, line in _problems(one)]
+        verdicts.append(not found)
+        if as_json:
+            for conversation, problem, line in found:
+                place = {"session": session.name, "conversation": conversation.id, "line": line}
+                say_json({**place, **asdict(problem)})
+            return FOUND if found else FINE
+        _show(session, transcript, found)
+        if len(inputs) == 1:
+            say(_advice(session, transcript) if found else f"{session.name}: no problem found")
+        return FOUND if found else FINE
+
+    code = on_each(inputs, check, has_bar=not as_json)
+    if len(inputs) > 1 and not as_json:
+        say(_summary(verdicts))
+    return code
 
 
-def _problems(conversation: RecordedConversation) -> list[Problem]:
-    windows = conversation.windows
-    messages = tuple(entry.message for entry in windows[-1]) if windows else ()
-    return problems_of(History.of(messages, find_format(conversation.format)))
+_Found = tuple[RecordedConversation, Problem, int | None]
 
 
-def _as_json(conversation: RecordedConversation, problem: Problem) -> str:
-    return json.dumps({"conversation": conversation.id, **asdict(problem)}, ensure_ascii=False)
+def _problems(conversation: RecordedConversation) -> Iterator[tuple[Problem, int | None]]:
+    """What is wrong in the messages that go on, each with its line."""
+    entries = conversation.windows[-1] if conversation.windows else ()
+    messages = tuple(entry.message for entry in entries)
+    for problem in problems_of(History.of(messages, find_format(conversation.format))):
+        yield problem, entries[problem.index].positions[0].line if problem.index < len(entries) else None
+
+
+def _show(session: SessionInput, transcript: Transcript, found: list[_Found]) -> None:
+    for bad in transcript.problems:
+        complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; it is left out")
+    for conversation, problem, line in found:
+        whose = f"{conversation.id}, " if len(transcript) > 1 else ""
+        place = place_of_message(problem.index, line)
+        say(f"{session.name}: {whose}{place}: {problem.found} ({problem.law}: {problem.rule})")
+
+
+def _summary(verdicts: list[bool]) -> str:
+    bad = verdicts.count(False)
+    how = "; `redline repair SESSION` shows what a repair would change" if bad else ""
+    return f"{counted(len(verdicts), 'session')} checked, {bad:,} with problems{how}"
+
+
+def _advice(session: SessionInput, transcript: Transcript) -> str:
+    """How to go on from here."""
+    if transcript.format == FORMAT:
+        return "Redline repairs this in every request that it makes; the record stays as it is."
+    if not any(transcript.format in mender.formats for mender in MENDERS):
+        return f"To get messages that a provider takes: redline export {session.name}"
+    if session.path is None:
+        return "To repair it, put it into a file: redline repair FILE"
+    return f"To repair it: redline repair {session.name}"

@@ -1,73 +1,96 @@
 """`redline demo`: a sample session from crash to request, with every change and its reason."""
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import click
+import msgspec
 
-from redline.cli.output import show_rows, show_title
+from redline.cli.output import Column, say, say_json, show_rows, show_title
 from redline.cli.sample_session import write_sample_session
 from redline.conversation import Conversation
 from redline.engine.request import Request
-from redline.inspection import inspect_transcript
+from redline.inspection import Inspection, inspect_transcript
 from redline.placeholders import EN
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.stale_terminal import StaleTerminal
-from redline.transcripts import RecordedConversation, read_transcript
-from redline.view.laws import check
+from redline.transcripts import read_transcript
+from redline.view.laws import Problem, check
 
 __all__ = ["command"]
 
 _LATER_MS = 30 * 60_000
+_PROJECT = "/home/dev/shop"
 
 
 @click.command("demo")
-def command() -> None:
-    """Build a sample session that crashed in the middle of a tool call, and show what the model would see."""
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for programs.")
+def command(as_json: bool) -> None:
+    """Build a sample session that crashed in the middle of a tool call, and show what the model would see.
+
+    Nothing is kept, and nothing is sent anywhere. Exit code 0.
+
+    \b
+    Examples:
+      redline demo
+      redline demo --json
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = write_sample_session(Path(folder) / "session.jsonl")
-        _show_session(path)
-        (recorded,) = read_transcript(path)
-        _show_request(recorded)
+        transcript = read_transcript(write_sample_session(Path(folder) / "session.jsonl"))
+        found = inspect_transcript(transcript)
+        (recorded,) = transcript
+        said = [(entry.message.native, entry.timestamp_ms) for entry in recorded.entries]
+    talk = Conversation(format=recorded.format, project_root=_PROJECT)
+    for message, said_ms in said:
+        talk.add(message, timestamp_ms=said_ms)
+    rules = (
+        StaleTerminal(placeholder=EN.stale_terminal),
+        HistoricalReads(project_root=_PROJECT, placeholder=EN.historical_read),
+    )
+    request = talk.request(now=(said[-1][1] or 0.0) + _LATER_MS, rules=rules)
+    before = check([message for message, _ in said], format=recorded.format)
+    after = check(request.messages, format=recorded.format)
+    if as_json:
+        say_json(_as_object(found, before, request, after))
+        return
+    _show_session(found, before)
+    _show_request(request)
+    show_title("4. What is sent now is legal")
+    say(f"  problems found: {len(after)}; messages in the record: {len(talk.all_messages)}, all as they were said.")
 
 
-def _show_session(path: Path) -> None:
-    found = inspect_transcript(path)
+def _show_session(found: Inspection, problems: list[Problem]) -> None:
     show_title("1. A session that crashed (inspect)")
     rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in found.tools.items()]
     show_rows(("tool", "calls", "results", "errors", "tokens"), rows)
-    click.echo(f"{found.messages} messages, {found.tokens['total']:,} tokens, {found.unanswered_calls} call without a result.")
-
-
-def _show_request(recorded: RecordedConversation) -> None:
-    messages = [entry.message for entry in recorded.entries]
+    say(f"{found.messages} messages, {found.tokens['total']:,} tokens, {found.unanswered_calls} call without a result.")
     show_title("2. The provider would refuse it (check)")
-    for problem in check([message.native for message in messages], format=recorded.format):
-        click.echo(f"  {problem}")
-    talk = Conversation(format=recorded.format, project_root="/home/dev/shop")
-    for entry, message in zip(recorded.entries, messages, strict=True):
-        talk.add(message.native, timestamp_ms=entry.timestamp_ms)
-    last = recorded.entries[-1].timestamp_ms or 0.0
-    rules = (
-        StaleTerminal(placeholder=EN.stale_terminal),
-        HistoricalReads(project_root="/home/dev/shop", placeholder=EN.historical_read),
-    )
-    request = talk.request(now=last + _LATER_MS, rules=rules)
-    _show_strikes(request)
-    remaining = check(request.messages, format=recorded.format)
-    show_title("4. What is sent now is legal")
-    click.echo(f"  problems found: {len(remaining)}; messages in the record: {len(talk.all_messages)}, all as they were said.")
+    show_rows((Column("", "note"),), [(f"  {problem}",) for problem in problems])
 
 
-def _show_strikes(request: Request) -> None:
+def _show_request(request: Request) -> None:
     show_title("3. What the model would see half an hour later, and why (request)")
     rows = [
         (strike.index, strike.tool or "", strike.rule, strike.tokens_before, strike.tokens_after, strike.because)
         for strike in request.strikes
     ]
-    show_rows(("message", "tool", "rule", "before", "after", "because"), rows)
+    because = Column("because", "note", least=24)
+    show_rows(("message", "tool", Column("rule", least=16), "before", "after", because), rows)
     for change in request.repairs:
-        click.echo(f"Repaired, message {change.index}: {change.what}.")
+        say(f"Repaired, message {change.index}: {change.what}.")
     stats = request.stats
     share = 1 - stats.tokens_after / stats.tokens_before
-    click.echo(f"Tokens: {stats.tokens_before:,} before, {stats.tokens_after:,} after ({share:.0%} fewer in every request).")
+    say(f"Tokens: {stats.tokens_before:,} before, {stats.tokens_after:,} after ({share:.0%} fewer in every request).")
+
+
+def _as_object(found: Inspection, before: list[Problem], request: Request, after: list[Problem]) -> dict[str, object]:
+    return {
+        "inspection": {**asdict(found), "path": "sample"},
+        "problems": [asdict(problem) for problem in before],
+        "strikes": [msgspec.to_builtins(strike) for strike in request.strikes],
+        "repairs": [{"index": change.index, "what": change.what} for change in request.repairs],
+        "tokens_before": request.stats.tokens_before,
+        "tokens_after": request.stats.tokens_after,
+        "problems_after": [asdict(problem) for problem in after],
+    }

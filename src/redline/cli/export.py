@@ -1,21 +1,19 @@
-"""`redline export`: a conversation as plain messages, in its own format or another, without its secrets if asked."""
+"""`redline export`: conversations as plain messages, in their own format or another, without their secrets if asked."""
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from redline import payloads
 from redline.blobs.files import create_whole, sync_directory
-from redline.cli.request_body import chosen_conversation, request_body
-from redline.conversation import Conversation
-from redline.errors import ExecutionError, LogError
+from redline.cli.on_each import FINE, FOUND, on_each
+from redline.cli.output import say_json
+from redline.cli.printable import as_json
+from redline.cli.request_body import next_messages, report, request_body
+from redline.cli.session_files import SessionInput, find_sessions
+from redline.errors import ExecutionError
 from redline.formats import FORMATS
 from redline.formats.convert import convert
-from redline.log.opening import open_log
-from redline.opening import is_foreign
 from redline.redaction import redact
 from redline.view.repair import clean_orphaned_tool_calls
 
@@ -23,69 +21,49 @@ __all__ = ["command"]
 
 
 @click.command("export")
-@click.argument("file")
-@click.option("--to", "target", type=click.Choice(list(FORMATS)), help="The format to write; without it, the file's own.")
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.option("--to", "target", type=click.Choice(list(FORMATS)), help="The format to write; without it, the session's own.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Replace keys, tokens, passwords and other secrets.")
 @click.option("--conversation", "number", default=0, show_default=True, help="Which one, in a file that holds several.")
 @click.option("--write", "out", metavar="OUT", type=click.Path(path_type=Path), help="A new file; without it, standard output.")
-def command(file: str, target: str | None, is_redacted: bool, number: int, out: Path | None) -> None:
-    """Write the visible messages of FILE as they were said, but for interrupted calls: a JSON list that redline reads again.
+def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, number: int, out: Path | None) -> int:
+    """Write the visible messages of a SESSION as they were said, but for interrupted calls: a JSON list.
 
-    FILE is a Redline log (a path, sqlite:///chats.db#name, postgresql://…#name) or a session file of any agent. If there is a
-    system prompt beside the messages, a request body with both is written. What cannot be carried is listed on standard error.
+    SESSION is a Redline log (a path, sqlite:///chats.db#name, postgresql://…#name), a session file of any agent, a folder, or -
+    for standard input. If there is a system prompt beside the messages, a request body with both is written. Several sessions
+    give a request body a line. redline reads all of these again. What cannot be carried is listed on standard error.
+
+    Exit code 0 if the provider would take what was written, 1 if not (standard error says why), 2 if a session could not be
+    read or OUT not be written.
+
+    \b
+    Examples:
+      redline export chat.jsonl > messages.json
+      redline export sqlite:///chats.db#support --to openai_chat
+      redline export session.jsonl --redact --write shared.json
     """
-    found = _in_transcript(Path(file), number) if is_foreign(file) or not _exists(file) else _in_log(file)
-    content = _content(found, target or found.format)
-    content = redact(content) if is_redacted else content
-    if out is None:
-        click.echo(content)
-    else:
-        _write(out, content + b"\n")
+    inputs = find_sessions(sessions)
+    written: list[object] = []
 
+    def export(session: SessionInput) -> int:
+        found = next_messages(session, number)
+        own = target or found.format
+        messages = clean_orphaned_tool_calls(found.messages, format=found.format)
+        done = convert(messages, source=found.format, target=own, system=found.system)
+        is_body = len(inputs) > 1 or (bool(done.system) and FORMATS[own].system_field is not None)
+        value: object = request_body(done, own) if is_body else done.messages
+        if is_redacted:
+            value = payloads.decode(redact(as_json(value).encode()))
+        if out is None:
+            say_json(value, indent=2 if len(inputs) == 1 else None)
+        written.append(value)
+        return FINE if report(session, done, own) else FOUND
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    messages: list[Any]
-    format: str
-    system: str | None = None
-
-
-def _exists(address: str) -> bool:
-    return "://" in address or Path(address).exists()
-
-
-def _in_log(address: str) -> _Found:
-    log = open_log(address)
-    try:
-        if next(log.read(), None) is None:
-            raise LogError(f"There is no conversation at {address}. Check the address.")
-        talk = Conversation(log=log, format=log.header.message_format or "auto")
-        return _Found(talk.messages, talk.format)
-    finally:
-        log.close()
-
-
-def _in_transcript(file: Path, number: int) -> _Found:
-    recorded = chosen_conversation(file, number)
-    window = recorded.windows[-1] if recorded.windows else ()
-    return _Found([payloads.decode(entry.message.native) for entry in window], recorded.format, recorded.system)
-
-
-def _content(found: _Found, target: str) -> bytes:
-    messages = clean_orphaned_tool_calls(found.messages, format=found.format)
-    done = convert(messages, source=found.format, target=target, system=found.system)
-    for loss in done.lost:
-        click.echo(f"not carried: {loss}", err=True)
-    has_system_apart = bool(done.system) and FORMATS[target].system_field is not None
-    return _as_json(request_body(done, target) if has_system_apart else done.messages)
-
-
-def _as_json(value: object) -> bytes:
-    """As it is read best; in ASCII if it holds text that is no valid Unicode."""
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=2).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=2).encode()
+    code = on_each(inputs, export)
+    if out is not None and written:
+        indent = 2 if len(inputs) == 1 else None
+        _write(out, "".join(as_json(value, indent=indent) + "\n" for value in written).encode())
+    return code
 
 
 def _write(out: Path, content: bytes) -> None:

@@ -1,21 +1,20 @@
 """`redline gc`: blobs that no log refers to, listed, and removed if asked."""
 
-import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from urllib.parse import quote
 
 import click
 
-from redline.blobs.blobs import StoredBlob
+from redline.blobs.blobs import LastingBlobs, StoredBlob
 from redline.blobs.collect import collect_garbage
+from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.opening import open_blobs
-from redline.cli.output import show_rows
-from redline.errors import LogError
+from redline.cli.output import Column, say, say_json, show_rows
+from redline.cli.session_files import SessionInput, find_sessions
+from redline.errors import LogError, RedlineError, ValidationError
 from redline.log.durable import DurableLog
-from redline.log.opening import list_conversations, open_log
+from redline.log.opening import open_log
 
 __all__ = ["command"]
 
@@ -34,58 +33,76 @@ _MINUTE_MS = 60_000.0
     type=click.FloatRange(min=0),
     help="Minutes for which a blob is spared after it was stored; its record may still be on the way.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One object a line, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="One object a line for each blob, for programs.")
 def command(logs: tuple[str, ...], place: str, delete: bool, grace_minutes: float, as_json: bool) -> None:
     """List blobs that none of the logs refers to, in any branch, and remove them with --delete.
 
-    LOG is a file, or a database (sqlite:///chats.db, postgresql://…), of which all conversations count. Name every log that
-    uses the blobs: what only another log refers to looks forgotten. If a log is damaged, nothing is removed.
+    LOG is a file, a folder of logs, or a database (sqlite:///chats.db, postgresql://…), of which all conversations count. Name
+    every log that uses the blobs: what only another log refers to looks forgotten. If a log cannot be read or is damaged,
+    nothing is removed.
+
+    Exit code 0 if the blobs were listed or removed, 2 if a log or the blobs could not be read.
+
+    \b
+    Examples:
+      redline gc chat.jsonl --blobs blobs/
+      redline gc sqlite:///chats.db --blobs s3://bucket/prefix --delete
     """
     before_ms = time.time() * 1000 - grace_minutes * _MINUTE_MS
-    found = collect_garbage(open_blobs(place), _opened(logs), older_than_ms=before_ms, delete=delete)
+    found = collect_garbage(_blobs_at(place), _opened(_logs_at(logs)), older_than_ms=before_ms, delete=delete)
     if as_json:
         for entry in found:
-            click.echo(_as_json(entry, is_deleted=delete))
+            say_json({"reference": entry.reference, "bytes": entry.size_bytes, "stored": _date(entry), "deleted": delete})
     else:
         _show(found, place, is_deleted=delete)
 
 
-def _opened(addresses: Iterable[str]) -> Iterator[DurableLog]:
+def _blobs_at(place: str) -> LastingBlobs:
+    """The blobs; a directory must be there, or a slip of the pen would look like a place where nothing is forgotten."""
+    blobs = open_blobs(place) if place else None
+    if blobs is None or (isinstance(blobs, DirectoryBlobs) and not blobs.path.is_dir()):
+        raise ValidationError(f"There is no directory {place!r} of blobs. Nothing was looked for; check --blobs.")
+    return blobs
+
+
+def _logs_at(arguments: Sequence[str]) -> list[SessionInput]:
+    """Every log that is meant; in folders, session files of other agents are none. One that cannot be read is an error: all
+    blobs would look forgotten."""
+    found = find_sessions(argument.partition("#")[0] if "://" in argument else argument for argument in arguments)
+    for log in found:
+        if log.problem:
+            raise LogError(f"{log.problem} Nothing was looked for.")
+    logs = [log for log in found if log.is_log]
+    strangers = [one for one in found if not one.is_log and not one.is_found]
+    if strangers or not logs:
+        raise LogError(
+            f"There is no Redline log at {strangers[0].name if strangers else arguments[0]}. Nothing was looked for."
+        )
+    return logs
+
+
+def _opened(logs: Sequence[SessionInput]) -> Iterator[DurableLog]:
     """Each log for as long as it is looked at."""
-    for one in [one for address in addresses for one in _expanded(address)]:
-        log = open_log(one)
+    for one in logs:
+        try:
+            log = open_log(one.place)
+        except RedlineError as problem:
+            raise LogError(one.told(problem)) from problem
         try:
             yield log
         finally:
             log.close()
 
 
-def _expanded(address: str) -> list[str]:
-    """The address of each log. Where there is none, that is an error: all blobs would look forgotten."""
-    if "://" not in address:
-        if not Path(address).is_file():
-            raise LogError(f"There is no log at {address}. Nothing was looked for; check the path.")
-        return [address]
-    database = address.partition("#")[0]
-    found = [f"{database}#{quote(name)}" for name in list_conversations(database)]
-    if not found:
-        raise LogError(f"There is no conversation in {database}. Nothing was looked for; check the address.")
-    return found
-
-
-def _as_json(entry: StoredBlob, *, is_deleted: bool) -> str:
-    fields = {"reference": entry.reference, "bytes": entry.size_bytes, "stored": _date(entry), "deleted": is_deleted}
-    return json.dumps(fields)
-
-
 def _show(found: list[StoredBlob], place: str, *, is_deleted: bool) -> None:
     if not found:
-        click.echo(f"{place}: every blob is referred to, or too new to tell.")
+        say(f"{place}: every blob is referred to, or too new to tell.")
         return
-    show_rows(("reference", "bytes", "stored"), [(entry.reference, entry.size_bytes, _date(entry)) for entry in found])
+    columns = (Column("reference", least=16), Column("bytes", "number"), Column("stored", least=25))
+    show_rows(columns, [(entry.reference, entry.size_bytes, _date(entry)) for entry in found])
     size_bytes = sum(entry.size_bytes for entry in found)
     what = "were deleted" if is_deleted else "are referred to by no log; --delete removes them"
-    click.echo(f"{len(found):,} blobs ({size_bytes:,} bytes) {what}.")
+    say(f"{len(found):,} blobs ({size_bytes:,} bytes) {what}.")
 
 
 def _date(entry: StoredBlob) -> str:

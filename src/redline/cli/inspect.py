@@ -1,91 +1,119 @@
-"""`redline inspect`: what session files hold, as a page for one file, a table for many, JSON for programs."""
+"""`redline inspect`: what sessions hold, as a page for one, a table for many, JSON for programs."""
 
-import json
-import sys
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import PurePath
 
 import click
 
-from redline.cli.output import progress, show_rows, show_title
-from redline.cli.session_files import session_files
-from redline.errors import RedlineError
+from redline.cli.on_each import FINE, on_each
+from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
+from redline.cli.places import damage_words, place_of_message, place_words
+from redline.cli.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 from redline.inspection import Inspection, inspect_transcript
 
 __all__ = ["command"]
 
-_UNREADABLE = 2
 _MOST_SHOWN = 10
+_WIDE = 110
+"""From so many columns on there is room for the agent and the calls."""
+
+_ORDERS: dict[str, Callable[[Inspection], object]] = {
+    "date": lambda one: -(one.ended_ms or 0.0),
+    "name": lambda one: one.path,
+    "project": lambda one: one.project or "~",
+    "messages": lambda one: -one.messages,
+    "tokens": lambda one: -one.tokens["total"],
+    "problems": lambda one: -len(one.problems),
+}
 
 
 @click.command("inspect")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each file, one a line.")
-def command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Show what session files hold: messages, tools, tokens, open calls, branches, large parts, repeated reads.
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.option("--sort", type=click.Choice(list(_ORDERS)), default="date", show_default=True, help="Newest or largest first.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each session, one a line.")
+def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:
+    """Show what sessions hold: messages, tools, tokens, open calls, branches, large parts, repeated reads.
 
-    FILES are session files of any agent Redline knows, or folders of them. An unreadable file is one line on standard
-    error and exit code 2; the others are still shown.
+    SESSION is a session file of any agent that Redline knows, a Redline log, an address (sqlite:///chats.db#name), a folder,
+    or - for standard input. One session is shown as a page, several as a table.
+
+    Exit code 0, or 2 if a session could not be read; the others are still shown.
+
+    \b
+    Examples:
+      redline inspect session.jsonl
+      redline inspect ~/.codex/sessions --sort tokens
+      redline inspect sqlite:///chats.db
+      cat session.jsonl | redline inspect -
     """
-    paths = list(session_files(files))
+    inputs = find_sessions(sessions)
     found: list[Inspection] = []
-    failed = False
-    for path in progress(paths, "reading", shown=len(paths) > 1 and not as_json):
-        try:
-            inspection = inspect_transcript(path)
-        except RedlineError as problem:
-            failed = True
-            click.echo(f"redline: {problem}", err=True)
-            continue
-        if as_json:
-            click.echo(json.dumps(asdict(inspection), ensure_ascii=False))
+
+    def take(session: SessionInput) -> int:
+        inspection = inspect_transcript(session.read())
+        inspection.path = session.name
         found.append(inspection)
-    if not as_json:
-        _show(found, is_alone=len(paths) == 1)
-    sys.exit(_UNREADABLE if failed else 0)
+        return FINE
 
-
-def _show(found: list[Inspection], *, is_alone: bool) -> None:
-    if is_alone and found:
+    code = on_each(inputs, take, has_bar=not as_json)
+    found.sort(key=lambda one: one.path)
+    found.sort(key=_ORDERS[sort])  # type: ignore[arg-type]  # of one order all keys are of one type
+    if as_json:
+        for one in found:
+            say_json(asdict(one))
+    elif len(inputs) == 1 and found:
         _show_page(found[0])
     elif found:
         _show_table(found)
+    return code
 
 
-def _show_table(found: list[Inspection]) -> None:
-    """A row a file. Columns in which nothing was found in any file are left out, so that the table fits."""
-    columns: dict[str, list[object]] = {
-        "file": [Path(one.path).name for one in found],
-        "format": [one.format for one in found],
-        "conv.": [one.conversations for one in found],
-        "messages": [one.messages for one in found],
-        "calls": [one.tool_calls for one in found],
-        "open": [one.unanswered_calls for one in found],
-        "orphans": [one.orphan_results for one in found],
-        "branches": [one.branches for one in found],
-        "compacted": [one.compactions for one in found],
-        "problems": [len(one.problems) for one in found],
-        "tokens": [one.tokens["total"] for one in found],
+def _show_table(found: Sequence[Inspection]) -> None:
+    """A row a session, and a row of sums. Columns that are empty in every row are left out."""
+    is_wide = columns_of_terminal() >= _WIDE
+    columns: dict[Column, list[object]] = {
+        Column("session", least=13): [_short_name(one.path) for one in found],
+        Column("date", "words", least=10): [_date(one.ended_ms) for one in found],
+        Column("project", least=9): [re.split(r"[\\/]", (one.project or "").rstrip("\\/"))[-1] for one in found],
+        Column("first words", "words", least=11): [one.first_words for one in found],
+        Column("messages", "number"): [one.messages for one in found],
+        Column("tokens", "number"): [one.tokens["total"] for one in found],
+        Column("problems", "number"): [len(one.problems) for one in found],
     }
-    told = {name: values for name, values in columns.items() if any(values)}
-    show_rows(tuple(told), list(zip(*told.values(), strict=True)))
+    if is_wide:
+        columns[Column("calls", "number")] = [one.tool_calls for one in found]
+        columns[Column("open", "number")] = [one.unanswered_calls for one in found]
+        columns[Column("agent")] = [one.format for one in found]
+    told = {column: values for column, values in columns.items() if any(values)}
+    sums = [sum(value for value in values if isinstance(value, int)) for values in told.values()]
+    total = [sums[place] if column.kind == "number" else "" for place, column in enumerate(told)]
+    total[0] = counted(len(found), "session")
+    show_rows(tuple(told), list(zip(*told.values(), strict=True)), total=total)
+    if broken := sum(bool(one.problems) for one in found):
+        say(f"{broken:,} with problems: `redline check SESSION` names them.")
 
 
 def _show_page(one: Inspection) -> None:
     show_title(one.path)
-    show_rows(("", ""), list(_summary(one)))
+    show_rows((Column("", least=24), Column("", "note", least=30)), list(_summary(one)))
     show_title("Tokens by kind")
     show_rows(("kind", "tokens"), [(kind, count) for kind, count in one.tokens.items() if count])
     if one.tools:
         show_title("Tools")
         rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in one.tools.items()]
         show_rows(("tool", "calls", "results", "errors", "tokens"), rows[:_MOST_SHOWN], left_out=len(rows) - _MOST_SHOWN)
-    show_title("Largest parts")
-    show_rows(
-        ("tokens", "kind", "tool", "where"),
-        [(p.tokens, p.kind, p.tool or "", _place(p.line, p.offset)) for p in one.largest],
-    )
+    if one.largest:
+        show_title("Largest parts")
+        show_rows(
+            ("tokens", "kind", "tool", "where"),
+            [
+                (part.tokens, part.kind, part.tool or "", place_words(part.line, part.offset, part.member))
+                for part in one.largest
+            ],
+        )
     if one.repeated_reads:
         show_title("Files read more than once")
         reads = [(read.path, read.reads, read.tokens) for read in one.repeated_reads]
@@ -93,27 +121,45 @@ def _show_page(one: Inspection) -> None:
     if one.problems:
         show_title("Problems")
         lines = [(_problem(problem),) for problem in one.problems]
-        show_rows(("",), lines[:_MOST_SHOWN], left_out=len(lines) - _MOST_SHOWN)
+        show_rows((Column("", "note"),), lines[:_MOST_SHOWN], left_out=len(lines) - _MOST_SHOWN)
 
 
 def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
-    yield "format", f"{one.format} (messages: {one.message_format or 'none'})"
-    yield "conversations", one.conversations
-    yield "messages", one.messages if one.messages == one.records else f"{one.messages:,} (in {one.records:,} records)"
+    yield "written by", f"{one.format} (messages: {one.message_format or 'none'})"
+    if one.started_ms is not None and one.ended_ms is not None:
+        yield "from, to", f"{_date(one.started_ms, with_time=True)}, {_date(one.ended_ms, with_time=True)}"
+    if one.project:
+        yield "project", one.project
+    if one.first_words:
+        yield "first words", one.first_words
+    yield "conversations", f"{one.conversations:,}"
+    yield "messages", f"{one.messages:,}" if one.messages == one.records else f"{one.messages:,} (in {one.records:,} records)"
     yield "tool calls / results", f"{one.tool_calls:,} / {one.tool_results:,}"
     for name in ("unanswered_calls", "orphan_results", "branches", "subagents", "compactions", "attachments"):
         if count := getattr(one, name):
-            yield name.replace("_", " "), count
-    yield "tokens", one.tokens["total"]
+            yield name.replace("_", " "), f"{count:,}"
+    yield "tokens", f"{one.tokens['total']:,}"
     if one.reported_tokens:
-        yield "largest prompt reported", one.reported_tokens
+        yield "largest prompt reported", f"{one.reported_tokens:,}"
 
 
-def _place(line: int | None, offset: int) -> str:
-    return f"line {line}" if line is not None else f"byte {offset:,}"
+def _date(time_ms: float | None, *, with_time: bool = False) -> str:
+    """In UTC; nothing for a time that no calendar has."""
+    try:
+        date = datetime.fromtimestamp((time_ms or 0.0) / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return "" if time_ms is None else date.strftime("%Y-%m-%d %H:%M UTC" if with_time else "%Y-%m-%d")
+
+
+def _short_name(name: str) -> str:
+    """The file's name without its ending; of a database, its conversation too."""
+    last = PurePath(name.rsplit("/", 1)[-1] or name)
+    return last.stem if last.suffix in SESSION_SUFFIXES else str(last)
 
 
 def _problem(problem: dict[str, object]) -> str:
     if problem["law"] is None:
-        return f"line {problem['line']}, column {problem['column']}: {problem['found']}"
-    return f"{problem['conversation']}, message {problem['index']}: {problem['found']} ({problem['law']})"
+        return damage_words(problem["line"], problem["column"], problem["found"])
+    place = place_of_message(problem["index"], problem["line"])
+    return f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})"

@@ -1,125 +1,234 @@
-"""Tables, titles and progress for people: with rich where it is installed, as plain text where it is not."""
+"""What people and programs see: lines, titles, tables, JSON and progress. All output of the commands passes through here."""
 
+import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import Literal, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from redline.cli.printable import as_json, printable, shortened, width_of, wrapped
 
-__all__ = ["columns_of_terminal", "progress", "show_figures", "show_rows", "show_title"]
+__all__ = [
+    "Column",
+    "columns_of_terminal",
+    "complain",
+    "counted",
+    "is_colored",
+    "progress",
+    "say",
+    "say_json",
+    "show_figures",
+    "show_rows",
+    "show_title",
+]
 
 Item = TypeVar("Item")
 
-_NARROWEST = 14
-"""Words need some room, or they are folded into a column of letters."""
+_CLEAR_LINE = "\r\x1b[2K"
+_bars: list[str] = []
+"""The bars that are on the screen: a line that is said takes the place of one, until it is drawn again."""
+
+Kind = Literal["number", "name", "words", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, and what happens to what is too long for it."""
+
+    heading: str
+    kind: Kind = "name"
+    """Numbers are never cut; names lose their middle, words their end; a note goes on in the next line."""
+    least: int = 12
+    """How narrow it may become."""
+
+
+def say(text: str = "", *, color: str | None = None, is_bold: bool = False, is_error: bool = False) -> None:
+    """One line, on standard output or standard error. Control characters in it are shown, not sent; so are line breaks."""
+    shown = printable(text)
+    if _bars:
+        click.echo(_CLEAR_LINE, nl=False, err=True)
+    click.echo(click.style(shown, fg=color, bold=is_bold) if color or is_bold else shown, err=is_error)
+
+
+def complain(problem: object) -> None:
+    """What is wrong, in one line on standard error."""
+    say(f"redline: {problem}", is_error=True)
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something: `1 session`, `1,200 sessions`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def say_json(value: object, *, indent: int | None = None) -> None:
+    """A value as JSON on standard output, in one line unless it is indented."""
+    is_ascii = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
+    click.echo(as_json(value, indent=indent, is_ascii=is_ascii))
 
 
 def show_title(title: str) -> None:
     """A heading above a table."""
-    click.echo(f"\n{click.style(title, bold=True)}")
+    say()
+    say(title, is_bold=True)
 
 
-def show_rows(headings: Sequence[str], rows: Sequence[Sequence[object]], *, left_out: int = 0) -> None:
-    """A table that fits the terminal; numbers stand to the right. `left_out` says how many rows are not shown."""
-    console = _console()
-    if console is None:
-        _show_plain(headings, rows)
-    else:
-        _show_rich(console, headings, rows)
+def show_rows(
+    headings: Sequence[str | Column],
+    rows: Sequence[Sequence[object]],
+    *,
+    total: Sequence[object] | None = None,
+    left_out: int = 0,
+) -> None:
+    """A table that fits the terminal; a heading alone is a column of names, or of numbers if it holds nothing else.
+
+    Columns for which there is no room are in a table of their own below, with the first column again. `total` is a last row
+    under a line; `left_out` says how many rows are not shown.
+    """
+    columns = [_column(heading, [row[place] for row in rows]) for place, heading in enumerate(headings)]
+    lines = [[_cell(value) for value in row] for row in [*rows, *([total] if total else [])]]
+    limit = columns_of_terminal()
+    natural = [
+        max([width_of(column.heading), *(width_of(line[place]) for line in lines)]) for place, column in enumerate(columns)
+    ]
+    widths, gap = _fitted(columns, natural, limit)
+    for number, chosen in enumerate(_that_fit(widths, limit, gap)):
+        if number:
+            say()
+        _show_table(columns, lines, _Layout(chosen, widths, gap), has_total=total is not None)
     if left_out > 0:
-        click.echo(f"… and {left_out:,} more")
+        say(f"… and {left_out:,} more")
 
 
 def show_figures(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table of figures, each row named in its first column. A line break in a heading folds it.
 
-    Nothing is cut: columns for which the terminal has no room stand in a table of their own below.
+    Nothing is cut: columns for which the terminal has no room are in a table of their own below.
     """
     heads = list(zip_longest(*(heading.split("\n")[::-1] for heading in headings), fillvalue=""))[::-1]
     lines = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(line[place]) for line in [*heads, *lines]) for place in range(len(headings))]
-    for number, columns in enumerate(_that_fit(widths, columns_of_terminal())):
+    widths = [max(width_of(line[place]) for line in [*heads, *lines]) for place in range(len(headings))]
+    for number, columns in enumerate(_that_fit(widths, columns_of_terminal(), 1)):
         shown = [_figures(line, columns, widths) for line in [*heads, *lines]]
-        click.echo("\n" * min(number, 1) + click.style("\n".join(shown[: len(heads)]), bold=True))
-        click.echo("─" * max(map(len, shown)))
-        click.echo("\n".join(shown[len(heads) :]))
+        if number:
+            say()
+        for line in shown[: len(heads)]:
+            say(line, is_bold=True)
+        say("─" * max(map(width_of, shown)))
+        for line in shown[len(heads) :]:
+            say(line)
 
 
 def columns_of_terminal() -> int:
-    """How many letters a line has."""
+    """How many letters a line has: as COLUMNS says, as wide as the terminal, or 80 where there is none."""
     return shutil.get_terminal_size().columns
 
 
+def is_colored() -> bool:
+    """Whether the user, by NO_COLOR or a terminal that knows none, leaves us any color."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def progress(items: Sequence[Item], what: str, *, shown: bool) -> Iterator[Item]:
-    """The items one by one, with a bar on standard error while they last."""
-    if not shown or not sys.stderr.isatty():
+    """The items one by one, with a bar on standard error while they last, if that is a terminal that may be drawn on."""
+    context = click.get_current_context(silent=True)
+    if not shown or not sys.stderr.isatty() or (context and context.color is False):
         yield from items
         return
     with click.progressbar(items, label=what, file=sys.stderr) as bar:
-        yield from bar
+        _bars.append(what)
+        try:
+            yield from bar
+        finally:
+            _bars.pop()
 
 
-def _console() -> "Console | None":
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    return Console(soft_wrap=False, highlight=False)
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    chosen: Sequence[int]
+    """The columns that are shown side by side."""
+    widths: Sequence[int]
+    gap: int
 
 
-def _show_rich(console: "Console", headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_header=any(headings), pad_edge=False, padding=(0, 1))
-    for place, heading in enumerate(headings):
-        is_number = bool(rows) and all(isinstance(row[place], int) for row in rows)
-        narrowest = None if is_number else min(_NARROWEST, max((len(str(row[place])) for row in rows), default=1))
-        table.add_column(
-            heading, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number, min_width=narrowest
-        )
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    console.print(table)
+def _column(heading: str | Column, values: Sequence[object]) -> Column:
+    if isinstance(heading, Column):
+        return heading
+    is_number = bool(values) and all(isinstance(value, int) for value in values)
+    return Column(heading, "number" if is_number else "name")
 
 
-def _show_plain(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    table = [tuple(headings)] if any(headings) else []
-    table += [tuple(_cell(value) for value in row) for row in rows]
-    widths = [max(len(str(row[place])) for row in table) for place in range(len(headings))] if table else []
-    limit = columns_of_terminal()
-    for row in table:
-        click.echo("  ".join(_aligned(row, widths)).rstrip()[:limit])
+def _fitted(columns: Sequence[Column], natural: Sequence[int], limit: int) -> tuple[list[int], int]:
+    """The widths, and the space between columns: what may be shortened gives way, the widest first."""
+    least = [
+        width if column.kind == "number" else min(width, column.least) for column, width in zip(columns, natural, strict=True)
+    ]
+    gap = 2 if sum(least) + 2 * (len(columns) - 1) <= limit else 1
+    widths = [max(low, min(width, limit)) for width, low in zip(natural, least, strict=True)]
+    while sum(widths) + gap * (len(widths) - 1) > limit and widths != least:
+        widest = max((place for place in range(len(widths)) if widths[place] > least[place]), key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths, gap
 
 
-def _aligned(row: Iterable[object], widths: Iterable[int]) -> Iterator[str]:
-    for value, width in zip(row, widths, strict=True):
-        text = str(value)
-        yield text.rjust(width) if text.replace(",", "").isdigit() else text.ljust(width)
-
-
-def _that_fit(widths: Sequence[int], limit: int) -> Iterator[list[int]]:
+def _that_fit(widths: Sequence[int], limit: int, gap: int) -> Iterator[list[int]]:
     """Columns side by side, the first among them each time, as many as there is room for but one at least."""
     chosen, used = [0], widths[0]
     for place in range(1, len(widths)):
-        if used + 1 + widths[place] > limit and len(chosen) > 1:
+        if used + gap + widths[place] > limit and len(chosen) > 1:
             yield chosen
             chosen, used = [0], widths[0]
         chosen.append(place)
-        used += 1 + widths[place]
+        used += gap + widths[place]
     yield chosen
 
 
+def _show_table(columns: Sequence[Column], lines: Sequence[Sequence[str]], layout: _Layout, *, has_total: bool) -> None:
+    width = sum(layout.widths[place] for place in layout.chosen) + layout.gap * (len(layout.chosen) - 1)
+    if any(column.heading for column in columns):
+        (head,) = _lines_of([column.heading for column in columns], columns, layout)
+        say(head, is_bold=True)
+        say("─" * width)
+    for number, cells in enumerate(lines):
+        if has_total and number == len(lines) - 1:
+            say("─" * width)
+        for line in _lines_of(cells, columns, layout):
+            say(line)
+
+
+def _lines_of(cells: Sequence[str], columns: Sequence[Column], layout: _Layout) -> Iterator[str]:
+    """A row as lines: one, or more where a note is folded."""
+    folded = [_folded(cells[place], columns[place].kind, layout.widths[place]) for place in layout.chosen]
+    for pieces in zip_longest(*folded, fillvalue=""):
+        padded = [
+            _padded(piece, layout.widths[place], to_right=columns[place].kind == "number")
+            for place, piece in zip(layout.chosen, pieces, strict=True)
+        ]
+        yield (" " * layout.gap).join(padded).rstrip()
+
+
+def _folded(cell: str, kind: Kind, width: int) -> list[str]:
+    match kind:
+        case "number":
+            return [cell]
+        case "note":
+            return wrapped(cell, width)
+        case _:
+            return [shortened(cell, width, at_end=kind == "words")]
+
+
+def _padded(text: str, width: int, *, to_right: bool) -> str:
+    space = " " * (width - width_of(text))
+    return space + text if to_right else text + space
+
+
 def _figures(line: Sequence[str], columns: Sequence[int], widths: Sequence[int]) -> str:
-    name, *figures = columns
-    return " ".join([line[name].ljust(widths[name]), *(line[place].rjust(widths[place]) for place in figures)]).rstrip()
+    cells = [_padded(line[place], widths[place], to_right=number > 0) for number, place in enumerate(columns)]
+    return " ".join(cells).rstrip()
 
 
 def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return printable(f"{value:,}" if isinstance(value, int) else str(value))

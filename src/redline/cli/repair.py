@@ -1,13 +1,18 @@
-"""`redline repair`: a session file that its agent cannot resume, repaired in the agent's own format."""
+"""`redline repair`: session files that a provider would refuse, repaired in the agent's own format."""
 
 from pathlib import Path
 
 import click
 import msgspec
 
-from redline import payloads
-from redline.errors import ExecutionError
-from redline.mending import Fix, Mending, mend_transcript
+from redline.cli.agent_places import AGENT_PLACES
+from redline.cli.in_place import replace_in_place
+from redline.cli.log_transcript import FORMAT
+from redline.cli.on_each import FINE, FOUND, on_each
+from redline.cli.output import complain, counted, say, say_json
+from redline.cli.session_files import SessionInput, find_sessions
+from redline.errors import ExecutionError, ValidationError
+from redline.mending import Mending, mend_transcript
 from redline.view.repair import Strategy
 from redline.view.repair.strategies import STRATEGIES
 
@@ -15,63 +20,104 @@ __all__ = ["command"]
 
 _COLORS = {"remove": "red", "add": "green", "change": "yellow", "move": "yellow"}
 _MOST_FIXES = 200
-_NOT_WRITTEN = 1
 
 
 @click.command("repair")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
 @click.option(
     "--strategy",
     type=click.Choice(list(STRATEGIES)),
-    default="drop",
+    default="answer",
     show_default=True,
-    help="For a call without a result: drop its message, answer it as interrupted, or strip the call alone.",
+    help="For a call without a result: answer it as interrupted, drop its message, or strip the call alone.",
 )
 @click.option("--write", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write the repaired session here.")
-@click.option("--force", is_flag=True, help="Write OUT even if it exists. FILE itself is never written.")
+@click.option("--force", is_flag=True, help="Write OUT even if it exists.")
+@click.option("--in-place", is_flag=True, help="Put the repaired session in its place; the old one stays as SESSION.bak.")
 @click.option("--json", "as_json", is_flag=True, help="One object a line for each change, for programs.")
-@click.pass_context
-def command(ctx: click.Context, file: Path, strategy: Strategy, out: Path | None, force: bool, as_json: bool) -> None:
-    """Show what must change in FILE so that its agent can resume it, and with --write make a repaired copy.
+def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, force: bool, in_place: bool, as_json: bool) -> int:
+    """Show what must change in each SESSION so that a provider takes it, and write it if asked.
 
-    Only what goes on is repaired: the last window of the active path. All else stays byte for byte. OUT is read again and
-    proven legal before it gets its name.
+    SESSION is a session file, a folder of them, or - for standard input. Only what goes on is repaired: the last window of the
+    active path. All else stays byte for byte. What is written is read again and proven legal before it gets its name. A session
+    is not replaced while a program has it open.
 
-    Exit code 0 if there is nothing to do, or if it is shown or written; 1 if OUT could not be written or proven legal; 2 if
-    FILE cannot be read, or is of an agent whose files cannot be repaired.
+    Current Claude Code, Codex and opencode go on after a crash by themselves. This is for loops of your own, other agents,
+    older versions, and damaged files.
+
+    Exit code 0 if there is nothing to do, or if it is shown or written; 1 if it could not be written or proven legal; 2 if a
+    session cannot be read, or is of an agent whose files cannot be repaired.
+
+    \b
+    Examples:
+      redline repair session.jsonl
+      redline repair session.jsonl --in-place
+      redline repair session.jsonl --strategy drop --write repaired.jsonl
     """
-    mending = mend_transcript(file, strategy=strategy)
-    _show(mending, as_json=as_json)
-    try:
-        if out is not None:
-            mending.write(out, overwrite=force)
-    except ExecutionError as problem:
-        click.echo(f"redline: {problem}", err=True)
-        ctx.exit(_NOT_WRITTEN)
+    inputs = find_sessions(sessions)
+    is_alone = len(inputs) == 1
+    if out is not None and (in_place or not is_alone):
+        raise click.UsageError("--write takes one session, and not --in-place")
+    mended: list[Mending] = []
+
+    def repair(session: SessionInput) -> int:
+        if session.read().format == FORMAT:
+            if not as_json:
+                say(f"{session.name}: a Redline log, which is repaired in every request; its record stays as it is")
+            return FINE
+        if in_place and session.path is None:
+            raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
+        before = Path(session.place).read_bytes() if in_place else None
+        mending = mend_transcript(session.place, strategy=strategy)
+        _show(session, mending, as_json=as_json)
+        try:
+            told = _written(mending, out, force=force, before=before)
+        except ExecutionError as problem:
+            complain(session.told(problem))
+            return FOUND
+        mended.append(mending)
+        if told and not as_json:
+            say(told)
+        elif is_alone and not mending.fixes and not as_json:
+            say(f"{session.name}: nothing to repair")
+        return FINE
+
+    code = on_each(inputs, repair)
     if not as_json:
-        click.echo(_last_words(mending, out))
+        _show_end(mended, is_alone=is_alone, is_written=in_place or out is not None)
+    return code
 
 
-def _show(mending: Mending, *, as_json: bool) -> None:
+def _show(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
     if as_json:
         for fix in mending.fixes:
-            click.echo(payloads.encode(msgspec.structs.asdict(fix)))
+            say_json({"session": session.name, **msgspec.structs.asdict(fix)})
         return
     if mending.fixes:
-        click.echo(f"{mending.path} ({mending.format})")
+        say(f"{session.name} ({mending.format})")
     for fix in mending.fixes[:_MOST_FIXES]:
-        click.echo(_colored(fix))
+        say(f"  {fix}", color=_COLORS[fix.action])
     if len(mending.fixes) > _MOST_FIXES:
-        click.echo(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
+        say(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
 
 
-def _colored(fix: Fix) -> str:
-    return click.style(f"  {fix}", fg=_COLORS[fix.action])
-
-
-def _last_words(mending: Mending, out: Path | None) -> str:
+def _written(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:
+    """Write what is asked for; what there is to say then."""
     if out is not None:
+        mending.write(out, overwrite=force)
         return f"written and proven legal: {out}"
-    if not mending.fixes:
-        return f"{mending.path}: nothing to repair"
-    return "nothing is written yet: --write OUT makes a repaired copy"
+    if before is not None and mending.fixes:
+        return f"repaired in place and proven legal; as it was: {replace_in_place(mending, before)}"
+    return ""
+
+
+def _show_end(mended: list[Mending], *, is_alone: bool, is_written: bool) -> None:
+    """How many there were, and how to go on from here."""
+    broken = [mending for mending in mended if mending.fixes]
+    if not is_alone:
+        say(f"{counted(len(mended), 'session')} read, {len(broken):,} with something to repair")
+    if broken and not is_written:
+        say("nothing is written yet: --in-place repairs the file and keeps a backup, --write OUT makes a repaired copy")
+    for format in sorted({mending.format for mending in broken}):
+        if format in AGENT_PLACES:
+            say(str(AGENT_PLACES[format]))

@@ -1,23 +1,45 @@
-"""Which conversation of a session file is meant, and its messages as the body of a request."""
+"""The messages that a session would send next, as the body of a request, and whether a provider would take it."""
 
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-import click
-
+from redline import payloads
+from redline.cli.output import complain, say
+from redline.cli.session_files import SessionInput
+from redline.errors import ValidationError
 from redline.formats import FORMATS
 from redline.formats.convert import Conversion
-from redline.transcripts import RecordedConversation, read_transcript
+from redline.transcripts import RecordedConversation, Transcript
+from redline.view.laws import check
 
-__all__ = ["chosen_conversation", "request_body"]
+__all__ = ["NextMessages", "chosen_conversation", "next_messages", "report", "request_body"]
 
 
-def chosen_conversation(file: Path, number: int) -> RecordedConversation:
+@dataclass(frozen=True, slots=True)
+class NextMessages:
+    """What a session would send: the last window of one of its conversations."""
+
+    messages: list[Any]
+    format: str
+    system: str | None = None
+
+
+def next_messages(session: SessionInput, number: int) -> NextMessages:
+    """The messages of the conversation with this number, counted from 0. That there are others is said on standard error."""
+    transcript = session.read()
+    recorded = chosen_conversation(transcript, session.name, number)
+    if len(transcript) > 1:
+        say(f"{session.name}: conversation {number} of {len(transcript)}; --conversation takes another", is_error=True)
+    window = recorded.windows[-1] if recorded.windows else ()
+    return NextMessages([payloads.decode(entry.message.native) for entry in window], recorded.format, recorded.system)
+
+
+def chosen_conversation(transcript: Transcript, name: str, number: int) -> RecordedConversation:
     """The conversation with this number, counted from 0."""
-    conversations = read_transcript(file).conversations
+    conversations = transcript.conversations
     if not 0 <= number < len(conversations):
-        raise click.BadParameter(
-            f"{file} holds {len(conversations)} conversations, numbered from 0.", param_hint="--conversation"
-        )
+        raise ValidationError(f"{name} holds {len(conversations)} conversations, numbered from 0; there is no {number}.")
     return conversations[number]
 
 
@@ -28,3 +50,18 @@ def request_body(done: Conversion, target: str) -> dict[str, object]:
     if done.system and writer.system_field:
         body = {writer.system_field: writer.write_system(done.system), **body}
     return body
+
+
+def report(session: SessionInput, done: Conversion, target: str) -> bool:
+    """Say what could not be carried, and what a provider would refuse all the same; whether there is nothing of the latter."""
+    for loss in done.lost:
+        say(f"{session.name}: not carried: {loss}", is_error=True)
+    refused = list(_refused(done, target))
+    for problem in refused:
+        complain(f"{session.name}: what was written would be refused: {problem}")
+    return not refused
+
+
+def _refused(done: Conversion, target: str) -> Iterator[object]:
+    if done.messages:
+        yield from check(done.messages, format=target)

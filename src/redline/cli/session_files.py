@@ -1,17 +1,229 @@
-"""Which files a command means: those named, and in folders every file that could be a session."""
+"""What the arguments of a command mean: session files, Redline logs, databases, folders of them, standard input."""
 
+import atexit
+import os
+import re
+import stat
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
 
-__all__ = ["SESSION_SUFFIXES", "session_files"]
+from redline.addresses import masked, without_password
+from redline.errors import RedlineError, TranscriptError
+from redline.transcripts import Transcript, read_transcript
+
+__all__ = ["MOST_FILES", "MOST_PIPED_BYTES", "SESSION_SUFFIXES", "SessionInput", "find_sessions", "session_files"]
 
 SESSION_SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval"})
+_DATABASE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
+_OTHERS_DATABASES = re.compile(r"opencode.*\.db")
+"""Databases of agents, which their readers recognise; all others in a folder are nobody's business here."""
+
+MOST_PIPED_BYTES = 256 * 1024 * 1024
+"""How much is read from standard input or a pipe."""
+MOST_FILES = 100_000
+"""How many files of a folder are looked at."""
+
+_STDIN = "-"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_PIPE_PLACES = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_REDLINE_DATABASE = b"Redl"
+_HEAD_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInput:
+    """One session that a command was given: a file, a conversation in a database, or what standard input held."""
+
+    name: str
+    """What to call it in output: the argument or the path, never with a password."""
+    place: str
+    """The path, or the address of the conversation."""
+    problem: str = ""
+    """Why it cannot be read, where that is known already."""
+    is_found: bool = False
+    """Whether it was found in a folder, rather than named."""
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it is a log of Redline's own."""
+        from redline.opening import is_foreign
+
+        return _is_address(self.place) or bool(_head(Path(self.place)) and not is_foreign(Path(self.place)))
+
+    @property
+    def path(self) -> Path | None:
+        """The file, where it is one that can be named again: not a database, and not what came through a pipe."""
+        return None if _is_address(self.place) or self.name != self.place else Path(self.place)
+
+    def read(self) -> Transcript:
+        """Its conversations. What cannot be read raises a RedlineError that names it, and no password."""
+        if self.problem:
+            raise TranscriptError(self.problem)
+        try:
+            return self._read()
+        except RedlineError as problem:
+            raise TranscriptError(self.told(problem)) from problem
+
+    def told(self, problem: object) -> str:
+        """An error about it, in words that may be shown."""
+        return without_password(str(problem).replace(self.place, self.name), self.place)
+
+    def _read(self) -> Transcript:
+        if not self.is_log:
+            return read_transcript(self.place)
+        from redline.cli.log_transcript import transcript_of_database, transcript_of_file
+
+        return transcript_of_database(self.place) if _is_address(self.place) else transcript_of_file(Path(self.place))
+
+
+def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
+    """Every session that the arguments of a command name, each once.
+
+    An argument is a file (of any agent, or a Redline log or database), an address (`sqlite:///chats.db#name`,
+    `postgresql://…`; without a name all its conversations), a folder, which is searched, or `-` for standard input. What
+    cannot be read is among them, with its problem, so that the others are shown all the same.
+    """
+    found: dict[str, SessionInput] = {}
+    for argument in arguments:
+        for session in _sessions_at(argument):
+            found.setdefault(session.place, session)
+    return list(found.values())
 
 
 def session_files(files: Iterable[Path]) -> Iterator[Path]:
-    """The files, each folder replaced by what lies in it."""
-    for path in files:
-        if path.is_dir():
-            yield from sorted(inner for inner in path.rglob("*") if inner.suffix in SESSION_SUFFIXES and inner.is_file())
-        else:
-            yield path
+    """The files, each folder replaced by the session files in it."""
+    for session in find_sessions(map(str, files)):
+        yield Path(session.place)
+
+
+def _sessions_at(argument: str) -> Iterator[SessionInput]:
+    if not argument:
+        yield SessionInput("''", "''", "An argument is empty. Name a file or a folder; `.` is the current folder.")
+        return
+    if argument == _STDIN:
+        yield _piped(_STDIN, sys.stdin.buffer) if sys.stdin else SessionInput("-", "-", "There is no standard input.")
+        return
+    if _is_address(argument):
+        yield from _in_database(argument)
+        return
+    try:
+        mode = Path(argument).stat().st_mode
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else str(problem)
+        yield SessionInput(argument, argument, f"{argument} cannot be opened: {why}. Check the path and its permissions.")
+        return
+    if stat.S_ISDIR(mode):
+        yield from _in_folder(argument)
+    elif stat.S_ISREG(mode):
+        yield from _in_file(argument)
+    elif stat.S_ISFIFO(mode) and _PIPE_PLACES.fullmatch(argument):
+        with Path(argument).open("rb") as pipe:
+            yield _piped(argument, pipe)
+    else:
+        yield SessionInput(argument, argument, f"{argument} is {_kind(mode)}, not a file. To read from a pipe, name -.")
+
+
+def _in_file(path: str, *, is_found: bool = False) -> Iterator[SessionInput]:
+    """The file itself, or the conversations of a database of Redline's."""
+    head = _head(Path(path))
+    if not head.startswith(_SQLITE_MAGIC) or head[68:72] != _REDLINE_DATABASE:
+        yield SessionInput(path, path, is_found=is_found)
+        return
+    for one in _in_database(f"sqlite:///{quote(path)}"):
+        yield replace(one, is_found=is_found)
+
+
+def _in_database(address: str) -> Iterator[SessionInput]:
+    if address.partition("#")[2]:
+        yield SessionInput(masked(address), address)
+        return
+    from redline.log.opening import list_conversations
+
+    database = address.partition("#")[0]
+    shown = masked(database)
+    try:
+        names = list_conversations(database)
+    except RedlineError as problem:
+        told = without_password(str(problem), address)
+        yield SessionInput(shown, address, f"{shown} cannot be read: {told}")
+        return
+    if not names:
+        yield SessionInput(shown, address, f"There is no conversation in {shown}. Check the address.")
+    for name in names:
+        yield SessionInput(f"{shown}#{name}", f"{database}#{quote(name)}")
+
+
+def _in_folder(folder: str) -> Iterator[SessionInput]:
+    """What lies in it and below, links to other folders left aside, sorted by path."""
+    files: list[str] = []
+    refused: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=refused.append):
+        folders.sort()
+        files += [str(path) for path in (Path(place, name) for name in names) if _may_be_session(path)]
+        if len(files) > MOST_FILES:
+            yield SessionInput(folder, folder, f"{folder} holds more than {MOST_FILES:,} files. Name a smaller folder.")
+            return
+    for path in sorted(files):
+        yield from _in_file(path, is_found=True)
+    for problem in refused:
+        name = os.fspath(problem.filename)
+        yield SessionInput(name, name, f"{name} cannot be opened: {problem.strerror}. Check its permissions.")
+    if not files and not refused:
+        kinds = ", ".join(sorted(SESSION_SUFFIXES))
+        yield SessionInput(folder, folder, f"{folder} holds no session file ({kinds}, or a Redline database).")
+
+
+def _may_be_session(path: Path) -> bool:
+    """By its name; and it must be a file, since a pipe or a device may never end."""
+    if path.suffix not in SESSION_SUFFIXES | _DATABASE_SUFFIXES:
+        return False
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+    if path.suffix in SESSION_SUFFIXES:
+        return is_file
+    return is_file and (bool(_OTHERS_DATABASES.fullmatch(path.name)) or _head(path)[68:72] == _REDLINE_DATABASE)
+
+
+def _piped(name: str, pipe: BinaryIO) -> SessionInput:
+    """What comes through a pipe, put into a file for as long as the command runs: sessions are not read from front to end."""
+    if name == _STDIN and sys.stdin.isatty():
+        sys.stderr.write("redline: reading standard input; Ctrl-D ends it\n")
+    handle, path = tempfile.mkstemp(prefix="redline-", suffix=".jsonl")
+    atexit.register(Path(path).unlink, missing_ok=True)
+    size = 0
+    with os.fdopen(handle, "wb") as file:
+        while piece := pipe.read(1 << 20):
+            size += len(piece)
+            if size > MOST_PIPED_BYTES:
+                most = f"{MOST_PIPED_BYTES >> 20} MB"
+                return SessionInput(
+                    name, path, f"{name} gave more than {most}, the most that is read from a pipe. Name a file."
+                )
+            file.write(piece)
+    return SessionInput(name, path, "" if size else f"{name}: standard input is empty.")
+
+
+def _is_address(argument: str) -> bool:
+    return _ADDRESS.match(argument) is not None
+
+
+def _head(path: Path) -> bytes:
+    """The beginning of a file; nothing where it cannot be read, which whoever reads it will say."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return b""
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "something else")

@@ -17,8 +17,9 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from redline.engine.pending import Cut, Pending, Stretch, Waiting
+from redline.log.records import LedgerEntry
 
-__all__ = ["Balance", "Choice", "Ledger", "Moment", "Rates", "Reason"]
+__all__ = ["Balance", "Choice", "Moment", "Rates", "Reason"]
 
 Key = TypeVar("Key", bound=Hashable)
 Reason = Literal["nothing", "cold", "free", "held", "paid", "tier", "window"]
@@ -97,19 +98,6 @@ class Choice(msgspec.Struct, frozen=True):
                 return f"the request would not fit into the window ({numbers})"
 
 
-class Ledger(msgspec.Struct, frozen=True):
-    """What a balance has booked, its marks apart, as plain values."""
-
-    prefix: float
-    saved: float
-    bill: float
-    requests: int
-    tokens: list[float]
-    unstruck: float
-    sent_unstruck: float
-    sent_end: int
-
-
 class Balance(Generic[Key]):
     """The account of one conversation. It grows with it; deciding changes nothing in it, `record` does."""
 
@@ -136,32 +124,20 @@ class Balance(Generic[Key]):
         self._marks: dict[Key, Waiting] = {}
         self._names: dict[int, Key] = {}
 
-    def ledger(self) -> Ledger:
-        """What is booked, to go on from later."""
-        return Ledger(
-            self._prefix,
-            self._saved,
-            self._bill,
-            self._requests,
-            self._tokens,
-            self._unstruck,
-            self._sent_unstruck,
-            self._sent_end,
-        )
+    def resume(self, entry: LedgerEntry, *, requests: int, sent: int) -> None:
+        """Go on after so many requests, the last of which had the first so many messages."""
+        self._saved, self._bill, self._requests = entry.saved, entry.bill, requests
+        self._sent_end, self._sent_unstruck = sent, self._prefix + entry.unstruck
 
-    def marks(self) -> Iterable[tuple[Key, Waiting]]:
-        """The marks that wait."""
-        return self._marks.items()
+    @property
+    def message_tokens(self) -> list[float]:
+        """By position, as struck."""
+        return self._tokens
 
-    def resume(self, ledger: Ledger, marks: Iterable[tuple[Key, Waiting]]) -> None:
-        """Go on from what was booked before."""
-        self._prefix, self._saved, self._bill, self._requests = ledger.prefix, ledger.saved, ledger.bill, ledger.requests
-        self._tokens, self._sums = list(ledger.tokens), list(accumulate(ledger.tokens, initial=0.0))
-        self._unstruck, self._sent_unstruck, self._sent_end = ledger.unstruck, ledger.sent_unstruck, ledger.sent_end
-        for key, mark in marks:
-            self._marks[key], self._names[mark.number] = mark, key
-            self._pending.add(mark)
-        self._numbers = max(self._names, default=0)
+    @property
+    def savings(self) -> Iterable[tuple[Key, float]]:
+        """What each mark that waits would save."""
+        return ((key, mark.saving) for key, mark in self._marks.items())
 
     def set_prefix(self, tokens: float) -> None:
         """So many tokens stand before the first message, as is known by now."""
@@ -170,16 +146,17 @@ class Balance(Generic[Key]):
         self._unstruck += more
         self._sent_unstruck += more
 
-    def grow(self, tokens: float) -> None:
-        """One more message."""
-        self._tokens.append(tokens)
-        self._sums.append(self._sums[-1] + tokens)
+    def grow(self, tokens: float, *, struck: float = 0.0) -> None:
+        """One more message, of whose tokens so many are struck already."""
+        self._tokens.append(tokens - struck)
+        self._sums.append(self._sums[-1] + tokens - struck)
         self._unstruck += tokens
 
-    def hold(self, key: Key, position: int, saving: float) -> None:
-        """One more mark: the message at this position would shrink by so many tokens."""
+    def hold(self, key: Key, position: int, saving: float, *, since: int | None = None) -> None:
+        """One more mark: the message at this position would shrink by so many tokens; since when, by number of requests."""
         self._numbers += 1
-        mark = self._marks[key] = Waiting(position, self._numbers, saving, self._requests)
+        requests = self._requests if since is None else since
+        mark = self._marks[key] = Waiting(position, self._numbers, saving, requests)
         self._names[self._numbers] = key
         self._pending.add(mark)
 
@@ -228,30 +205,32 @@ class Balance(Generic[Key]):
 
     def record(self, choice: Choice, moment: Moment) -> list[Key]:
         """The request went out with this choice; the keys of the marks that it applied."""
-        applied = [] if choice.cut is None else self._apply(choice.cut)
-        self.book(moment, choice.cut)
-        return applied
+        savings: defaultdict[int, float] = defaultdict(float)
+        keys = []
+        for mark in [] if choice.cut is None else self._pending.take_from(choice.cut):
+            savings[mark.position] += mark.saving
+            keys.append(self._names.pop(mark.number))
+            del self._marks[keys[-1]]
+        entry = self.entry(moment, savings)
+        self.shrink(savings)
+        self.book(entry)
+        return keys
 
-    def book(self, moment: Moment, cut: int | None) -> None:
-        """The request went out, and changed what had been sent from a position on."""
+    def entry(self, moment: Moment, savings: Mapping[int, float]) -> LedgerEntry:
+        """What the requests will have cost with the one that goes out now, if it strikes messages: by position, so much."""
         bill = self._cost(self._unstruck, self._sent_unstruck, moment)
-        warm_end = min(self._warm_end(moment), len(self._tokens) if cut is None else cut)
-        self._saved += bill - self._cost(self.tokens, self._prefix + self._sums[warm_end], moment)
-        self._bill += bill
+        warm_end = min([self._warm_end(moment), *savings])
+        tokens = self.tokens - sum(savings.values())
+        saved = self._saved + bill - self._cost(tokens, self._prefix + self._sums[warm_end], moment)
+        return LedgerEntry(saved, self._bill + bill, self._unstruck - self._prefix, tokens - self._prefix)
+
+    def book(self, entry: LedgerEntry) -> None:
+        """The request went out."""
+        self._saved, self._bill = entry.saved, entry.bill
         self._sent_end, self._sent_unstruck = len(self._tokens), self._unstruck
         self._requests += 1
 
     # --- the pieces
-
-    def _apply(self, cut: int) -> list[Key]:
-        savings: defaultdict[int, float] = defaultdict(float)
-        keys = []
-        for mark in self._pending.take_from(cut):
-            savings[mark.position] += mark.saving
-            keys.append(self._names.pop(mark.number))
-            del self._marks[keys[-1]]
-        self.shrink(savings)
-        return keys
 
     @property
     def _premium(self) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
 
-from redline.engine.schedule import Case, Decision
+from redline.engine.schedule import Case, Decision, Decisions
 from redline.errors import ValidationError
 from redline.formats.context_editing import CONTEXT_EDITING_BETA, clear_tool_uses
 from redline.rules.rule import Mark
@@ -24,7 +24,7 @@ class Budget:
     """
 
     name: ClassVar[str] = "budget"
-    weighs_requests: ClassVar[bool] = False
+    weighs_requests: ClassVar[bool] = True
     beta: ClassVar[str] = CONTEXT_EDITING_BETA
     """The beta that Anthropic must be told of where the provider does the clearing."""
 
@@ -51,14 +51,14 @@ class Budget:
                 raise ValidationError(f"budget: {name} must be a whole number of at least {smallest}, not {value!r}")
         self._check_together()
 
-    def decide(self, case: Case) -> Sequence[Decision]:
+    def decide(self, case: Case) -> Decisions:
         """Hold everything, or apply the oldest marks."""
         if self.by_provider:
             return self._left_to_provider(case)
         size = case.size() if case.pending else 0
         if size <= self.trigger_tokens:
             why = f"the request has about {size:,} tokens, and nothing goes up to {self.trigger_tokens:,}"
-            return _held(case.pending, why)
+            return Decisions([], lambda: _held(case.pending, why))
         return self._cut_down(case, size)
 
     def context_management(self, *, exclude_tools: Iterable[str] = ()) -> dict[str, Any]:
@@ -86,20 +86,20 @@ class Budget:
         if self.clear_tool_inputs and not self.by_provider:
             raise ValidationError("budget: only the provider can clear inputs by this schedule; add by_provider=True")
 
-    def _left_to_provider(self, case: Case) -> Sequence[Decision]:
+    def _left_to_provider(self, case: Case) -> Decisions:
         if case.format != "anthropic":
             raise ValidationError(
                 f"budget: only Anthropic clears tool results itself, and this conversation is in {case.format}. "
                 "Leave by_provider out, and Redline does it."
             )
         case.context_management = self.context_management(exclude_tools=case.protected_tools)
-        return _held(case.pending, f"left to the provider, which clears above {self.trigger_tokens:,} tokens")
+        why = f"left to the provider, which clears above {self.trigger_tokens:,} tokens"
+        return Decisions([], lambda: _held(case.pending, why))
 
-    def _cut_down(self, case: Case, size: int) -> Sequence[Decision]:
+    def _cut_down(self, case: Case, size: int) -> Decisions:
         oldest_first = sorted(case.pending, key=lambda mark: mark.index)
         end = max(len(oldest_first) - self.keep, 0)
         may_go, kept = oldest_first[:end], oldest_first[end:]
-        newest = _held(kept, f"among the newest {self.keep} that may go, which stay")
         gains = list(accumulate((case.saving(mark) for mark in may_go), initial=0))
         is_enough = gains[-1] >= max(self.least_gain_tokens, 1)
         count = self._count(size, gains) if is_enough else 0
@@ -107,7 +107,8 @@ class Budget:
         rest = f"the request is down to {left:,} tokens without it" if is_enough else self._too_little(size, gains[-1])
         why = f"the request had about {size:,} tokens, above {self.trigger_tokens:,}: {gains[count]:,} go, {left:,} are left"
         applied = [Decision(mark, is_applied=True, why=why) for mark in may_go[:count]]
-        return [*applied, *_held(may_go[count:], rest), *newest]
+        newest = f"among the newest {self.keep} that may go, which stay"
+        return Decisions(applied, lambda: [*_held(may_go[count:], rest), *_held(kept, newest)])
 
     def _too_little(self, size: int, gain: int) -> str:
         needed = f", and at least {self.least_gain_tokens:,} must" if self.least_gain_tokens else ""

@@ -2,33 +2,39 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
 
-from redline.engine.account import Booked
-from redline.engine.marking import Marked
-from redline.engine.outgoing import Settled
-from redline.engine.state import State
+from redline.engine.account import AccountSnapshot
+from redline.engine.marking import MarkingSnapshot
+from redline.engine.outgoing import OutgoingSnapshot
+from redline.engine.state import State, runs_of
 from redline.log.records import Checkpoint
+from redline.view.view import View
 
-__all__ = ["Keeper", "Known", "fingerprint"]
+__all__ = ["Keeper", "Snapshot", "fingerprint"]
 
+_SHAPE = 2
+"""Counts up when a snapshot is made in another way, so that one of an older version is not taken for one of this."""
 _LEAST_MESSAGES = 50
 """Fewer are worked out again in a moment."""
 _LEAST_SHARE = 16
 """What was said since the last checkpoint must be so many times as large as that was: the log grows by a sixteenth at most."""
 
 
-class Known(msgspec.Struct, frozen=True):
-    """All of it follows from the record and the settings; it is only there to be quick."""
+class Snapshot(msgspec.Struct, frozen=True):
+    """What was worked out, by part. All of it follows from the record and the settings; it is only there to be quick."""
 
-    settled: Settled
-    marked: Marked
-    accounts: tuple[Booked, ...] = ()
+    view: str
+    """The view that it was made from, as a digest."""
+    next_strike: int
+    outgoing: OutgoingSnapshot
+    marking: MarkingSnapshot
+    account: AccountSnapshot | None = None
 
 
 class Keeper:
@@ -36,43 +42,46 @@ class Keeper:
 
     def __init__(self, state: State, settings: object) -> None:
         self._state, self._made_with = state, fingerprint(settings)
-        self._visible = self._ids = self._size = 0
-        """How far the last checkpoint reached, how many ids it and those before held, its size."""
+        self._visible = self._size = 0
+        """How far the last checkpoint reached, and its size."""
 
-    def latest(self) -> Known | None:
-        """What the record says was worked out; None if nothing, or by other settings or another version."""
-        checkpoint = self._state.checkpoints.get(self._made_with or "")
-        known = _decoded(checkpoint.known) if checkpoint is not None else None
-        if checkpoint is None or known is None:
-            self._visible = self._ids = self._size = 0
+    def latest(self) -> Snapshot | None:
+        """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
+        checkpoint, view = self._state.checkpoints.get(self._made_with or "", (None, None))
+        snapshot = _decoded(checkpoint.known) if checkpoint is not None else None
+        if checkpoint is None or view is None or snapshot is None or snapshot.view != digest_of(view):
+            self._visible = self._size = 0
             return None
-        self._visible, self._ids, self._size = known.marked.visible, len(checkpoint.ids), len(checkpoint.known)
-        return _with_ids(known, checkpoint.ids)
+        self._visible, self._size = len(view.indices), len(checkpoint.known)
+        return snapshot
 
-    def checkpoint(self, known: Callable[[], Known | None], *, is_end: bool) -> Checkpoint | None:
-        """One to be stored, if that is worth it by now."""
-        if not self._is_worth_it(is_end=is_end) or self._made_with is None:
+    def checkpoint(self, make: Callable[[str], Snapshot | None]) -> Checkpoint | None:
+        """One to be stored, if that is worth it by now; from a digest of the view it is made from."""
+        state = self._state
+        said = state.view.indices[self._visible :]
+        if self._made_with is None or len(said) < _LEAST_MESSAGES:
             return None
-        self._visible = len(self._state.view.indices)
-        worked_out = known()
-        content = _encoded(_with_ids(worked_out, ())) if worked_out is not None else None
-        if worked_out is None or content is None:
+        if sum(len(state.payload(index)) for index in said) < _LEAST_SHARE * self._size:
             return None
-        ids, before = worked_out.settled.standing.ids, self._ids
-        self._ids, self._size = len(ids), len(content)
-        return Checkpoint(self._made_with, content, self._state.votes, ids[before:], follows=before > 0)
+        self._visible = len(state.view.indices)
+        snapshot = make(digest_of(state.view))
+        content = _encoded(snapshot) if snapshot is not None else None
+        if content is None:
+            return None
+        self._size = len(content)
+        return Checkpoint(self._made_with, content, state.votes)
 
-    def _is_worth_it(self, *, is_end: bool) -> bool:
-        said = self._state.view.indices[self._visible :]
-        if len(said) < _LEAST_MESSAGES:
-            return False
-        return is_end or sum(len(self._state.payload(index)) for index in said) >= _LEAST_SHARE * self._size
+
+def digest_of(view: View) -> str:
+    """Names a view: which messages are visible, in which order and version."""
+    content = msgspec.json.encode([runs_of(view.indices), sorted(view.versions.items())])
+    return hashlib.blake2b(content, digest_size=12).hexdigest()
 
 
 def fingerprint(settings: object) -> str | None:
     """A name for settings, the same in every process; None if they hold something that is not made of plain values."""
     try:
-        content = msgspec.json.encode([_version(), _plain(settings)])
+        content = msgspec.json.encode([_SHAPE, _version(), _plain(settings)])
     except (TypeError, UnicodeEncodeError):
         return None
     return hashlib.blake2b(content, digest_size=12).hexdigest()
@@ -80,7 +89,10 @@ def fingerprint(settings: object) -> str | None:
 
 @cache
 def _version() -> str:
-    return version("redline")
+    try:
+        return version("redline")
+    except PackageNotFoundError:
+        return "from source"
 
 
 def _plain(value: object) -> Any:
@@ -88,30 +100,29 @@ def _plain(value: object) -> Any:
         return sorted(map(_plain, value))
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    if not dataclasses.is_dataclass(value):
-        return value
+    if isinstance(value, Mapping):
+        return sorted([key, _plain(one)] for key, one in value.items())
     kind = type(value)
-    fields = [[field.name, _plain(getattr(value, field.name))] for field in dataclasses.fields(value)]
-    return [f"{kind.__module__}.{kind.__qualname__}", fields]
+    if isinstance(value, msgspec.Struct):
+        names: Iterable[str] = value.__struct_fields__
+    elif dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    else:
+        return value
+    return [f"{kind.__module__}.{kind.__qualname__}", [[name, _plain(getattr(value, name))] for name in names]]
 
 
-def _with_ids(known: Known, ids: tuple[str, ...]) -> Known:
-    """The ids only grow, so each checkpoint stores those that are new, beside the rest."""
-    replace, settled = msgspec.structs.replace, known.settled
-    return replace(known, settled=replace(settled, standing=replace(settled.standing, ids=ids)))
-
-
-def _encoded(known: Known) -> bytes | None:
+def _encoded(snapshot: Snapshot) -> bytes | None:
     """As JSON; None if it holds text that JSON cannot."""
     try:
-        return msgspec.json.encode(known)
+        return msgspec.json.encode(snapshot)
     except UnicodeEncodeError:
         return None
 
 
-def _decoded(content: bytes) -> Known | None:
+def _decoded(content: bytes) -> Snapshot | None:
     """None if it was damaged, or written by another version."""
     try:
-        return msgspec.json.decode(content, type=Known)
+        return msgspec.json.decode(content, type=Snapshot)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None

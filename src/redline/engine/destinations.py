@@ -5,11 +5,12 @@ from functools import lru_cache
 
 from redline import payloads
 from redline.errors import ValidationError
+from redline.formats import format_of_model
 from redline.log.records import Destination
 from redline.prices import Price, find_price
 from redline.tokens import Counter
 
-__all__ = ["Destinations", "Model", "price_of"]
+__all__ = ["Destinations", "Model", "format_of", "price_of"]
 
 Model = str | Price
 """A model by its name, or by a price of one's own where the table does not know it."""
@@ -48,6 +49,12 @@ class Destinations:
             self._preamble = encoded
             self._digest = hashlib.sha256(encoded).hexdigest()[:16]
             self._tokens = self._counter.count(encoded.decode("utf-8", "replace"))
+
+
+def format_of(model: Model | None) -> str | None:
+    """The format of the messages that a model's own API takes; None where several could be meant."""
+    name = model.model if isinstance(model, Price) else model
+    return format_of_model(name) if isinstance(name, str) else None
 
 
 def price_of(model: Model | None) -> Price | None:

@@ -1,7 +1,7 @@
 """A request in the making: strikes are tried one by one, and taken if the result stays legal."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from redline.engine.form import Form, Forms
 from redline.engine.outgoing import Outgoing
@@ -20,9 +20,10 @@ class Draft:
 
     def __init__(self, state: State, outgoing: Outgoing) -> None:
         self._state, self._outgoing = state, outgoing
-        self._sent = outgoing.messages()
-        self._new_on: defaultdict[int, tuple[Strike, ...]] = defaultdict(tuple)
-        self._is_whole = True
+        self.sent, self.find = outgoing.messages()
+        """What is sent with all strikes taken, and where its parts are."""
+        self._new_at: defaultdict[int, tuple[Strike, ...]] = defaultdict(tuple)
+        """By place in what is sent, the strikes that were taken."""
         self.strikes: list[Strike] = []
         self.blobs: list[bytes] = []
 
@@ -31,43 +32,31 @@ class Draft:
         """The number of the next strike."""
         return self._state.next_strike + len(self.strikes)
 
-    @property
-    def sent(self) -> Forms:
-        """What is sent with all strikes taken. A strike on what the repair changed means to repair again."""
-        return self._sent if self._is_whole else self._outgoing.anew(self._new_on)
-
-    @property
-    def place_of(self) -> Callable[[int], int | None]:
-        """Where the message of an index stands in what is sent; None if it does not, or the repair has changed places."""
-        return self._outgoing.places() if self._is_whole else lambda _: None
-
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
-        try:
-            after = self._outgoing.struck(strike.index, (*self._new_on[strike.index], strike))
-            after.work_out()
-        except ValidationError as refused:
-            return Problem(
-                strike.index, None, "sayable", "a part must have a place for the words that replace it", str(refused)
-            )
-        place = self._outgoing.place_of(strike.index)
-        if place is not None:
-            if problem := _new_problem(self._sent, place, after, self._state.format):
+        found = self.find(strike.index, strike.at)
+        if found is not None:
+            place, _ = found
+            more = (*self._new_at[place], strike)
+            after = self._outgoing.form_of(self.sent[place].source, more)
+            if problem := _new_problem(self.sent, place, after, self._state.format, strike):
                 return problem
-            self._sent = self._sent.changed(place, after)
-        self._is_whole = self._is_whole and place is not None
-        self._new_on[strike.index] += (strike,)
+            self.sent = self.sent.changed(place, after)
+            self._new_at[place] = more
         self.strikes.append(strike)
         self.blobs += [blob] if blob is not None else []
         return None
 
 
-def _new_problem(sent: Forms, place: int, after: Form, format: Format) -> Problem | None:
+def _new_problem(sent: Forms, place: int, after: Form, format: Format, strike: Strike) -> Problem | None:
     """A law that the messages around the place keep now and would break then."""
     before = sent[max(place - 1, 0) : place + 2]
     inner = min(place, 1)
-    changed = (*before[:inner], after, *before[inner + 1 :])
-    found = _problems(changed, format)
+    try:
+        found = _problems((*before[:inner], after, *before[inner + 1 :]), format)
+    except ValidationError as refused:
+        rule = "a part must have a place for the words that replace it"
+        return Problem(strike.index, None, "sayable", rule, str(refused))
     known = {(problem.law, problem.index) for problem in _problems(before, format)} if found else ()
     return next((problem for problem in found if (problem.law, problem.index) not in known), None)
 

@@ -3,65 +3,91 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
+import msgspec
+
 from redline import payloads
 from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.log.records import Strike
 from redline.messages import Message
+from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.rules.strike import strike as carry_out
 
-__all__ = ["Form", "Forms"]
+__all__ = ["Form", "Forms", "Origin", "Repaired"]
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """Where a part of a repaired message comes from."""
+
+    at: Path
+    """Its place in the repaired message."""
+    index: int
+    original: Path
+    """Its place in the message of the record."""
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """A message that the repair made or changed, and where its parts come from."""
+
+    message: Message
+    origins: tuple[Origin, ...]
 
 
 class Form:
-    """A message of the record with its strikes carried out, or one that the repair made. Never changes once made."""
+    """A message of the record, or one that the repair made, with its strikes carried out. Never changes once made."""
 
-    __slots__ = ("_index", "_message", "_state", "_version", "strikes")
+    __slots__ = ("_index", "_message", "_repaired", "_state", "_version", "strikes")
 
     def __init__(self, state: State, index: int, strikes: tuple[Strike, ...], version: int = 0) -> None:
         self._state, self._index, self._version = state, index, version
         self.strikes = strikes
+        self._repaired: Repaired | None = None
         self._message: Message | _Unknown | None = _UNKNOWN
 
     @classmethod
-    def of(cls, state: State, message: Message) -> "Form":
-        """A message as it is."""
-        form = cls(state, -1, ())
-        form._message = message
+    def of(cls, state: State, repaired: Repaired, strikes: tuple[Strike, ...] = ()) -> "Form":
+        """A message that the repair made."""
+        form = cls(state, -1, strikes)
+        form._repaired = repaired
         return form
 
     @property
-    def message(self) -> Message | None:
-        """The message; None if nothing is left of it."""
-        return self.work_out()
+    def source(self) -> int | Repaired:
+        """What is sent, strikes apart: the message of an index, or what the repair made."""
+        return self._index if self._repaired is None else self._repaired
 
     @property
-    def native(self) -> bytes:
-        """The bytes to send; none if nothing is left of it. What was not struck is sent as it was given, unread."""
-        if isinstance(self._message, _Unknown) and not self.strikes:
-            return self._state.payload_of(self._index, self._version)
-        message = self.message
-        return b"" if message is None else payloads.encoded(message.native)
-
-    def work_out(self) -> Message | None:
-        """The message, now rather than later; ValidationError if the format has no way to say a strike."""
+    def message(self) -> Message | None:
+        """The message; None if nothing is left of it. ValidationError if the format has no way to say a strike."""
         if isinstance(self._message, _Unknown):
             self._message = self._struck()
         return self._message
 
+    @property
+    def native(self) -> bytes:
+        """The bytes to send; none if nothing is left of it. What was not struck is sent as it was given, unread."""
+        if self._repaired is None and isinstance(self._message, _Unknown) and not self.strikes:
+            return self._state.payload_of(self._index, self._version)
+        message = self.message
+        return b"" if message is None else payloads.encoded(message.native)
+
     def _struck(self) -> Message | None:
-        message = self._state.message(self._index, self._version)
-        if not self.strikes:
-            return message
-        marks = [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
-        return carry_out(message, marks, self._state.format)
+        if self._repaired is None:
+            message = self._state.message(self._index, self._version)
+            marks = [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
+        else:
+            message = self._repaired.message
+            place_of = {(origin.index, origin.original): origin.at for origin in self._repaired.origins}
+            found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
+            marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
+        return carry_out(message, marks, self._state.format) if marks else message
 
 
 class Forms(Sequence[Form]):
     """The messages of a request in order; never changes once made.
 
-    Of the many that were settled before a conversation was opened only the index is held: a message as first said, with the
+    Of the many that were final before a conversation was opened only the index is held: a message as first said, with the
     strikes that counted then. It gets its form when someone looks at it.
     """
 

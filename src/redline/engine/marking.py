@@ -1,30 +1,33 @@
-"""The marks that rules have made on a view and that are not applied yet; grows with the view."""
+"""The marks that rules have made on what is sent and that are not applied yet; grows with the view."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from redline.engine.form import Repaired
+from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.protection import Protection
+from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.messages import Message, Text, ToolResult
-from redline.pairs import Pairing
-from redline.payloads import Path
+from redline.payloads import Path, encoded
 from redline.rules.offload import moved_content
 from redline.rules.rule import Fold, Mark, Rule
+from redline.tools import DEFAULT, ToolBook
 from redline.view.facts import Facts, Seen, Turn
 
-__all__ = ["Marked", "Marking", "Target"]
+__all__ = ["Marking", "MarkingSnapshot", "Target", "marked_parts"]
 
 Target = tuple[int, Path]
 """A part: the message's index, the place in its payload."""
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkingSnapshot(msgspec.Struct, frozen=True):
     """What the rules know and have marked, as plain values."""
 
-    visible: int
-    """How many visible messages they have been shown."""
+    shown: int
+    """How many messages they have been shown, of those that are sent."""
     turn: Turn
     """Where the latest turn of the assistant began."""
     memories: tuple[msgspec.Raw, ...]
@@ -33,136 +36,222 @@ class Marked(msgspec.Struct, frozen=True):
     """Without what they would move to the blobs; that is in the message."""
     moving: frozenset[int]
     """Which of them, by number, move their part's words to the blobs."""
+    ahead: tuple[int | bytes, ...]
+    """The last messages that were shown and were not final: an index, or what the repair made."""
 
 
 class Marking:
-    """Shows each visible part to each rule once, and keeps the marks until they are applied or fall away."""
+    """Shows each part that is sent to each rule once, and keeps the marks until they are applied or fall away.
 
-    def __init__(self, state: State, rules: Sequence[Rule], protection: Protection, *, marked: Marked | None = None) -> None:
-        self._state, self._protection = state, protection
+    Rules see what the repair leaves, before strikes: a result that is not sent is none.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        outgoing: Outgoing,
+        sizes: Sizes,
+        rules: Sequence[Rule],
+        *,
+        protection: Protection,
+        tools: ToolBook = DEFAULT,
+    ) -> None:
+        self._state, self._outgoing, self._sizes, self._protection = state, outgoing, sizes, protection
         self._folds: list[Fold] = [rule.fold() for rule in rules]
-        self._taken = 0
+        self._tools = tools
+        self._facts = Facts(tools)
+        self._shown = 0
+        self._ahead: list[int | bytes] = []
+        """The last of them that were not final when they were shown: an index, or what the repair made."""
         self._seen: dict[Target, Seen] = {}
         self.pending: dict[Target, Mark] = {}
         """In the order in which they were made; of several on one part the first counts."""
         self._marked_at: dict[int, set[Path]] = {}
+        self._lent: list[Target] = []
+        """Marks that are pending only for the request that is being made: time made them due."""
         self.touched: list[Target] = []
         """Every part whose mark was made or fell away, in order, for those who keep account of them."""
-        self._place_among_visible: dict[int, int] = {}
-        self._facts = Facts()
-        self._pairing = Pairing(items_are_messages=state.format.items_are_messages)
-        if marked is not None:
-            self._start_behind(marked)
 
-    def catch_up(self, now: float, *, visible: int | None = None) -> None:
-        """Take in what has become visible since, all or the first so many, and the time."""
-        indices = self._state.view.indices[self._taken : visible]
-        for index in indices:
-            self._take(index)
-        self._taken += len(indices)
+    def catch_up(self) -> bool:
+        """Show what is sent by now. False if something else was shown before: then one must begin again."""
+        pieces, tail = self._outgoing.pieces, self._outgoing.complete_tail
+        start = self._shown - len(self._ahead)
+        if [_name(piece) for piece in self._stream(start, self._shown)] != self._ahead:
+            return False
+        for piece in self._stream(self._shown):
+            self._show(piece)
+        self._shown, self._ahead = len(pieces) + len(tail), [_name(piece) for piece in tail]
+        return True
+
+    def take_due(self, now: float) -> None:
+        """Let the marks count that the passing of time has made due, until `give_back` or `keep_due`."""
         for fold in self._folds:
             for mark in fold.due(now):
-                self._keep(mark)
+                if self._keep(mark):
+                    self._lent.append((mark.index, mark.at))
+
+    def give_back(self) -> None:
+        """Nothing was sent: marks that only time made due are as if nobody had asked."""
+        for index, at in self._lent:
+            if (index, at) in self.pending:
+                self._forget(index, at)
+        self._lent = []
+
+    def keep_due(self, now: float) -> None:
+        """A request was made at this time."""
+        self._lent = []
+        for fold in self._folds:
+            fold.forget(now)
 
     def seen(self, mark: Mark) -> Seen | None:
         """What is known of the part that a mark means; of the result, for a part inside one."""
         known = self._seen.get((mark.index, mark.at)) or self._seen.get((mark.index, mark.at[:-2]))
         return known or self._seen_again(mark)
 
-    def marked(self) -> Marked | None:
-        """What is known, to go on from later; None if a rule cannot say what it holds."""
-        memories = [getattr(fold, "memory", None) for fold in self._folds]
-        if None in memories:
-            return None
-        return Marked(
-            visible=self._taken,
-            turn=self._facts.turn,
-            memories=tuple(msgspec.Raw(msgspec.json.encode(memory)) for memory in memories),
-            pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
-            moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
-        )
-
     def drop(self, index: int, at: Path) -> None:
         """The mark on a part was applied: it is not pending any more, nor is one on what lies inside."""
         for inner in [path for path in self._marked_at.get(index, ()) if path[: len(at)] == at]:
-            self._marked_at[index].discard(inner)
-            del self.pending[index, inner]
-            self.touched.append((index, inner))
+            self._forget(index, inner)
 
-    def _start_behind(self, marked: Marked) -> None:
-        """Only the latest turn is looked at again, for the calls that wait for their results."""
-        if not self._resume_folds(marked.memories):
-            return
-        self._facts = Facts(start=marked.turn)
-        for index in self._state.view.indices[marked.turn.messages : marked.visible]:
-            for _ in self._countable(index):
-                pass
-        self._taken = marked.visible
-        for number, mark in enumerate(marked.pending):
-            if not _is_struck(self._state, mark):
-                self._hold(self._with_blob(mark) if number in marked.moving else mark)
+    def snapshot(self) -> MarkingSnapshot | None:
+        """What is known, to go on from later; None if a rule cannot say what it holds."""
+        memories = [_encoded(getattr(fold, "memory", None)) for fold in self._folds]
+        if None in memories:
+            return None
+        return MarkingSnapshot(
+            shown=self._shown,
+            turn=self._facts.turn,
+            memories=tuple(memory for memory in memories if memory is not None),
+            pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
+            moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
+            ahead=tuple(self._ahead),
+        )
 
-    def _resume_folds(self, stored: Sequence[msgspec.Raw]) -> bool:
-        """False, and nothing is changed, if a fold remembers something else by now."""
+    def restore(self, snapshot: MarkingSnapshot) -> bool:
+        """Go on from what was known. False, and nothing is changed, if a fold remembers something else by now."""
         folds: list[Any] = list(self._folds)
         try:
-            memories = [msgspec.json.decode(raw, type=type(fold.memory)) for fold, raw in zip(folds, stored, strict=True)]
-        except msgspec.DecodeError:
+            memories = [
+                msgspec.json.decode(raw, type=type(fold.memory)) for fold, raw in zip(folds, snapshot.memories, strict=True)
+            ]
+        except (msgspec.DecodeError, AttributeError, ValueError):
             return False
         for fold, memory in zip(folds, memories, strict=True):
             fold.memory = memory
+        self._facts = Facts(self._tools, start=snapshot.turn)
+        for piece in self._stream(snapshot.turn.messages, snapshot.shown):
+            self._look_at(piece)
+        self._shown, self._ahead = snapshot.shown, list(snapshot.ahead)
+        for number, mark in enumerate(snapshot.pending):
+            if not _is_struck(self._state, mark):
+                self._hold(self._with_blob(mark) if number in snapshot.moving else mark)
         return True
 
-    def _with_blob(self, mark: Mark) -> Mark:
-        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
-        content = next((moved_content(part) for part in parts if isinstance(part, Text | ToolResult)), None)
-        return msgspec.structs.replace(mark, blob=content)
+    # --- the pieces
 
-    def _take(self, index: int) -> None:
-        for seen in self._countable(index):
-            for mark in self._shown(seen):
-                self._keep(mark)
+    def _stream(self, start: int, end: int | None = None) -> list[Piece]:
+        """What is sent, from a place on."""
+        pieces, tail = self._outgoing.pieces, self._outgoing.complete_tail
+        count = len(pieces)
+        return [*pieces[start:end], *tail[max(start - count, 0) : None if end is None else max(end - count, 0)]]
 
-    def _countable(self, index: int) -> Iterator[Seen]:
-        """The parts of the next message. A result that nobody asked for is none: the repair takes it out."""
-        message = self._state.current(index)
-        orphans = {spot.part for spot in self._pairing.add(message)}
-        for seen in self._facts.add(index, message):
-            if seen.place not in orphans:
-                self._seen[index, seen.part.at] = seen
-                yield seen
+    def _show(self, piece: Piece) -> None:
+        for seen in self._look_at(piece):
+            for fold in self._folds:
+                for mark in fold.see(seen):
+                    self._keep(mark)
 
-    def _shown(self, seen: Seen) -> Iterator[Mark]:
-        for fold in self._folds:
-            yield from fold.see(seen)
+    def _look_at(self, piece: Piece) -> list[Seen]:
+        found = self._facts.add_parts(*_parts_of(piece, self._state))
+        for seen in found:
+            self._seen[seen.index, seen.part.at] = seen
+        return found
 
-    def _keep(self, mark: Mark) -> None:
-        state = self._state
-        if mark.index in state.pins or (mark.rule, mark.index, mark.at) in state.shunned:
-            return
+    def _keep(self, mark: Mark) -> bool:
+        """Whether the mark is one more that waits; what would save nothing is no mark."""
+        state, target = self._state, (mark.index, mark.at)
+        if mark.index in state.pins or (mark.rule, *target) in state.shunned:
+            return False
         seen = self.seen(mark)
-        if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
-            return
-        if (mark.index, mark.at) not in self.pending:
-            self._hold(mark)
+        if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark) or target in self.pending:
+            return False
+        if self._sizes.saving(mark) <= 0:
+            return False
+        self._hold(mark)
+        return True
 
     def _hold(self, mark: Mark) -> None:
         self.pending[mark.index, mark.at] = mark
         self._marked_at.setdefault(mark.index, set()).add(mark.at)
         self.touched.append((mark.index, mark.at))
 
+    def _forget(self, index: int, at: Path) -> None:
+        self._marked_at[index].discard(at)
+        del self.pending[index, at]
+        self.touched.append((index, at))
+
+    def _with_blob(self, mark: Mark) -> Mark:
+        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
+        content = next((moved_content(part) for part in parts if isinstance(part, Text | ToolResult)), None)
+        return msgspec.structs.replace(mark, blob=content)
+
     def _seen_again(self, mark: Mark) -> Seen | None:
         """What is known of a part that was shown before this began: its message is looked at again, from its turn on."""
-        state, indices = self._state, self._state.view.indices
-        if mark.index not in self._place_among_visible:
-            self._place_among_visible = {index: place for place, index in enumerate(indices)}
-        end = start = self._place_among_visible[mark.index]
-        while start > 0 and not _begins_turn(state.current(indices[start]), state.current(indices[start - 1])):
+        end = start = self._outgoing.place_of(mark.index)
+        if end is None or start is None:
+            return None
+        pieces, state = self._outgoing.pieces, self._state
+        while start > 0 and not _begins_turn(_message_of(pieces[start], state), _message_of(pieces[start - 1], state)):
             start -= 1
-        facts = Facts()
-        for index in indices[start : end + 1]:
-            parts = facts.add(index, state.current(index))
-        return next((seen for seen in parts if seen.part.at in (mark.at, mark.at[:-2])), None)
+        facts = Facts(self._tools)
+        for piece in pieces[start : end + 1]:
+            parts = facts.add_parts(*_parts_of(piece, state))
+        return next((seen for seen in parts if seen.index == mark.index and seen.part.at in (mark.at, mark.at[:-2])), None)
+
+
+def marked_parts(
+    state: State, outgoing: Outgoing, rules: Iterable[Rule], now: float, tools: ToolBook = DEFAULT
+) -> set[tuple[str, int, Path]]:
+    """Rule, index and place of every part that rules mark in what is sent, struck already or not."""
+    facts, folds = Facts(tools), [rule.fold() for rule in rules]
+    marked: set[tuple[str, int, Path]] = set()
+    for piece in (*outgoing.pieces, *outgoing.complete_tail):
+        for seen in facts.add_parts(*_parts_of(piece, state)):
+            marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.see(seen))
+    marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.due(now))
+    return marked
+
+
+def _parts_of(piece: Piece, state: State) -> tuple[str, Iterator[tuple[int, int, Message]]]:
+    """Who speaks, and for each part its message in the record: the index, the part's number, the message."""
+    if not isinstance(piece, Repaired):
+        message = state.current(piece)
+        return message.role, ((piece, place, message) for place in range(len(message.parts)))
+    return piece.message.role, _original_parts(piece, state)
+
+
+def _original_parts(piece: Repaired, state: State) -> Iterator[tuple[int, int, Message]]:
+    for origin in piece.origins:
+        message = state.current(origin.index)
+        place = next((place for place, part in enumerate(message.parts) if part.at == origin.original), None)
+        if place is not None:
+            yield origin.index, place, message
+
+
+def _encoded(memory: object) -> msgspec.Raw | None:
+    """None where there is none, or it holds text that JSON cannot."""
+    try:
+        return None if memory is None else msgspec.Raw(msgspec.json.encode(memory))
+    except (UnicodeEncodeError, TypeError):
+        return None
+
+
+def _name(piece: Piece) -> int | bytes:
+    return piece if isinstance(piece, int) else encoded(piece.message.native)
+
+
+def _message_of(piece: Piece, state: State) -> Message:
+    return piece.message if isinstance(piece, Repaired) else state.current(piece)
 
 
 def _begins_turn(message: Message, before: Message) -> bool:
@@ -170,5 +259,5 @@ def _begins_turn(message: Message, before: Message) -> bool:
 
 
 def _is_struck(state: State, mark: Mark) -> bool:
-    """Whether a strike stands there already, on the part itself or on what it lies in."""
+    """Whether a strike is there already, on the part itself or on what it lies in."""
     return any(mark.at[: len(strike.at)] == strike.at for strike in state.strikes_on(mark.index))

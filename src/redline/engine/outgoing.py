@@ -1,219 +1,253 @@
-"""The messages as they are sent: visible, struck, legal; kept up to date as the view grows."""
+"""The messages as they are sent: visible, made legal, struck; kept up to date as the view grows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, groupby
 
 import msgspec
 
-from redline.engine.form import Form, Forms
+from redline.engine.form import Form, Forms, Origin, Repaired
 from redline.engine.state import State, runs_of
 from redline.log.records import Strike
-from redline.messages import Message
+from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.payloads import Path, encoded
 from redline.view.repair import Change, Item, Legalizer, Standing, Strategy
 
-__all__ = ["Outgoing", "Settled"]
+__all__ = ["FindPart", "Outgoing", "OutgoingSnapshot", "Piece"]
+
+Piece = int | Repaired
+"""What is sent, strikes apart: the message of an index as it is in the record, or one that the repair made or changed."""
+
+FindPart = Callable[[int, Path], tuple[int, Path] | None]
+"""From a part, by its message's index and its place in it, to its place in what is sent; None if it is not sent."""
 
 
-class Settled(msgspec.Struct, frozen=True):
+class RepairedSnapshot(msgspec.Struct, frozen=True):
+    """A message that the repair made or changed, as plain values."""
+
+    native: bytes
+    origins: tuple[Origin, ...]
+
+
+class OutgoingSnapshot(msgspec.Struct, frozen=True):
     """What is final of the messages that are sent, as plain values."""
 
     visible: int
     """How many visible messages it comes from."""
-    messages: tuple[tuple[int, int] | bytes, ...]
-    """What is sent: of messages that stand so in the record, strikes apart, runs of indices (from, to); the bytes of one that
-    the repair made."""
+    pieces: tuple[tuple[int, int] | RepairedSnapshot, ...]
+    """Messages that are sent as they are in the record, as runs of indices (from, to), and those that the repair changed."""
     changes: tuple[Change, ...]
     """What the repair did, by index."""
     standing: Standing
-    next_strike: int
-    """Strikes with lower numbers were there."""
 
 
 class Outgoing:
-    """Feeds each visible message to the repair once.
+    """Feeds each visible message to the repair once, as it was said. Strikes are carried out on what the repair gives."""
 
-    A strike later exchanges one message in its place. Only where the repair itself had changed that message, or has to move
-    something that is settled, does everything start again.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        strategy: Strategy,
-        extra: Mapping[int, tuple[Strike, ...]] | None = None,
-        *,
-        settled: Settled | None = None,
-    ) -> None:
-        self._state, self._strategy, self._extra = state, strategy, extra or {}
-        self._settled: Forms
-        self._place_of: dict[int, int]
-        self._tail_places: dict[int, int]
-        self._forms: dict[int, Form] = {}
+    def __init__(self, state: State, strategy: Strategy, *, snapshot: OutgoingSnapshot | None = None) -> None:
+        self._state, self._strategy = state, strategy
         self._start()
-        if settled is not None:
-            self._start_behind(settled)
+        if snapshot is not None:
+            self._restore(snapshot)
+
+    def _start(self) -> None:
+        self._legalizer = Legalizer(self._state.format, self._strategy)
+        self._taken = self._given_from = self._settled_before = self._open_from = 0
+        self._given: list[Message] = []
+        """What the repair was given, from a number on: visible messages have numbers by their order."""
+        self.pieces: list[Piece] = []
+        """What is final of what is sent, strikes apart."""
+        self.tail: list[Piece] = []
+        """What else is sent; it may be repaired in another way when more is said."""
+        self._sent = Forms(self._state)
+        self._places = _Places()
+        self._earlier_changes: tuple[Change, ...] = ()
 
     def catch_up(self) -> None:
         """Take in what has become visible since."""
         for index in self._state.view.indices[self._taken :]:
-            self._take(index)
+            self._taken += 1
+            self._given.append(self._state.current(index))
+            if self._legalizer.feed(self._given[-1]):
+                self._settle()
+            else:
+                self._go_over_again()
+        sources = _Sources(self._unsettled)
+        self.tail = [self._piece(item, sources) for item in self._legalizer.tail()]
 
-    def messages(self) -> Forms:
-        """What is sent as things stand."""
-        sent = self._settled
-        self._tail_places = {}
-        for item in self._legalizer.tail():
-            index = self._index_of(item)
-            if index is not None:
-                self._tail_places[index] = len(sent)
-            sent = sent.appended(self._form_of(item, index))
-        return sent
+    @property
+    def complete_tail(self) -> list[Piece]:
+        """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
+        return [] if self._legalizer.has_open_calls else self.tail
+
+    def messages(self) -> tuple[Forms, FindPart]:
+        """What is sent as things are, and where its parts are."""
+        sent, settled, tail = self._sent, self._places, _Places()
+        for place, piece in enumerate(self.tail, len(sent)):
+            tail.add(place, piece)
+            sent = sent.appended(self.form_of(piece))
+        return sent, lambda index, at: tail.find(index, at) or settled.find(index, at)
 
     def changes(self) -> tuple[Change, ...]:
         """What the repair did, by index of the message."""
         return (*self._earlier_changes, *map(self._by_index, self._legalizer.all_changes()))
 
-    def settled(self) -> Settled | None:
-        """What is final, to go on from later; None where nothing is."""
+    def place_of(self, index: int) -> int | None:
+        """Where a message is in what is final; where its first part is, if the repair changed it."""
+        return min(self._places.of_index(index), default=None)
+
+    def refresh(self, indices: Iterable[int]) -> None:
+        """The strikes on messages have changed."""
+        for place in {place for index in indices for place in self._places.of_index(index)}:
+            self._sent = self._sent.changed(place, self.form_of(self.pieces[place]))
+
+    def form_of(self, piece: Piece, more: Sequence[Strike] = ()) -> Form:
+        """A message with the strikes on it that are in force, and with more of them."""
+        state = self._state
+        if isinstance(piece, int):
+            return Form(state, piece, (*state.strikes_on(piece), *more), state.view.version_of(piece))
+        indices = dict.fromkeys(origin.index for origin in piece.origins)
+        return Form.of(state, piece, (*(strike for index in indices for strike in state.strikes_on(index)), *more))
+
+    def snapshot(self) -> OutgoingSnapshot | None:
+        """What is final, to go on from later; None where that depends on what comes."""
         standing = self._legalizer.standing
         if standing is None:
             return None
-        return Settled(
-            visible=self._visible_at(standing.count),
-            messages=tuple(self._in_runs()),
-            changes=(*self._earlier_changes, *map(self._by_index, self._legalizer.changes)),
-            standing=standing,
-            next_strike=self._state.next_strike,
-        )
+        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.changes))
+        return OutgoingSnapshot(standing.count, tuple(self._in_runs()), changes, standing)
 
-    def place_of(self, index: int) -> int | None:
-        """Where a message stands in what is sent; None if the repair left it out or changed it."""
-        return self._place_of.get(index, self._tail_places.get(index))
+    # --- growing
 
-    def places(self) -> Callable[[int], int | None]:
-        """The same for what is sent as things stand, also when more has been said since."""
-        settled, tail = self._place_of, self._tail_places
-        return lambda index: settled.get(index, tail.get(index))
-
-    def refresh(self, index: int) -> None:
-        """The strikes on a message have changed."""
-        if index in self._place_of:
-            self._settled = self._settled.changed(self._place_of[index], self.struck(index))
-        elif index not in self._tail_places:
-            self._start()
-            self.catch_up()
-
-    def anew(self, extra: Mapping[int, tuple[Strike, ...]]) -> Forms:
-        """What would be sent with more strikes, worked out from the beginning."""
-        other = Outgoing(self._state, self._strategy, extra)
-        other.catch_up()
-        return other.messages()
-
-    def struck(self, index: int, more: tuple[Strike, ...] = ()) -> Form:
-        """A message with its strikes carried out, and with more of them."""
-        strikes = (*self._state.strikes_on(index), *self._extra.get(index, ()), *more)
-        known = self._forms.get(index)
-        if known is None or known.strikes != strikes:
-            known = self._forms[index] = Form(self._state, index, strikes, self._state.view.version_of(index))
-        return known
-
-    # --- the pieces
-
-    def _start(self) -> None:
-        self._legalizer = Legalizer(self._state.format, self._strategy)
-        self._taken = self._fed_before = 0
-        self._fed: list[int] = []
-        """By number of feeding, the position among the visible messages."""
-        self._given: dict[int, Message] = {}
-        """By index, the form of the message that the repair was given."""
-        self._settled = Forms(self._state)
-        self._settled_before = 0
-        self._earlier_changes: tuple[Change, ...] = ()
-        self._place_of = {}
-        self._tail_places = {}
-
-    def _start_behind(self, settled: Settled) -> None:
-        """Take over what was final before; the record says what is struck since, and messages are read when needed."""
-        if not self._holds(settled):
-            return
-        self._legalizer = Legalizer(self._state.format, self._strategy, behind=settled.standing)
-        self._taken, self._fed_before = settled.visible, settled.standing.count
-        self._earlier_changes = settled.changes
-        items: list[Form | int] = []
-        for run in settled.messages:
-            if isinstance(run, bytes):
-                items.append(Form.of(self._state, self._state.format.read(run)))
+    def _restore(self, snapshot: OutgoingSnapshot) -> None:
+        """Messages that were final are read when they are needed."""
+        state = self._state
+        self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing)
+        self._taken = self._given_from = self._open_from = snapshot.visible
+        self._earlier_changes = snapshot.changes
+        for run in snapshot.pieces:
+            if isinstance(run, RepairedSnapshot):
+                self._add(Repaired(state.format.read(run.native), run.origins))
                 continue
-            self._place_of.update(zip(range(*run), count(len(items)), strict=False))
-            items += range(*run)
-        for index in self._place_of.keys() & self._state.view.versions.keys():
-            items[self._place_of[index]] = self.struck(index)
-        self._settled, self._settled_before = Forms(self._state, items), len(items)
-
-    def _holds(self, settled: Settled) -> bool:
-        """Not so if a message was struck since that the repair had changed: it must be repaired again."""
-        since = {one.index for one in self._state.strikes.values() if one.number >= settled.next_strike}
-        runs = [range(*run) for run in settled.messages if not isinstance(run, bytes)]
-        old = since.intersection(self._state.view.indices[: settled.visible]) if since else ()
-        return all(any(index in run for run in runs) for index in old)
-
-    def _in_runs(self) -> Iterator[tuple[int, int] | bytes]:
-        index_at = {place: index for index, place in self._place_of.items()}
-        for is_unchanged, places in groupby(range(len(self._settled)), key=index_at.__contains__):
-            if is_unchanged:
-                yield from runs_of(index_at[place] for place in places)
-            else:
-                yield from (self._settled[place].native for place in places)
-
-    def _take(self, index: int) -> None:
-        position, self._taken = self._taken, self._taken + 1
-        message = self.struck(index).message
-        if message is None:
-            return
-        self._given[index] = message
-        self._fed.append(position)
-        if self._legalizer.feed(message):
-            self._settle()
-        else:
-            self._go_over_again()
+            self._places.whole.update(zip(range(*run), count(len(self.pieces)), strict=False))
+            self.pieces += range(*run)
+        later = state.view.versions
+        forms = [one if isinstance(one, int) and one not in later else self.form_of(one) for one in self.pieces]
+        self._sent, self._settled_before = Forms(state, forms), len(forms)
 
     def _go_over_again(self) -> None:
-        """The message changes what is settled."""
-        taken = self._taken
+        """The message changes what was final: a result came late, or something is not where it belongs."""
+        visible = self._state.view.indices[: self._taken]
         self._start()
-        self._taken = taken
-        for position, index in enumerate(self._state.view.indices[:taken]):
-            message = self.struck(index).message
-            if message is not None:
-                self._given[index] = message
-                self._fed.append(position)
-        self._legalizer = Legalizer.over(list(self._given.values()), self._state.format, self._strategy)
+        self._taken = len(visible)
+        self._given = [self._state.current(index) for index in visible]
+        self._legalizer = Legalizer.over(self._given, self._state.format, self._strategy)
         self._settle()
 
     def _settle(self) -> None:
-        for item in self._legalizer.settled[len(self._settled) - self._settled_before :]:
-            index = self._index_of(item)
-            if index is not None:
-                self._place_of[index] = len(self._settled)
-            self._settled = self._settled.appended(self._form_of(item, index))
+        sources = _Sources(self._unsettled)
+        for item in self._legalizer.settled[len(self.pieces) - self._settled_before :]:
+            self._add(self._piece(item, sources))
+            self._sent = self._sent.appended(self.form_of(self.pieces[-1]))
+        standing = self._legalizer.standing
+        self._open_from = self._open_from if standing is None else standing.count
 
-    def _form_of(self, item: Item, index: int | None) -> Form:
-        return Form.of(self._state, item.message) if index is None else self.struck(index)
+    def _add(self, piece: Piece) -> None:
+        self._places.add(len(self.pieces), piece)
+        self.pieces.append(piece)
 
-    def _index_of(self, item: Item) -> int | None:
-        """The index of a message that the repair left as it was given."""
-        if item.source is None:
-            return None
-        index = self._fed_index(item.source)
-        return index if item.message is self._given[index] else None
+    def _piece(self, item: Item, sources: "_Sources") -> Piece:
+        """What the repair left as it was given is known by its index alone."""
+        if item.source is not None and item.message is self._given[item.source - self._given_from]:
+            return self._state.view.indices[item.source]
+        return Repaired(item.message, sources.origins_of(item.message))
+
+    def _unsettled(self) -> list[tuple[int, Message]]:
+        """Index and message of what the repair was given and has not made final."""
+        indices = self._state.view.indices[self._open_from : self._taken]
+        return list(zip(indices, self._given[self._open_from - self._given_from :], strict=True))
 
     def _by_index(self, change: Change) -> Change:
-        return msgspec.structs.replace(change, index=self._fed_index(change.index))
+        return msgspec.structs.replace(change, index=self._state.view.indices[change.index]) if change.index >= 0 else change
 
-    def _fed_index(self, number: int) -> int:
-        return self._state.view.indices[self._fed[number - self._fed_before]]
+    def _in_runs(self) -> Iterator[tuple[int, int] | RepairedSnapshot]:
+        for _, group in groupby(self.pieces, key=type):
+            pieces = list(group)
+            yield from runs_of(piece for piece in pieces if isinstance(piece, int))
+            for piece in pieces:
+                if isinstance(piece, Repaired):
+                    yield RepairedSnapshot(encoded(piece.message.native), piece.origins)
 
-    def _visible_at(self, number: int) -> int:
-        """How many messages are visible before the one that was fed with this number."""
-        place = number - self._fed_before
-        return self._fed[place] if place < len(self._fed) else self._taken
+
+class _Places:
+    """Where the parts of the record are in what is sent."""
+
+    def __init__(self) -> None:
+        self.whole: dict[int, int] = {}
+        """By index, of messages that are sent as they are."""
+        self._moved: dict[int, dict[Path, tuple[int, Path]]] = {}
+        """By index and place, of parts in messages that the repair changed."""
+
+    def add(self, place: int, piece: Piece) -> None:
+        if isinstance(piece, int):
+            self.whole[piece] = place
+            return
+        for origin in piece.origins:
+            self._moved.setdefault(origin.index, {})[origin.original] = place, origin.at
+
+    def find(self, index: int, at: Path) -> tuple[int, Path] | None:
+        place = self.whole.get(index)
+        return self._moved.get(index, {}).get(at) if place is None else (place, at)
+
+    def of_index(self, index: int) -> set[int]:
+        place = self.whole.get(index)
+        return {place for place, _ in self._moved.get(index, {}).values()} if place is None else {place}
+
+
+class _Sources:
+    """Says where the parts of a changed message come from. They are looked for only where a message was changed."""
+
+    def __init__(self, give: Callable[[], list[tuple[int, Message]]]) -> None:
+        self._give = give
+        self._known: dict[tuple[str, ...], list[tuple[int, Part]]] | None = None
+        self._used: set[tuple[int, Path]] = set()
+
+    def origins_of(self, message: Message) -> tuple[Origin, ...]:
+        """For each part that was said by somebody, where; each is found once."""
+        found: list[Origin] = []
+        for part in message.parts:
+            source = self._source_of(part)
+            if source is not None:
+                index, original = source
+                self._used.add((index, original.at))
+                found.append(Origin(part.at, index, original.at))
+                if isinstance(part, ToolResult) and isinstance(original, ToolResult):
+                    inner = zip(part.parts, original.parts, strict=False)
+                    found += [Origin(own.at, index, other.at) for own, other in inner if own.at != part.at]
+        return tuple(found)
+
+    def _source_of(self, part: Part) -> tuple[int, Part] | None:
+        if self._known is None:
+            self._known = {}
+            for index, message in self._give():
+                for original in message.parts:
+                    for key in _keys(original):
+                        self._known.setdefault(key, []).append((index, original))
+        candidates = (one for key in _keys(part) for one in self._known.get(key, ()))
+        return next((one for one in candidates if (one[0], one[1].at) not in self._used), None)
+
+
+def _keys(part: Part) -> tuple[tuple[str, ...], ...]:
+    """What a part is recognised by, the surest first: the repair may have given a call and its result another id."""
+    match part:
+        case ToolCall(id, name, input):
+            return ("call", str(id), name), ("call", name, str(input))
+        case ToolResult(call_id):
+            return ("result", str(call_id), part.text), ("result", str(call_id)), ("result of any", part.text)
+        case Text(text):
+            return (("text", text),)
+        case Reasoning(text):
+            return (("reasoning", text),)
+        case Media(_, source):
+            return (("media", source),)
+        case Opaque(kind, native):
+            return (("opaque", kind, str(native)),)

@@ -1,7 +1,7 @@
 """A request: the messages to send, and for every difference from the record its reason, its numbers and its way back."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,8 +9,10 @@ from typing import Any
 from redline import payloads
 from redline.engine.breakpoints import Spot, place_breakpoints
 from redline.engine.form import Form, Forms
+from redline.engine.outgoing import FindPart
 from redline.engine.schedule import Decision
 from redline.errors import ValidationError
+from redline.formats.arguments import sdk_arguments
 from redline.formats.cache_control import Lifetime
 from redline.log.records import Strike
 from redline.payloads import Path
@@ -18,7 +20,7 @@ from redline.rules.rule import Mark
 from redline.view.laws.law import Problem
 from redline.view.repair import Change
 
-__all__ = ["Refusal", "Request", "Saving", "Stats"]
+__all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,14 @@ class Refusal:
 
     mark: Mark
     problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A strike that no longer counts, because the view moved and its rule would not mark that part any more."""
+
+    strike: Strike
+    because: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +57,14 @@ class Stats:
     by_tool: dict[str, Saving]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Request:
     """What is sent, and why it differs from what is stored."""
 
     format: str
     sent: Forms
     strikes: Sequence[Strike]
-    """All that are in force, old and new."""
+    """All that are in force in what is sent, old and new."""
     new_strikes: tuple[Strike, ...]
     """Those that this request applied."""
     list_held: Callable[[], Iterable[Decision]]
@@ -63,11 +73,25 @@ class Request:
     repairs: tuple[Change, ...]
     """What was done so that the provider takes it."""
     count_tokens: Callable[[], int]
-    """Estimates the visible messages without strikes; they are counted only if someone asks."""
+    """Estimates what is sent, without strikes; it is counted only if someone asks."""
     context_management: dict[str, Any] | None = None
     """What the provider is asked to clear itself, to be passed beside the messages; None where Redline does the work."""
-    place_of: Callable[[int], int | None] = lambda _: None
-    """Where the message of an index stands in what is sent, if it does as it stands in the record."""
+    lifted: tuple[Lifted, ...] = ()
+    """Strikes that no longer count since the view moved."""
+    schedule: str = "eager"
+    """The name of the schedule that decided when marks are applied."""
+    model: str = ""
+    """The model that it goes to; empty where nobody said."""
+    system: str | Sequence[Mapping[str, Any]] | None = None
+    """The system prompt, for providers that take it beside the messages."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    untimed: int = 0
+    """How many results have no time: rules that go by age or order leave them alone."""
+    find: FindPart = lambda index, at: None  # noqa: ARG005 - nothing is found
+    """Where a part of the record is in what is sent, if it is."""
+
+    def __repr__(self) -> str:
+        return f"<Request: {self.format}, {len(self.sent)} messages, {len(self.strikes)} strikes ({len(self.new_strikes)} new)>"
 
     @cached_property
     def held(self) -> tuple[Decision, ...]:
@@ -83,6 +107,18 @@ class Request:
     def body(self) -> bytes:
         """The same as one JSON list, byte for byte what was sent before wherever nothing changed."""
         return b"[" + self.sent.joined() + b"]"
+
+    def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
+        """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.
+
+        For `messages.create` of Anthropic, `chat.completions.create` and `responses.create` of OpenAI,
+        `models.generate_content` of Google: `client.messages.create(**request.arguments(max_tokens=1000))`. With
+        `breakpoints`, Anthropic is told where to cache.
+        """
+        messages = self.with_breakpoints() if breakpoints else self.messages
+        if self.context_management is not None:
+            more = {"context_management": self.context_management, **more}
+        return sdk_arguments(self.format, messages, model=self.model, system=self.system, tools=self.tools, **more)
 
     def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
         """The messages with cache breakpoints for Anthropic, so many at most: the same otherwise, words alone as one block.
@@ -111,6 +147,11 @@ class Request:
         """Of the parts that wait to be struck, the first in what is sent."""
         return self._first_spot((decision.mark.index, decision.mark.at) for decision in self.held)
 
+    def count_after(self, place: int) -> int:
+        """About how many tokens are sent after a place, as struck."""
+        forms = self.sent[place + 1 :]
+        return sum(len(form.native) for form in forms) // 4
+
     @cached_property
     def stats(self) -> Stats:
         """Tokens before and after, and what each rule and tool contributes."""
@@ -126,8 +167,8 @@ class Request:
 
     def _first_spot(self, targets: Iterable[tuple[int, Path]]) -> Spot | None:
         """Of these parts the first in what is sent, counted by the messages of which something is left."""
-        places = ((self.place_of(index), at) for index, at in targets)
-        first = min(((place, _block_number(at)) for place, at in places if place is not None), default=None)
+        places = filter(None, (self.find(index, at) for index, at in targets))
+        first = min(((place, _block_number(at)) for place, at in places), default=None)
         if first is None:
             return None
         return first[0] - sum(not form.native for form in self.sent[: first[0]]), first[1]
@@ -135,16 +176,32 @@ class Request:
     def _lines(self) -> Iterator[str]:
         stats = self.stats
         yield f"{len(self.messages)} messages, about {stats.tokens_after:,} tokens (without strikes {stats.tokens_before:,})."
+        yield f"Schedule: {self.schedule}{self._cost_of_haste()}."
+        if self.untimed:
+            yield f"{self.untimed} results have no time, so rules that go by age or order leave them alone: timestamp_ms=…"
         for rule, saving in stats.by_rule.items():
             yield f"  {rule}: {saving.strikes} struck, {saving.tokens:,} tokens fewer in every request."
         for strike in self.new_strikes:
             yield f"Struck now, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
+        for lift in self.lifted:
+            yield f"Lifted, message {lift.strike.index}: {lift.because}. It is sent as it was said."
         for decision in self.held:
             yield f"Held, message {decision.mark.index}: {decision.mark.because}. {decision.why.capitalize()}."
         for refusal in self.refused:
             yield f"Refused, message {refusal.mark.index}: {refusal.mark.because}; but {refusal.problem.found}."
         for change in self.repairs:
             yield f"Repaired, message {change.index}: {change.what}."
+
+    def _cost_of_haste(self) -> str:
+        """What applying at once costs a provider's cache, where the model is known."""
+        if self.schedule != "eager" or not self.model or self.first_struck is None:
+            return ""
+        place, _ = self.first_struck
+        rewritten = self.count_after(place)
+        return (
+            f", at once: about {rewritten:,} tokens after the first strike have to be cached anew; "
+            'schedule="when_free" waits until that costs nothing or pays'
+        )
 
 
 def _block_number(at: Path) -> int:

@@ -1,9 +1,12 @@
 """How many tokens messages have, and what a mark would save; each message is counted once."""
 
+from collections.abc import Iterable
+
+from redline.engine.form import Repaired
 from redline.engine.state import State
+from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.tokens import Counter, count_message, count_part
-from redline.view.view import View
 
 __all__ = ["Sizes"]
 
@@ -14,25 +17,31 @@ class Sizes:
     def __init__(self, state: State, counter: Counter) -> None:
         self._state, self._counter = state, counter
         self._known: dict[tuple[int, int], int] = {}
+        self._parts: dict[tuple[int, int, Path], int] = {}
 
-    def of_view(self, view: View) -> int:
-        """All messages that a view shows, without strikes."""
-        return sum(self._of(index, view.version_of(index)) for index in view.indices)
+    def of_piece(self, piece: int | Repaired) -> int:
+        """What is sent of a message, without strikes."""
+        if isinstance(piece, int):
+            return self.of_message(piece)
+        return count_message(piece.message, self._counter).total
 
     def of_message(self, index: int) -> int:
         """One message, without strikes."""
         return self._of(index, self._state.view.version_of(index))
 
-    def before_requests(self, index: int) -> int:
-        """A message as it was struck before the requests of this view."""
-        first = self._state.requests.first_strike
-        saved = sum(strike.tokens_saved for strike in self._state.strikes_on(index) if strike.number < first)
-        return self.of_message(index) - saved
+    def learn(self, known: Iterable[tuple[int, int]]) -> None:
+        """Take over what was counted before: index and tokens of messages in the version that counts."""
+        view = self._state.view
+        self._known.update({(index, view.version_of(index)): tokens for index, tokens in known})
 
     def at(self, mark: Mark) -> int:
         """The part that a mark means."""
-        parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
-        return count_part(next(parts), self._counter)
+        key = mark.index, self._state.view.version_of(mark.index), mark.at
+        known = self._parts.get(key)
+        if known is None:
+            part = next((part for part in self._state.current(mark.index).walk() if part.at == mark.at), None)
+            known = self._parts[key] = count_part(part, self._counter) if part is not None else 0
+        return known
 
     def instead(self, mark: Mark) -> int:
         """What would stand there."""

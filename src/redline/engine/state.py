@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, dropwhile
 
-import msgspec
-
 from redline import payloads
 from redline.engine.requests import Requests
 from redline.engine.voting import FormatVote
@@ -20,6 +18,7 @@ from redline.log.records import (
     RolledBack,
     Strike,
     StrikesApplied,
+    StrikesLifted,
     StrikeUndone,
     UsageReported,
     ViewChanged,
@@ -57,8 +56,10 @@ class State:
         """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self.next_strike = 0
         self.requests = Requests()
-        self.checkpoints: dict[str, Checkpoint] = {}
-        """The latest, by the settings it was made with, if nothing but additions changed the view since."""
+        self.has_moved = False
+        """Whether the view moved since strikes were last looked at: some may have lost their ground."""
+        self.checkpoints: dict[str, tuple[Checkpoint, View]] = {}
+        """The latest, by the settings it was made with, and the view then, if only additions changed the view since."""
         self._generation = 0
         self._first_said: list[bytes] = []
         self._later_versions: dict[int, list[bytes]] = {}
@@ -147,12 +148,6 @@ class State:
         version = self.view.version_of(index)
         return tuple(strike for strike in self.struck.get(index, {}).values() if strike.version == version)
 
-    @property
-    def saved(self) -> int:
-        """The tokens that strikes take out of the visible messages."""
-        visible = self.struck.keys() & set(self.view.indices)
-        return sum(strike.tokens_saved for index in visible for strike in self.strikes_on(index))
-
     def accepts(self, payload: bytes) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
         self._count_votes()
@@ -160,7 +155,7 @@ class State:
 
     # --- changing
 
-    def apply(self, record: Record) -> None:
+    def apply(self, record: Record) -> None:  # noqa: C901 - one case for each kind of record
         """Take one record in."""
         match record:
             case MessageAdded():
@@ -170,13 +165,20 @@ class State:
             case RolledBack(batch):
                 self.view = self.batches.view_of(batch, self.view)
                 self.batches = self.batches.rolled_back(batch)
-                self._restart()
+                self._move_view()
             case StrikesApplied(strikes):
                 self._strike(strikes)
                 self.requests.add(record, len(self))
             case HeadMoved(strikes):
                 self._strike(strikes)
                 self.requests.carry(strikes)
+                self.has_moved = True
+                self._start_over()
+            case StrikesLifted(lifts):
+                self.has_moved = False
+                for lift in lifts:
+                    self._unstrike(lift.number)
+                    self._start_over()
             case StrikeUndone(number):
                 self._undo(number)
             case PinSet(index, is_pinned):
@@ -189,10 +191,7 @@ class State:
 
     def take(self, checkpoint: Checkpoint) -> None:
         """Remember what was worked out before; nothing changes by it."""
-        before = self.checkpoints.get(checkpoint.made_with)
-        if checkpoint.follows and before is not None:
-            checkpoint = msgspec.structs.replace(checkpoint, ids=(*before.ids, *checkpoint.ids))
-        self.checkpoints[checkpoint.made_with] = checkpoint
+        self.checkpoints[checkpoint.made_with] = checkpoint, self.view
         self._vote, self._uncounted = self._vote.at(checkpoint.votes), []
         self._elect()
 
@@ -242,9 +241,10 @@ class State:
             self._uncounted.append(payload)
             self.view = self.view.with_version(index, len(self._later_versions[index]))
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
-        self._restart()
+        self._move_view()
 
-    def _restart(self) -> None:
+    def _move_view(self) -> None:
+        self.has_moved = True
         self.requests.restart(self.next_strike)
         self.usage = None
         self._start_over()

@@ -13,7 +13,7 @@ from redline.formats.openai_responses import OpenAIResponses
 from redline.messages import Message
 from redline.payloads import Payload
 
-__all__ = ["FORMATS", "Format", "detect_format", "find_format", "read_history", "read_messages"]
+__all__ = ["FORMATS", "Format", "detect_format", "find_format", "format_of_model", "read_history", "read_messages"]
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (OpenAIChat(), Anthropic(), OpenAIResponses(), Gemini(), AiSdk())
@@ -41,6 +41,12 @@ def read_history(messages: Sequence[Payload], format: str = "auto") -> tuple[For
 def read_messages(messages: Sequence[Payload], format: str = "auto") -> tuple[Message, ...]:
     """The messages of a plain list."""
     return tuple(read_history(messages, format)[1])
+
+
+def format_of_model(model: str) -> str | None:
+    """The format of the API that serves a model under its maker's own name; None where several could."""
+    makers = {"claude-": "anthropic", "gemini-": "gemini"}
+    return next((format for prefix, format in makers.items() if model.lower().startswith(prefix)), None)
 
 
 def _named(name: str) -> Format:

@@ -1,21 +1,20 @@
 """A file that grows by whole appends, also when several processes write to it, one is killed, or the disk is full."""
 
 import contextlib
-import errno
 import fcntl
 import io
 import os
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from redline.blobs.files import sync_directory
 from redline.errors import LogError
 from redline.log.durable import Durability
+from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import create_private, file_error
+from redline.log.private_files import create_private, file_error, open_private
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AppendFile"]
 
 _BUFFER_BYTES = 1 << 17
+_Result = TypeVar("_Result")
 
 
 class AppendFile:
@@ -31,18 +31,19 @@ class AppendFile:
     It is made when something is first appended. A file that may not be written can still be read.
     """
 
+    _handle: int | None = None  # here, since the end of an object whose making was interrupted looks at it
+
     def __init__(self, path: Path, durability: Durability) -> None:
         self.path = path
         self._is_synced = durability == "fsync"
-        self._threads = threading.Lock()
-        self._handle: int | None = None
+        self._threads = Exclusive()
         self._is_writable = True
         self._is_named = False  # whether its name is known to be on the disk
         forget_after_fork(self)
 
-    def locked(self, *, create: bool = False) -> "_Hold":
-        """Keep all others out, and get the size of the file; 0 if there is none."""
-        return _Hold(self, create)
+    def locked(self, work: Callable[[int], _Result], *, create: bool = False) -> _Result:
+        """What the work gives while all others are kept out. It is told the size of the file; 0 if there is none."""
+        return self._threads.run(lambda: work(self._lock(create=create)), self._unlock)
 
     def append(self, content: bytes, *, at: int) -> None:
         """Add bytes at the end, which is `at`: all of them, or none if that fails. Only while it is locked."""
@@ -59,9 +60,9 @@ class AppendFile:
                 raise file_error(self.path, problem) from problem
             raise
 
-    def cut(self, at: int, size: int) -> Path:
-        """Move all from `at` to the end into a file beside this one, whose name is given back. Only while it is locked."""
-        handle, beside = self._writable(), self.path.with_name(self.path.name + ".torn")
+    def cut(self, at: int, size: int, beside: Path) -> None:
+        """Move all from `at` to the end, which is `size`, into another file. Only while it is locked."""
+        handle = self._writable()
         try:
             aside = create_private(beside)
             try:
@@ -73,7 +74,6 @@ class AppendFile:
             self._sync(handle)
         except OSError as problem:
             raise file_error(beside, problem) from problem
-        return beside
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes from start to end."""
@@ -92,37 +92,28 @@ class AppendFile:
 
     def close(self) -> None:
         """Let go of the file; it is opened again when it is used again."""
-        with self._threads:
-            self._let_go()
+        self._threads.run(self._let_go, self._unlock)
 
     def forget(self) -> None:
         """In a forked child: the parent's lock would not keep it out, so it opens the file for itself."""
-        self._threads = threading.Lock()
         self._let_go()
 
     def __del__(self) -> None:
         self._let_go()
 
     def _lock(self, *, create: bool) -> int:
-        self._threads.acquire()
         try:
             handle = self._opened(create=create)
             if handle is None:
                 return 0
             fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
             return self._size(handle)
-        except BaseException as problem:
-            self._unlock()
-            if isinstance(problem, OSError):
-                raise file_error(self.path, problem) from problem
-            raise
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
 
     def _unlock(self) -> None:
-        try:
-            if self._handle is not None:
-                fcntl.flock(self._handle, fcntl.LOCK_UN)
-        finally:
-            self._threads.release()
+        if self._handle is not None:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def _let_go(self) -> None:
         handle, self._handle = self._handle, None
@@ -134,7 +125,7 @@ class AppendFile:
             return self._handle
         self._let_go()  # one that could not be written may have become one that can
         try:
-            self._handle, self._is_writable = _open_existing(self.path)
+            self._handle, self._is_writable = open_private(self.path)
             if self._handle is None and create:
                 self._handle, self._is_named = create_private(self.path), True
         except OSError as problem:
@@ -173,21 +164,6 @@ class AppendFile:
             os.fdatasync(handle)
 
 
-class _Hold:
-    """The lock while a block lasts. A class, since one made from a generator takes a microsecond longer, at each append."""
-
-    __slots__ = ("_create", "_file")
-
-    def __init__(self, file: AppendFile, create: bool) -> None:
-        self._file, self._create = file, create
-
-    def __enter__(self) -> int:
-        return self._file._lock(create=self._create)
-
-    def __exit__(self, *problem: object) -> None:
-        self._file._unlock()
-
-
 class _Stretch(io.RawIOBase):
     """A part of the file to be read from its beginning, with a position that nobody else moves."""
 
@@ -203,18 +179,6 @@ class _Stretch(io.RawIOBase):
         room[: len(content)] = content
         self._at += len(content)
         return len(content)
-
-
-def _open_existing(path: Path) -> tuple[int | None, bool]:
-    """The file, if there is one, and whether it may be written."""
-    try:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC), True
-    except FileNotFoundError:
-        return None, True
-    except OSError as problem:
-        if problem.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC), False
 
 
 def _write_all(handle: int, content: bytes) -> None:

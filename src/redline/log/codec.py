@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Union, get_args
+from typing import TYPE_CHECKING, Any, Union, get_args
 from zlib import crc32
 
 import msgspec
@@ -15,8 +15,10 @@ from redline.log.migrations import VERSION, Fields, check_version, migrate
 from redline.log.records import Checkpoint, MessageAdded, Record, ViewChanged
 
 __all__ = [
+    "UNREADABLE",
     "Head",
     "Line",
+    "UnknownRecordError",
     "decode",
     "decode_header",
     "decode_record",
@@ -44,6 +46,12 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
     stored: Stored
     more: int
+    left_out: str = ""
+    """What of the record could not be read, and why; empty if it is all there."""
+
+
+class UnknownRecordError(LogError):
+    """A line is as it was written, and still holds no record that this Redline can read."""
 
 
 # --- lines
@@ -68,14 +76,14 @@ def is_intact(line: bytes) -> bool:
 
 
 def decode(line: bytes) -> Line | None:
-    """A line of any version; None if it is damaged."""
+    """A line of any version; None if it is damaged. A LogError if it is of a newer version, or an UnknownRecordError."""
     if not is_intact(line):
         return None
     try:
         read = _decode_line(line)
         if read.version == VERSION:
             return Line(Stored(read.number, read.parent, _as_record(read.record)), read.more)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         pass  # another version may look different
     return _decode_older(line)
 
@@ -86,7 +94,7 @@ def peek(line: bytes) -> Head | None:
         return None
     try:
         return _decode_head(line)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, RecursionError) as problem:
         raise LogError(f"it is intact but no record of a Redline log ({problem}).") from problem
 
 
@@ -123,20 +131,37 @@ def _sealed(content: bytes) -> bytes:
     return b'{"crc":"%08x",%b' % (crc32(content), content)
 
 
+UNREADABLE = (msgspec.DecodeError, ValueError, KeyError, RecursionError)
+"""What comes of a record that was made by something else, or nested so deeply that no parser follows."""
+
+
 def _decode_older(line: bytes) -> Line:
     try:
         head, record = _decode_head(line), _decode_any_version(line).record
         fields = migrate(_fields(record), head.version)
-        return Line(Stored(head.number, head.parent, decode_record(_encode(fields))), head.more)
-    except msgspec.DecodeError as problem:
-        raise LogError(f"it is intact but no record that this Redline knows ({problem}).") from problem
+        read, left_out = _as_far_as_possible(fields)
+        return Line(Stored(head.number, head.parent, read), head.more, left_out)
+    except UNREADABLE as problem:
+        raise UnknownRecordError(f"it is intact but no record that this Redline knows ({problem}).") from problem
+
+
+def _as_far_as_possible(fields: Fields) -> tuple[Record, str]:
+    """The record, and what was left out: a message counts also if its time is none, as earlier versions wrote it."""
+    try:
+        return decode_record(_encode(fields)), ""
+    except msgspec.ValidationError as problem:
+        if "timestamp_ms" not in fields:
+            raise
+        without = {name: value for name, value in fields.items() if name != "timestamp_ms"}
+        return decode_record(_encode(without)), f"its timestamp_ms ({problem})"
 
 
 def _fields(record: Fields | bytes) -> Fields:
     """Fields of a record with invalid text are written as ASCII again, which only the standard parser reads."""
     if isinstance(record, dict):
         return record
-    return {name: Raw(json.dumps(value).encode()) for name, value in json.loads(record).items()}
+    read = msgspec.convert(json.loads(record), dict[str, Any])
+    return {name: Raw(json.dumps(value).encode()) for name, value in read.items()}
 
 
 # --- records
@@ -147,9 +172,13 @@ def encode_record(record: Record) -> bytes:
     if isinstance(record, MessageAdded):
         return _encoded_message(record.payload, record.timestamp_ms)
     try:
-        return _encode(_as_written(record))
+        body = inner = _encode(_as_written(record))
     except UnicodeEncodeError:
-        return _encode(escaped(record))
+        inner = escaped(record)
+        body = _encode(inner)
+    if not _is_shallow(inner):
+        _decode_raw(_NESTING + inner + _NESTING_END)  # too deep: an error here, not when it is read
+    return body
 
 
 def _encoded_message(payload: bytes, timestamp_ms: float | None) -> bytes:
@@ -190,8 +219,6 @@ class _Checkpoint(msgspec.Struct, tag="checkpoint", tag_field="type", omit_defau
     made_with: str
     known: Raw
     votes: dict[str, int]
-    ids: tuple[str, ...] = ()
-    follows: bool = False
 
 
 if TYPE_CHECKING:
@@ -209,7 +236,7 @@ def _as_written(record: Record) -> _Written:
             replaced = tuple((index, Raw(_embedded(payload))) for index, payload in record.replaced)
             return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
         case Checkpoint():
-            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes, record.ids, record.follows)
+            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes)
         case _:
             return record
 
@@ -223,7 +250,7 @@ def _as_record(written: _Written) -> Record:
             replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)
             return ViewChanged(written.indices, appended, replaced, written.boundary, written.is_compaction)
         case _Checkpoint():
-            return Checkpoint(written.made_with, _payload(written.known), written.votes, written.ids, written.follows)
+            return Checkpoint(written.made_with, _payload(written.known), written.votes)
         case bytes():
             return _converted(written)
         case _:
@@ -240,6 +267,8 @@ def _converted(body: bytes) -> Record:
 
 def _embedded(payload: bytes) -> bytes:
     """A payload as the object that it is, verbatim; as base64 text if a line could not carry it or not give it back."""
+    if not isinstance(payload, bytes):
+        raise TypeError(f"its payloads must be bytes, not {type(payload).__name__}")
     return payload if _is_embeddable(payload) else _encode(payload)
 
 

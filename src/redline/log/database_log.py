@@ -6,7 +6,9 @@ from functools import partial
 
 from redline.errors import LogError, ValidationError
 from redline.log import codec
+from redline.log.acceptance import accept
 from redline.log.durable import Header, Redact, Torn
+from redline.log.exclusive import Exclusive
 from redline.log.log import ROOT, Stored
 from redline.log.reading import Reading
 from redline.log.records import Record
@@ -31,6 +33,7 @@ class DatabaseLog(ABC):
         self._seen = ROOT  # up to which record it was read
         self._expected: int | None = None  # the next number, if nobody else appends
         self._is_alone = False
+        self._threads = Exclusive()
 
     @property
     def header(self) -> Header:
@@ -42,16 +45,17 @@ class DatabaseLog(ABC):
         """The damage that was met so far."""
         return self._reading.torn
 
+    @property
+    def set_aside(self) -> str | None:
+        """None: what is damaged in a database stays there."""
+        return None
+
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Insert the records in one transaction, behind whatever other processes have appended."""
-        bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
+        bodies = accept(redacted(records, self._redact))
         if not bodies:
             return parent
-        first = None
-        while first is None:
-            first = self._tried(bodies, parent)
-        self._expected = first + len(bodies)
-        return self._expected - 1
+        return self._threads.run(lambda: self._append(bodies, parent), lambda: None)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records behind a number."""
@@ -77,6 +81,13 @@ class DatabaseLog(ABC):
     @abstractmethod
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         """The lines behind a record, each with its number."""
+
+    def _append(self, bodies: Sequence[bytes], parent: int) -> int:
+        first = None
+        while first is None:
+            first = self._tried(bodies, parent)
+        self._expected = first + len(bodies)
+        return self._expected - 1
 
     def _tried(self, bodies: Sequence[bytes], parent: int) -> int | None:
         """The number of the first record; None if another process stored one with that number meanwhile."""

@@ -5,6 +5,7 @@ from typing import Literal, Protocol, get_args
 
 import msgspec
 
+from redline.addresses import masked
 from redline.errors import ValidationError
 from redline.log.log import ROOT, Log
 from redline.log.migrations import VERSION
@@ -30,9 +31,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str
     """The name of the conversation."""
     origin: str | None = None
-    """What the conversation goes on from: the address of a log, or a session file of another agent."""
+    """What the conversation goes on from: the address of a log, its password masked, or a session file of another agent."""
     message_format: str | None = None
     """The provider format of its messages, if it was known from the beginning."""
+
+    def __post_init__(self) -> None:
+        """No header is ever made with a password, and none that was is read with it."""
+        if isinstance(self.origin, str):
+            msgspec.structs.force_setattr(self, "origin", masked(self.origin))
 
 
 class Torn(msgspec.Struct, frozen=True):
@@ -42,10 +48,13 @@ class Torn(msgspec.Struct, frozen=True):
     size_bytes: int
     kept_in: str | None = None
     """The file that the bytes were moved to. None: they are left where they are."""
+    why: str = ""
+    """Why bytes that are as they were written cannot be read; empty if they are damaged."""
 
     def __str__(self) -> str:
         kept = f"were moved to {self.kept_in}" if self.kept_in else "are left as they are"
-        return f"{self.place} is damaged or incomplete; its {self.size_bytes:,} bytes {kept}."
+        what = f"cannot be read: {self.why.rstrip('.')}" if self.why else "is damaged or incomplete"
+        return f"{self.place} {what}; its {self.size_bytes:,} bytes {kept}."
 
 
 class DurableLog(Log, Protocol):
@@ -59,6 +68,11 @@ class DurableLog(Log, Protocol):
     @property
     def torn(self) -> tuple[Torn, ...]:
         """The damage that was met so far, in the order it was met."""
+        ...
+
+    @property
+    def set_aside(self) -> str | None:
+        """The file with damaged records that were cut off the log's end, also by an earlier process; None if there is none."""
         ...
 
 

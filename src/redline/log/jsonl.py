@@ -4,9 +4,11 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from redline.errors import LogError
 from redline.log import codec
+from redline.log.acceptance import accept
 from redline.log.append_file import AppendFile
 from redline.log.durable import Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.log import ROOT, Stored
@@ -14,13 +16,23 @@ from redline.log.reading import Reading
 from redline.log.records import Record
 from redline.log.redaction import redacted
 
-__all__ = ["JsonlLog"]
+__all__ = ["JsonlLog", "begins_like_log"]
+
+
+class _Tail(NamedTuple):
+    """What is known of the end of the file. One value, so that an interrupt cannot part its halves."""
+
+    end: int
+    """Of the last append that is known to be whole."""
+    next_number: int
+    """Of the next record."""
 
 
 class JsonlLog:
     """Keeps one conversation in one file, which is made when the first record is appended.
 
-    The end of the file is looked at on opening: an append that a crash left incomplete is moved into a `.torn` file beside it.
+    The end of the file is looked at on opening: an append that a crash left incomplete is moved into a `.torn` file beside it,
+    one that was whole and is damaged into a `.damaged` file.
     A damaged line further up stays where it is, since nothing that was stored is ever rewritten; it is reported when read.
     """
 
@@ -37,12 +49,9 @@ class JsonlLog:
         self._header = header or Header(conversation=_valid_text(Path(path).stem))
         self._redact = redact
         self._reading = Reading(partial(_line_at, self._file))
-        self._end = 0  # of the last append that is known to be whole
-        self._next = 0  # the number of the next record
+        self._known = _Tail(0, 0)
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        with self._file.locked() as size:
-            self._catch_up(size)
-            self._tidy(size)
+        self._file.locked(self._look)
 
     @property
     def header(self) -> Header:
@@ -54,36 +63,40 @@ class JsonlLog:
         """The damage that was met so far."""
         return self._reading.torn
 
+    @property
+    def set_aside(self) -> str | None:
+        """The `.damaged` file beside it, if there is one; a `.torn` file holds only what was never acknowledged."""
+        damaged = self._beside(".damaged")
+        return str(damaged) if damaged.exists() else None
+
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Write the records with one write, behind whatever other processes have appended."""
-        bodies = [codec.encode_record(record) for record in redacted(records, self._redact)]
+        bodies = accept(redacted(records, self._redact))
         if not bodies:
             return parent
-        with self._file.locked(create=True) as size:
-            self._catch_up(size)
-            if size > self._end:
-                self._cut(size)
-            check_parent(parent, self._next)
-            lines = codec.sealed_lines(bodies, first=self._next, parent=parent)
-            if self._end == 0:
-                lines.insert(0, codec.encode_header(self._header))
-            content = b"".join(lines)
-            self._file.append(content, at=self._end)
-            self._end += len(content)
-            self._next += len(bodies)
-            return self._next - 1
+        return self._file.locked(partial(self._append, bodies, parent), create=True)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records behind a number, as many as are in the file at this moment."""
-        with self._file.locked() as size:
-            self._catch_up(size)
-            self._tidy(size)
-            end = self._end
-        return self._read(after, end)
+        return self._read(after, self._file.locked(self._look))
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+    def _append(self, bodies: Sequence[bytes], parent: int, size: int) -> int:
+        self._catch_up(size)
+        if size > self._known.end:
+            self._cut(size)
+        end, first = self._known
+        check_parent(parent, first)
+        lines = codec.sealed_lines(bodies, first=first, parent=parent)
+        if end == 0:
+            lines.insert(0, codec.encode_header(self._header))
+        content = b"".join(lines)
+        self._file.append(content, at=end)
+        self._known = _Tail(end + len(content), first + len(bodies))
+        return first + len(bodies) - 1
 
     def _read(self, after: int, end: int) -> Iterator[Stored]:
         known, start = self._seen if after >= self._seen[0] else (ROOT, 0)
@@ -104,17 +117,23 @@ class JsonlLog:
 
     # --- the end of the file
 
+    def _look(self, size: int) -> int:
+        """Where the whole appends end; what a crash left after it is moved away."""
+        self._catch_up(size)
+        self._tidy(size)
+        return self._known.end
+
     def _catch_up(self, size: int) -> None:
-        """Find where the last whole append ends, and the number behind it. What is beyond that is torn."""
-        if size < self._end:
+        """Find where the last whole append ends, and the number after it. What is beyond that is torn."""
+        if size < self._known.end:
             raise LogError(f"{self._file.path} became shorter while it was open: another program has changed it.")
-        if size == self._end:
+        if size == self._known.end:
             return
-        if self._end == 0 and not self._has_header(size):
+        if self._known.end == 0 and not self._has_header(size):
             return
         head = self._peek(self._last_line(size))
         if head is not None and head.more == 0:
-            self._end, self._next = size, head.number + 1
+            self._known = _Tail(size, head.number + 1)
         else:
             self._search_end(size)
 
@@ -122,10 +141,10 @@ class JsonlLog:
         """Found from behind, so that opening takes the same time for any length of log."""
         reach = 1 << 16
         while True:
-            start = max(self._end, size - reach)
+            start = max(self._known.end, size - reach)
             content = self._file.read(start, size)
             before = content.rfind(b"\n", 0, -1)
-            if before >= 0 or start == self._end:
+            if before >= 0 or start == self._known.end:
                 return content[before + 1 :]
             reach *= 8
 
@@ -136,25 +155,30 @@ class JsonlLog:
             raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
 
     def _search_end(self, size: int) -> None:
-        at = self._end
-        for line in self._file.lines(self._end, size):
+        at = self._known.end
+        for line in self._file.lines(at, size):
             at += len(line)
             head = self._peek(line)
             if head is not None and head.more == 0:
-                self._end, self._next = at, head.number + 1
+                self._known = _Tail(at, head.number + 1)
 
     def _tidy(self, size: int) -> None:
         """Cut off a torn end if that is possible; a log that cannot be written can be read without."""
-        if size <= self._end:
+        if size <= self._known.end:
             return
         try:
             self._cut(size)
         except LogError:
-            self._reading.report(self._end, Torn(f"The end of {self._file.path}", size - self._end))
+            self._reading.report(self._known.end, Torn(f"The end of {self._file.path}", size - self._known.end))
 
     def _cut(self, size: int) -> None:
-        kept = self._file.cut(self._end, size)
-        self._reading.report(f"{self._end}-{size}", Torn(f"The end of {self._file.path}", size - self._end, str(kept)))
+        end = self._known.end
+        beside = self._beside(".damaged" if any(map(_was_whole, self._file.lines(end, size))) else ".torn")
+        self._file.cut(end, size, beside)
+        self._reading.report(f"{end}-{size}", Torn(f"The end of {self._file.path}", size - end, str(beside)))
+
+    def _beside(self, suffix: str) -> Path:
+        return self._file.path.with_name(self._file.path.name + suffix)
 
     # --- the beginning of the file
 
@@ -167,7 +191,7 @@ class JsonlLog:
                 raise LogError(f"{self._file.path} is not a Redline log, and is left alone. {_advice(first)}")
             return False
         self._header = header or self._header
-        self._end = len(first)
+        self._known = _Tail(len(first), 0)
         return True
 
     def _decoded_header(self, line: bytes) -> Header | None:
@@ -181,17 +205,28 @@ def _line_at(file: AppendFile, at: int) -> str:
     return f"Line {sum(1 for _ in file.lines(0, at)) + 1} of {file.path}"
 
 
+def _was_whole(line: bytes) -> bool:
+    """Whether a line came to its end and was damaged later; what a crash cuts off has no end, or is intact."""
+    return not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
+
+
 _BEGINNING = codec.encode_header(Header(conversation=""))
 """How every log begins, but for the eight digits of the checksum."""
 
 
+_NAME_END = _BEGINNING.index(b"redline-log") + len(b"redline-log")
+
+
+def begins_like_log(beginning: bytes) -> bool:
+    """Whether a file that begins so has the first line of a log, damaged or torn perhaps; disks also leave zeros."""
+    return not beginning.strip(b"\0") or beginning[:8] == _BEGINNING[:8][: len(beginning)]
+
+
 def _may_be_torn(first: bytes) -> bool:
-    """Whether a file whose first line is this may be what a crash left of a first append; disks also leave zeros."""
-    if first and not first.strip(b"\0"):
-        return True
-    name_end = _BEGINNING.index(b"redline-log") + len(b"redline-log")
-    begins = first[:name_end]
-    return bool(begins) and begins[:8] == _BEGINNING[: len(begins)][:8] and begins[16:] == _BEGINNING[16 : len(begins)]
+    """Whether a file whose first line is this, and that has no intact one, may be what a crash left of a first append."""
+    begins = first[:_NAME_END]
+    is_empty = not first.strip(b"\0")
+    return is_empty or (begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)])
 
 
 def _advice(first: bytes) -> str:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from redline.log.acceptance import check_record
+from redline.log.durable import check_parent
+from redline.log.exclusive import Exclusive
 from redline.log.log import ROOT, Stored
 from redline.log.records import Record
 
@@ -13,13 +16,13 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self._stored: list[Stored] = []
+        self._threads = Exclusive()
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:
         """Store the records behind the parent."""
         for record in records:
-            self._stored.append(Stored(len(self._stored), parent, record))
-            parent = len(self._stored) - 1
-        return parent
+            check_record(record)
+        return self._threads.run(lambda: self._append(records, parent), lambda: None)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records behind a number."""
@@ -27,3 +30,10 @@ class MemoryLog:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def _append(self, records: Sequence[Record], parent: int) -> int:
+        first = len(self._stored)
+        check_parent(parent, first)
+        numbers = range(first, first + len(records))
+        self._stored.extend(map(Stored, numbers, (parent, *numbers), records))
+        return numbers[-1] if numbers else parent

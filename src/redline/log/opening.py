@@ -2,13 +2,16 @@
 
 import os
 import re
+from itertools import count
+from pathlib import Path
 from typing import Literal, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+from redline.addresses import masked
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
-__all__ = ["list_conversations", "open_log"]
+__all__ = ["list_conversations", "open_log", "unused_address"]
 
 
 def open_log(
@@ -53,6 +56,17 @@ def list_conversations(address: str | os.PathLike[str]) -> list[str]:
     raise ValidationError(f"{place} is no database. Write sqlite:///PATH or postgresql://HOST/DATABASE.")
 
 
+def unused_address(address: str) -> str:
+    """An address beside this one where nothing is stored: `chat-2.jsonl` for `chat.jsonl`, `…#name-2` for `…#name`."""
+    kind, place, conversation = _parsed(address)
+    if kind == "file":
+        path = Path(place)
+        return str(next(one for number in count(2) if not (one := path.with_stem(f"{path.stem}-{number}")).exists()))
+    taken = set(list_conversations(address))
+    free = next(name for number in count(2) if (name := f"{conversation}-{number}") not in taken)
+    return f"{address.partition('#')[0]}#{quote(free, safe='')}"
+
+
 class _Address(NamedTuple):
     kind: Literal["file", "sqlite", "postgresql"]
     place: str
@@ -75,6 +89,8 @@ def _parsed(address: str | os.PathLike[str]) -> _Address:
         case "sqlite":
             return _Address("sqlite", _sqlite_path(place[scheme.end() :]), unquote(conversation))
         case "postgresql" | "postgres":
+            if masked(text).count("#") < text.count("#"):
+                raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
             return _Address("postgresql", place, unquote(conversation))
     raise ValidationError(f"There are no logs at {scheme[0]} addresses. Write a path, {' or '.join(_EXAMPLES.values())}")
 

@@ -66,19 +66,20 @@ class PostgresLog(DatabaseLog):
     def _store(self, lines: Sequence[bytes], first: int) -> bool:
         from psycopg.errors import UniqueViolation
 
-        with self._database.connected() as connection:
+        def insert(connection: "Connection") -> bool:
             try:
                 self._insert(connection, lines, first)
             except UniqueViolation:
                 return False
-        return True
+            return True
+
+        return self._database.run(insert)
 
     def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int | None:
         """Also with the lock a number may be taken, by one who thinks to be alone and takes none."""
         from psycopg.errors import UniqueViolation
 
-        self._make()
-        with self._database.connected() as connection:
+        def insert(connection: "Connection") -> int | None:
             try:
                 with connection.transaction():
                     first = self._next_number(connection)
@@ -86,7 +87,10 @@ class PostgresLog(DatabaseLog):
                     self._insert(connection, codec.sealed_lines(bodies, first=first, parent=parent), first)
             except UniqueViolation:
                 return None
-        return first
+            return first
+
+        self._make()
+        return self._database.run(insert)
 
     def _next_number(self, connection: "Connection") -> int:
         """The number behind the last; until the end of the transaction nobody else is told one."""
@@ -103,16 +107,20 @@ class PostgresLog(DatabaseLog):
 
     def _make(self) -> None:
         """Make the tables and the conversation where they are missing."""
-        if self._key is not None:
-            return
-        with self._database.connected() as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
-            ((table,),) = connection.execute("SELECT to_regclass('redline_records')")
-            if table is None:
-                connection.execute(_SCHEMA)
-            row = (self._conversation, codec.encode_header(self._header))
-            connection.execute("INSERT INTO redline_conversations (id, header) VALUES (%s, %s) ON CONFLICT DO NOTHING", row)
-        self._find()
+
+        def insert(connection: "Connection") -> None:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
+                ((table,),) = connection.execute("SELECT to_regclass('redline_records')")
+                if table is None:
+                    connection.execute(_SCHEMA)
+                row = (self._conversation, codec.encode_header(self._header))
+                new = "INSERT INTO redline_conversations (id, header) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+                connection.execute(new, row)
+
+        if self._key is None:
+            self._database.run(insert)
+            self._find()
 
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         if self._key is None:

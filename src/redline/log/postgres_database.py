@@ -1,12 +1,12 @@
 """A connection to PostgreSQL that is made again when it broke, and whose failures are told in plain words."""
 
-import contextlib
-import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from redline.errors import LogError, MissingExtraError, ValidationError
+from redline.addresses import masked
+from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
 from redline.log.durable import Durability
+from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
 
 if TYPE_CHECKING:
@@ -14,45 +14,64 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresDatabase"]
 
+_Result = TypeVar("_Result")
+
 
 class PostgresDatabase:
     """One connection at a time, made when it is first needed."""
 
+    _connection: "Connection | None" = None  # here, since the end of an object whose making was interrupted looks at it
+
     def __init__(self, address: str, durability: Durability) -> None:
-        self._connection: Connection | None = None
         self.name = _name(address)
         self._address = address
         self._durability = durability
-        self._threads = threading.Lock()
+        self._threads = Exclusive()
         forget_after_fork(self)
 
-    @contextlib.contextmanager
-    def connected(self) -> Iterator["Connection"]:
-        """The connection; every statement is a transaction of its own unless one is begun."""
-        with self._threads, self._naming_problems():
-            if self._connection is None or self._connection.closed:
-                self._connection = self._connect()
-            yield self._connection
+    def run(self, work: Callable[["Connection"], _Result]) -> _Result:
+        """What the work gives on the connection; every statement is a transaction of its own unless one is begun.
+
+        A connection that was interrupted is let go of, since nobody knows what it waits for: the server then undoes what was
+        not complete.
+        """
+        import psycopg
+
+        def named() -> _Result:
+            try:
+                if self._connection is None or self._connection.closed:
+                    self._connection = self._connect()
+                return work(self._connection)
+            except psycopg.Error as problem:
+                said = " ".join(str(problem).split())
+                raise LogError(f"{self.name}: {said}. {_advice(problem.sqlstate)}") from problem
+            except RedlineError:
+                raise
+            except BaseException:
+                self._let_go()
+                raise
+
+        return self._threads.run(named, self._end_transaction)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if its table is not there yet."""
         from psycopg.errors import UndefinedTable
 
-        with self.connected() as connection:
+        def find(connection: "Connection") -> list[tuple[Any, ...]]:
             try:
                 # as bytes, because the type of a text would have to say that it is a constant
                 return connection.execute(query.encode(), values, binary=True).fetchall()
             except UndefinedTable:
                 return []
 
+        return self.run(find)
+
     def close(self) -> None:
         """Let go of the connection; another one is made when it is needed."""
-        with self._threads:
-            self._let_go()
+        self._threads.run(self._let_go, self._let_go)
 
     def forget(self) -> None:
         """In a forked child: closing the parent's connection would end the parent's session."""
-        self._threads = threading.Lock()
         _inherited.append(self._connection)
         self._connection = None
 
@@ -68,25 +87,24 @@ class PostgresDatabase:
         import psycopg
 
         connection = psycopg.connect(self._address, autocommit=True)
-        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        if self._durability == "os":
-            connection.execute("SET synchronous_commit TO off")
-        else:  # a server may be set to something still safer, which stays
-            connection.execute(_SYNCHRONOUS)
+        try:
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            # Unless it is off, a server may be set to something still safer than on, which stays.
+            connection.execute("SET synchronous_commit TO off" if self._durability == "os" else _SYNCHRONOUS)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    @contextlib.contextmanager
-    def _naming_problems(self) -> Iterator[None]:
-        import psycopg
-
-        try:
-            yield
-        except psycopg.Error as problem:
-            said = " ".join(str(problem).split())
-            raise LogError(f"{self.name}: {said}. {_advice(problem.sqlstate)}") from problem
+    def _end_transaction(self) -> None:
+        """Let go of a connection that is in the middle of something; usually it is not."""
+        connection = self._connection
+        if connection is not None and not connection.closed and connection.pgconn.transaction_status != _IDLE:
+            self._let_go()
 
 
 _inherited: list["Connection | None"] = []
+_IDLE = 0  # of libpq's PGTransactionStatusType
 
 _SYNCHRONOUS = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')"
@@ -115,8 +133,16 @@ def _name(address: str) -> str:
         raise MissingExtraError("A log in PostgreSQL", "postgres") from missing
     try:
         parts = conninfo_to_dict(address)
-    except ProgrammingError as problem:
-        raise ValidationError(
-            f"This is no address of a PostgreSQL database ({str(problem).strip()}). Write postgresql://user@host/database#NAME."
-        ) from problem
-    return f"PostgreSQL database {parts.get('dbname', 'of the user')!r} on {parts.get('host', 'this machine')}"
+    except ProgrammingError:
+        raise _not_an_address(address) from None  # what libpq says may quote the password
+    host, port, database = (str(parts.get(name) or "") for name in ("host", "port", "dbname"))
+    if "@" in host + database or not set(port) <= set("0123456789,"):  # pieces of a password that ended too early
+        raise _not_an_address(address)
+    return f"PostgreSQL database {database or 'of the user'!r} on {host or 'this machine'}"
+
+
+def _not_an_address(address: str) -> ValidationError:
+    return ValidationError(
+        f"This is no address of a PostgreSQL database: {masked(address)}. Write postgresql://user@host/database#NAME; "
+        "in a name or a password write %20 for a space, %40 for @, %2F for /, %3F for ? and %23 for #."
+    )

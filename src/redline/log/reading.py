@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from redline.errors import LogError
-from redline.log.codec import Line, decode
+from redline.log.codec import Line, UnknownRecordError, decode
 from redline.log.durable import Torn
 from redline.log.log import Stored
 
@@ -24,6 +24,7 @@ class Reading:
         self._describe = describe
         self._lost: set[int] = set()
         self._torn: dict[int | str, Torn] = {}
+        self._incomplete: set[int] = set()
 
     @property
     def torn(self) -> tuple[Torn, ...]:
@@ -61,14 +62,20 @@ class Reading:
 
     def _line(self, place: int, content: bytes, expected: int) -> Line | None:
         """The line if it can be used: intact, and not one that was there before."""
+        why = ""
         try:
             line = decode(content)
+        except UnknownRecordError as problem:
+            line, why = None, str(problem)
         except LogError as problem:
             raise LogError(f"{self._describe(place)} cannot be read: {problem}") from problem
-        if line is not None and line.stored.number >= expected:
-            return line
-        self.report(place, Torn(self._describe(place), len(content)))
-        return None
+        if line is None or line.stored.number < expected:
+            self.report(place, Torn(self._describe(place), len(content), why=why))
+            return None
+        if line.left_out and place not in self._incomplete:
+            self._incomplete.add(place)
+            _logger.warning("%s is read without %s.", self._describe(place), line.left_out)
+        return line
 
     def _report_lost(self, count: int) -> None:
         if count:

@@ -4,12 +4,15 @@ from typing import Any
 
 import msgspec
 
+from redline.addresses import masked
 from redline.payloads import Path
 
 __all__ = [
     "Checkpoint",
     "Destination",
     "HeadMoved",
+    "LedgerEntry",
+    "Lift",
     "MessageAdded",
     "Originated",
     "PinSet",
@@ -18,6 +21,7 @@ __all__ = [
     "Strike",
     "StrikeUndone",
     "StrikesApplied",
+    "StrikesLifted",
     "UsageReported",
     "ViewChanged",
 ]
@@ -90,18 +94,50 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the model refuses a request in which something before one of its reasoning blocks was changed."""
 
 
+class LedgerEntry(msgspec.Struct, frozen=True):
+    """What the requests of a view have cost by now, so that the next one need not work it out again."""
+
+    saved: float
+    """By how much they were cheaper than without strikes, in uncached input tokens; below zero: dearer."""
+    bill: float
+    """What they would have cost without strikes."""
+    unstruck: float
+    """The tokens of this request's messages, had nothing been struck."""
+    tokens: float
+    """The tokens of this request's messages, as sent."""
+
+
 class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type", omit_defaults=True):
     """A request applied marks, or none: schedules that weigh requests against each other must know of them all."""
 
     strikes: tuple[Strike, ...]
     now: float | None = None
-    """When the request was made; None if nothing depends on it."""
+    """When the request was made; None for a schedule that does not weigh requests against each other."""
     visible: int = 0
     """How many messages were visible then."""
     sent_to: Destination | None = None
     """None: where the request before went."""
     refused: tuple[tuple[int, Path], ...] = ()
     """The parts, by message and place, whose marks the schedule applied and a law refused."""
+    held: tuple[tuple[int, Path], ...] = ()
+    """The parts whose marks have waited since this request."""
+    ledger: LedgerEntry | None = None
+    """None for a schedule that does not weigh requests, and in logs of older versions."""
+    marked_at: float | None = None
+    """The time that rules were told, where `now` does not say it."""
+
+
+class Lift(msgspec.Struct, frozen=True):
+    """A strike that no longer counts, because the view moved and its rule would not mark that part any more."""
+
+    number: int
+    because: str
+
+
+class StrikesLifted(msgspec.Struct, frozen=True, tag="lift", tag_field="type"):
+    """After the view moved, every strike was looked at again: these lost their ground. The others have it."""
+
+    lifts: tuple[Lift, ...]
 
 
 class StrikeUndone(msgspec.Struct, frozen=True, tag="undo", tag_field="type"):
@@ -121,8 +157,13 @@ class Originated(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
     """The conversation goes on from another one, which stays as it is."""
 
     origin: str
-    """What it goes on from: the address of a log, or a session file of another agent."""
+    """What it goes on from: the address of a log, its password masked, or a session file of another agent."""
     why: str = ""
+
+    def __post_init__(self) -> None:
+        """No record is ever made with a password, and none that was is read with it."""
+        if isinstance(self.origin, str):
+            msgspec.structs.force_setattr(self, "origin", masked(self.origin))
 
 
 class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
@@ -154,10 +195,6 @@ class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint", tag_field="type"
     """What had been worked out, as JSON."""
     votes: dict[str, int]
     """How many messages spoke for each format."""
-    ids: tuple[str, ...] = ()
-    """The ids of calls that were sent."""
-    follows: bool = False
-    """Whether the ids are only those since the checkpoint before it that was made with the same."""
 
 
 Record = (
@@ -166,6 +203,7 @@ Record = (
     | ViewChanged
     | RolledBack
     | StrikesApplied
+    | StrikesLifted
     | StrikeUndone
     | PinSet
     | HeadMoved

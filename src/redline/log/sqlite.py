@@ -63,21 +63,27 @@ class SqliteLog(DatabaseLog):
         base = self._base or 0
         if len(lines) == 1:
             return self._database.add(_INSERT, (base + first, lines[0]))
-        with self._database.writing() as connection:
+
+        def insert(connection: sqlite3.Connection) -> bool:
             if _next_number(connection, base) != first:
                 return False
             connection.executemany(_INSERT, enumerate(lines, base + first))
-        return True
+            return True
+
+        return self._database.write(insert)
 
     def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int:
-        with self._database.writing() as connection:
+        def insert(connection: sqlite3.Connection) -> int:
             base = self._made(connection) if self._base is None else self._base
             first = _next_number(connection, base)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             connection.executemany(_INSERT, enumerate(lines, base + first))
+            return first
+
+        stored = self._database.write(insert)
         self._find()
-        return first
+        return stored
 
     def _made(self, connection: sqlite3.Connection) -> int:
         """Make the conversation, unless another process was quicker."""

@@ -1,43 +1,47 @@
 """An SQLite database that many processes write to, or that is read where nothing may be written."""
 
-import contextlib
 import os
 import sqlite3
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from redline.errors import LogError
 from redline.log.durable import Durability
+from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import create_private, file_error
+from redline.log.private_files import check_no_link, create_private, file_error, tighten
 
 __all__ = ["SqliteDatabase"]
 
 _APPLICATION_ID = 0x5265646C  # "Redl"
 _SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
+_Result = TypeVar("_Result")
 
 
 class SqliteDatabase:
     """One file with the tables of one schema. It is made when something is first written."""
+
+    _connection: sqlite3.Connection | None = None  # here, since the end of an object whose making was interrupted looks at it
 
     def __init__(self, path: Path, schema: str, durability: Durability) -> None:
         self.path = path
         self._name = os.fspath(path)
         self._schema = schema
         self._durability = durability
-        self._threads = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._threads = Exclusive()
         self._inode = 0
         self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         forget_after_fork(self)
+        for suffix in ("", "-wal", "-shm"):
+            tighten(path.with_name(path.name + suffix))
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
-        with self._threads, self._naming_problems():
+
+        def find() -> list[tuple[Any, ...]]:
             connection = self._connected()
             try:
                 return [] if connection is None else connection.execute(query, values).fetchall()
@@ -45,39 +49,38 @@ class SqliteDatabase:
                 if self._is_frozen:
                     self._let_go()
 
+        return self._alone(find)
+
     def add(self, insert: str, row: tuple[object, ...]) -> bool:
         """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken."""
-        with self._threads:
+
+        def insert_row() -> bool:
             try:
                 self._writable().execute(insert, row)
             except sqlite3.IntegrityError:
                 return False
-            except (sqlite3.Error, OSError) as problem:
-                raise self._named(problem) from problem
             return True
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that keeps other writers out from its beginning, and is whole or nothing at its end."""
-        with self._threads, self._naming_problems():
+        return self._alone(insert_row)
+
+    def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What the work gives, in a transaction that keeps other writers out from its beginning, and is whole or nothing."""
+
+        def transaction() -> _Result:
             connection = self._writable()
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            result = work(connection)
+            connection.execute("COMMIT")
+            return result
+
+        return self._alone(transaction)
 
     def close(self) -> None:
         """Let go of the database; it is opened again when it is used again."""
-        with self._threads:
-            self._let_go()
+        self._threads.run(self._let_go, self._let_go)
 
     def forget(self) -> None:
         """In a forked child: even closing the parent's connection would undo the parent's locks."""
-        self._threads = threading.Lock()
         _inherited.append(self._connection)
         self._connection = None
 
@@ -91,12 +94,14 @@ class SqliteDatabase:
 
     def _connected(self) -> sqlite3.Connection | None:
         """The connection; None if there is no database, or an empty one."""
-        if self._connection is None and self.path.exists():
+        if self._connection is None and (self.path.is_symlink() or self.path.exists()):
             connection, self._is_frozen = _open(self.path)
-            if self._has_schema(connection):
-                self._keep(connection)
-            else:
-                connection.close()
+            try:
+                if self._has_schema(connection):
+                    self._keep(connection)
+            finally:
+                if self._connection is None:
+                    connection.close()
         return self._connection
 
     def _writable(self) -> sqlite3.Connection:
@@ -139,12 +144,24 @@ class SqliteDatabase:
             )
         return bool(tables)
 
-    @contextlib.contextmanager
-    def _naming_problems(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as problem:
-            raise self._named(problem) from problem
+    def _alone(self, work: Callable[[], _Result]) -> _Result:
+        """Do the work while no other thread uses the connection; problems are named, and no transaction is left open."""
+
+        def named() -> _Result:
+            try:
+                return work()
+            except (sqlite3.Error, OSError) as problem:
+                raise self._named(problem) from problem
+
+        return self._threads.run(named, self._roll_back)
+
+    def _roll_back(self) -> None:
+        """End a transaction that did not come to its end; a connection that cannot do that is let go of, which does it too."""
+        if self._connection is not None and self._connection.in_transaction:
+            try:
+                self._connection.rollback()
+            except sqlite3.Error:
+                self._let_go()
 
     def _named(self, problem: sqlite3.Error | OSError) -> LogError:
         if isinstance(problem, OSError):
@@ -175,6 +192,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
 
     Such a connection would never see what others write from then on, so it is good for one query.
     """
+    check_no_link(path)
     connection = _connect(path, "mode=rw")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
@@ -189,7 +207,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?{options}",
+        f"{(path.parent.resolve() / path.name).as_uri()}?{options}",
         uri=True,
         timeout=_WAIT_SECONDS,
         isolation_level=None,

@@ -1,10 +1,12 @@
 """Claude Code session files, mended: lines go, lose blocks or are added, and the tree of lines is mended with them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 from redline import payloads
 from redline.formats.anthropic import Anthropic
+from redline.mending.chain import Chain
 from redline.mending.claude_drafts import Draft, Drafts
 from redline.mending.family import Family
 from redline.mending.fixes import Action, Fix, fix_for
@@ -27,8 +29,12 @@ _COPIED = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"
 """What a new line takes from the one beside it."""
 
 
+@dataclass(frozen=True)
 class ClaudeCodeMender:
     """Mends `~/.claude/projects/*/*.jsonl`, main sessions and sub-agents alike."""
+
+    is_chained: bool = False
+    """Whether every line of the window is made to name the one before it: for files whose ids are missing or not unique."""
 
     formats: ClassVar[tuple[str, ...]] = ("claude-code",)
     name: ClassVar[str] = "Claude Code"
@@ -39,7 +45,7 @@ class ClaudeCodeMender:
         window = Window(conversation, strategy)
         if window.is_legal:
             return Mended(LineEdits(source), window.messages)
-        return _Session(source, conversation, window).mended()
+        return _Session(source, conversation, window, is_chained=self.is_chained).mended()
 
 
 class _Gap(NamedTuple):
@@ -56,8 +62,9 @@ class _Gap(NamedTuple):
 class _Session:
     """A session on its way: each message becomes drafts of lines, each draft a change in the file."""
 
-    def __init__(self, source: Source, conversation: RecordedConversation, window: Window) -> None:
+    def __init__(self, source: Source, conversation: RecordedConversation, window: Window, *, is_chained: bool) -> None:
         self._source, self._conversation, self._window = source, conversation, window
+        self._chain: Chain | None = Chain() if is_chained else None
         self._drafts, self._edits, self._family = Drafts(source, window), LineEdits(source), Family(source)
         self._entry_of = {line: number for number, lines in enumerate(window.positions) for line in lines}
         self._links = Links(self._family, max(self._entry_of, key=_offset))
@@ -85,6 +92,8 @@ class _Session:
         if not self._left and would_be_replaced(self._conversation):
             messages = [self._add_stub()]
         self._links.write(self._edits)
+        if self._chain:
+            self._chain.write(self._edits)
         if self._left:
             keep_last(self._conversation, max(self._left, key=_offset), self._edits)
         self._repeat_for_twins()
@@ -108,6 +117,8 @@ class _Session:
             self._links.bind([line])
         self._note(line, self._family.uuid_of(line), self._links.nearest(self._family.parent_of(line)), draft.blocks)
         self._placed.append(line)
+        if self._chain:
+            self._chain.take(line, self._family.own_uuid(line))
 
     def _note(self, line: Position, uuid: str, parent: str | None, blocks: list[Any]) -> None:
         """Remember which line asked, and which answers hang on it one behind the other."""
@@ -147,9 +158,13 @@ class _Session:
 
     def _hang(self, uuid: str, on: Position | None) -> str | None:
         """The parent of a line that comes. Those who named that parent on the way to the end name the line."""
+        if self._chain and self._chain.last is not None:
+            return self._chain.add(uuid)
         if on is None:
             first = next(iter(self._left))
             self._links.put_before(first, uuid)
+            if self._chain:
+                self._chain.add(uuid)
             return self._links.nearest(self._family.parent_of(first))
         above = self._family.uuid_of(on)
         parent = self._tails.get(above, above)

@@ -16,7 +16,7 @@ from redline.messages import Message
 from redline.transcripts import Entry, Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.codex import Codex
-from redline.transcripts.heads import fields_of
+from redline.transcripts.heads import fields_of, is_object
 from redline.transcripts.source import Source
 from redline.view.repair import Item, Strategy
 
@@ -75,7 +75,8 @@ def _add_placeholder(source: Source, window: Window, edits: LineEdits) -> Messag
 
 def _as_written(source: Source, entry: Entry, is_inherited: bool) -> Message:
     """The message over the bytes of its line, so that a change to it leaves the rest as it is spelled."""
-    return entry.message if is_inherited else _FORMAT.read(bytes(fields_of(source.read(entry.positions[0]))["payload"]))
+    payload = None if is_inherited else fields_of(source.read(entry.positions[0])).get("payload")
+    return _FORMAT.read(bytes(payload)) if payload is not None and is_object(payload) else entry.message
 
 
 def _verbatim(message: Message) -> object:

@@ -1,5 +1,6 @@
 """The lines of a file that name each other by id: whose child each is, and who stands above it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from uuid import NAMESPACE_OID, uuid5
@@ -40,6 +41,11 @@ class Family:
     def uuid_of(self, position: Position) -> str:
         """The id of a line; an empty one, that nobody names, where it has none."""
         return self._heads[position].uuid or ""
+
+    def own_uuid(self, position: Position) -> str:
+        """The id of a line if it alone has it, else one for it to have."""
+        uuid = self.uuid_of(position)
+        return uuid if self._bearers[uuid] == 1 else self.fresh_uuid(uuid, str(position.line), str(position.offset))
 
     def line_of(self, uuid: str) -> int | None:
         """The number of the line with this id; None where there is none."""
@@ -83,6 +89,11 @@ class Family:
             name += "/"
         self._given.add(fresh)
         return fresh
+
+    @cached_property
+    def _bearers(self) -> Counter[str]:
+        """How many lines have an id; none, for this count, have the empty one."""
+        return Counter(head.uuid for head in self._heads.values() if head.uuid)
 
     @cached_property
     def _twins(self) -> dict[Position, Position]:

@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from redline.blobs.files import create_whole, write_whole
-from redline.errors import ExecutionError, ValidationError
+from redline.errors import ExecutionError, TranscriptError, ValidationError
 from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import apply
@@ -42,6 +46,11 @@ _WHY_NO_DATABASE = (
     "tells the model that the call was interrupted). To repair one session all the same: `opencode export ID > session.json`, "
     "`redline repair session.json --write repaired.json`, `opencode session delete ID`, `opencode import repaired.json`."
 )
+
+_LAST_RESORTS: tuple[Mender, ...] = (ClaudeCodeMender(is_chained=True), NeovateMender(is_chained=True))
+"""Asked where the work of the first cannot be proven: ids in the file are missing, not unique, or lead elsewhere."""
+
+_MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +104,42 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     """What must change in a session file so that its agent can go on with it.
 
     Only the last window of each conversation is repaired, as `make_legal` would; branches and earlier windows stay as they are.
-    The file is read, and never written.
+    The file is read, and never written. Repairing the result changes nothing more; where that cannot be reached, an
+    ExecutionError says why.
     """
     check_strategy(strategy)
     transcript = read_transcript(path)
     if transcript.path.is_dir():
         raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
-    mender = _mender_of(transcript)
+    *others, last = _menders_of(transcript)
+    for mender in others:
+        with suppress(ExecutionError):
+            return _settled(_mended(transcript, mender, strategy), strategy)
+    return _settled(_mended(transcript, last, strategy), strategy)
+
+
+def _settled(mending: Mending, strategy: Strategy, rounds: int = _MOST_ROUNDS) -> Mending:
+    """The mending, proven, with what a second one would still find: less of a history may look like another format."""
+    if not mending.fixes or not any(mending.promised):
+        return mending
+    with TemporaryDirectory(prefix="redline-") as directory:
+        draft = Path(directory) / mending.path.name
+        write_whole(draft, mending.content)
+        prove(draft, mending.mender.reader, mending.promised)
+        try:
+            after = read_transcript(draft)
+        except TranscriptError as problem:
+            raise ExecutionError(f"{mending.path} cannot be repaired: the result would not be known as a session.") from problem
+        again = _mended(after, _menders_of(after)[0], strategy)
+    if not again.fixes:
+        return mending
+    if not rounds:
+        raise ExecutionError(f"{mending.path} cannot be repaired: each repair makes another necessary.")
+    later = (replace(fix, why=f"{fix.why} (its place is counted after the changes above)") for fix in again.fixes)
+    return _settled(replace_fields(again, path=mending.path, fixes=(*mending.fixes, *later)), strategy, rounds - 1)
+
+
+def _mended(transcript: Transcript, mender: Mender, strategy: Strategy) -> Mending:
     source = Source(transcript.path)
     content = transcript.path.read_bytes()
     mended = [mender.mend(source, conversation, strategy) for conversation in transcript]
@@ -112,12 +150,11 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised)
 
 
-def _mender_of(transcript: Transcript) -> Mender:
+def _menders_of(transcript: Transcript) -> list[Mender]:
     if transcript.format == OpenCodeDatabase.name:
         raise ValidationError(f"{transcript.path} {_WHY_NO_DATABASE}")
-    for mender in MENDERS:
-        if transcript.format in mender.formats:
-            return mender
+    if found := [mender for mender in (*MENDERS, *_LAST_RESORTS) if transcript.format in mender.formats]:
+        return found
     known = ", ".join(mender.name for mender in MENDERS)
     raise ValidationError(
         f"{transcript.path} is a session of {transcript.format}, which cannot be repaired in its own format. "

@@ -1,10 +1,12 @@
 """Neovate session files, mended: message lines go, change or are added, and name the nearest parent that is left."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 from redline import payloads
 from redline.formats.ai_sdk import AiSdk
+from redline.mending.chain import Chain
 from redline.mending.family import Family
 from redline.mending.leaf import keep_last, placeholder, why_placeholder, would_be_replaced
 from redline.mending.line_edits import LineEdits
@@ -17,7 +19,7 @@ from redline.payloads import Payload
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.neovate import Neovate
-from redline.transcripts.shapes import objects_in
+from redline.transcripts.shapes import fields_in, objects_in
 from redline.transcripts.source import Source
 from redline.view.repair import Item, Strategy
 
@@ -28,8 +30,12 @@ _COPIED = ("sessionId", "cwd", "timestamp")
 """What a new line takes from the one beside it; no clock is asked."""
 
 
+@dataclass(frozen=True)
 class NeovateMender:
     """Mends Neovate's session files."""
+
+    is_chained: bool = False
+    """Whether every line of the path is made to name the one before it: for files whose ids are missing or not unique."""
 
     formats: ClassVar[tuple[str, ...]] = ("neovate",)
     name: ClassVar[str] = "Neovate"
@@ -42,9 +48,11 @@ class NeovateMender:
         window = Window(conversation, strategy, written)
         if window.is_legal:
             return Mended(edits, window.messages)
-        lines = _Lines(source, conversation, window)
+        lines = _Lines(source, conversation, window, is_chained=self.is_chained)
         write_rows(window, window.steps, edits, lines)
         lines.links.write(edits)
+        if lines.chain:
+            lines.chain.write(edits)
         if lines.left:
             keep_last(conversation, lines.left[-1], edits)
         elif would_be_replaced(conversation):
@@ -57,8 +65,9 @@ class _Lines:
 
     in_list = False
 
-    def __init__(self, source: Source, conversation: RecordedConversation, window: Window) -> None:
+    def __init__(self, source: Source, conversation: RecordedConversation, window: Window, *, is_chained: bool) -> None:
         self._source, self._conversation, self._window = source, conversation, window
+        self.chain: Chain | None = Chain() if is_chained else None
         self._family = Family(source)
         self._lines = [position for (position,) in window.positions]
         self.left = [self._lines[step.item.source] for step in window.steps if step.stays and step.item.source is not None]
@@ -101,11 +110,17 @@ class _Lines:
         for item, stays in self._window.steps:
             line = None if item.source is None else self._lines[item.source]
             if stays and line is not None:
-                before = self._family.uuid_of(line)
+                before = self._family.own_uuid(line) if self.chain else self._family.uuid_of(line)
+                if self.chain:
+                    self.chain.take(line, before)
                 continue
             uuid = self._uuid_for(item, line)
-            if before is None:
+            if self.chain and before is not None:
+                yield id(item), (uuid, self.chain.add(uuid))
+            elif before is None:
                 self.links.put_before(self.left[0], uuid)
+                if self.chain:
+                    self.chain.add(uuid)
                 yield id(item), (uuid, self.links.nearest(self._family.parent_of(self.left[0])))
             else:
                 self.links.put_behind(before, uuid)
@@ -130,8 +145,8 @@ class _Lines:
         native = {**native, **role} if isinstance(native, dict) else native
         return payloads.replace(native, ("content",), [self._own_result(block) for block in content])
 
-    def _own_result(self, block: dict[str, Any]) -> dict[str, Any]:
-        if "output" not in block:
+    def _own_result(self, block: Any) -> Any:
+        if "output" not in fields_in(block):
             return block
         call_id, name = block["toolCallId"], block["toolName"]
         call = self._window.call(call_id)

@@ -126,7 +126,7 @@ def _with_answer(payload: Payload, number: int, call_id: str | None, results: Se
     if part.get("callID") != call_id:
         payload = payloads.replace(payload, ("parts", number, "callID"), call_id)
     state = fields_in(part.get("state"))
-    if state.get("status") in _ANSWERED:
+    if text_in(state.get("status")) in _ANSWERED:
         return payload
     # None of its own where two calls share an id, and the result of the other was taken for its own.
     words = next((result.text for result in results if result.call_id == call_id), INTERRUPTED)

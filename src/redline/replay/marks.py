@@ -83,6 +83,7 @@ def _made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]
         taken = request.end
         for fold in folds:
             yield from ((number, mark) for mark in fold.due(request.time_ms))
+            fold.forget(request.time_ms)
 
 
 def _shown(session: Session, folds: Sequence[Fold], facts: Facts, places: Iterable[int]) -> Iterator[Mark]:

@@ -123,7 +123,8 @@ class _Reader:
             for line in _lines(part):
                 self._lines[line].add((place, part.at))
         for seen in self._facts.add(place, message):
-            if seen.result is not None and seen.call is not None and read_paths(seen, self._session.project_root):
+            shown = read_paths(seen, self._session.project_root, shell_reads=True)
+            if seen.result is not None and seen.call is not None and shown:
                 self._reads[_read_key(seen.call, seen.result)].add((place, seen.part.at))
 
     def _rereads_by(self, place: int) -> Iterator[set[Holder]]:

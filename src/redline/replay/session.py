@@ -100,7 +100,7 @@ def _usage_of_run(entries: Sequence[Entry], messages: Sequence[Message], place: 
     """What was reported for the assistant's words from this place on, by the first message that says it."""
     while place < len(entries) and messages[place].role == "assistant":
         usage = entries[place].usage
-        if usage is not None and usage.prompt_tokens:
+        if usage is not None and usage.input_tokens:
             return usage
         place += 1
     return None
@@ -134,5 +134,5 @@ def _reports_by_window(requests: Sequence[RecordedRequest], sums: Sequence[int])
     windows: dict[int, list[tuple[int, int]]] = {}
     for one in requests:
         if one.usage is not None:
-            windows.setdefault(one.start, []).append((sums[one.end] - sums[one.start], one.usage.prompt_tokens))
+            windows.setdefault(one.start, []).append((sums[one.end] - sums[one.start], one.usage.input_tokens))
     return windows

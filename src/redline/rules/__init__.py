@@ -1,5 +1,12 @@
 """Rules mark parts that may go: what, in favour of what, and why. When they go is not theirs to decide."""
 
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+from os import PathLike
+from typing import Any
+
+from redline.errors import ValidationError
+from redline.placeholders import Words
 from redline.rules.failed_inputs import FailedInputs
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
@@ -8,11 +15,31 @@ from redline.rules.offload import OffloadResults
 from redline.rules.old_images import OldImages
 from redline.rules.old_reasoning import OldReasoning
 from redline.rules.repeated_calls import RepeatedCalls
-from redline.rules.rule import Rule
+from redline.rules.rule import Fold, Mark, Rule, TimelessFold
+from redline.rules.settings import check_texts, make_root
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 
-__all__ = ["DEFAULT_RULES", "RULES", "default_rules"]
+__all__ = [
+    "DEFAULT_RULES",
+    "RULES",
+    "FailedInputs",
+    "Fold",
+    "HistoricalReads",
+    "LongResults",
+    "Mark",
+    "MaskedResults",
+    "OffloadResults",
+    "OldImages",
+    "OldReasoning",
+    "RepeatedCalls",
+    "Rule",
+    "StaleTerminal",
+    "SupersededReads",
+    "TimelessFold",
+    "default_rules",
+    "make_rules",
+]
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule
@@ -35,6 +62,45 @@ DEFAULT_RULES = (StaleTerminal.name, HistoricalReads.name)
 """The names of the rules that are on unless one says otherwise, in the order in which they mark."""
 
 
-def default_rules(*, project_root: str = "") -> tuple[Rule, ...]:
+def default_rules(*, project_root: str | PathLike[str] = "") -> tuple[Rule, ...]:
     """The rules that are on unless one says otherwise, for a project."""
-    return StaleTerminal(), HistoricalReads(project_root=project_root)
+    return make_rules(DEFAULT_RULES, project_root=project_root)
+
+
+def make_rules(
+    rules: Iterable[Rule | str], *, words: Words | None = None, project_root: str | PathLike[str] = ""
+) -> tuple[Rule, ...]:
+    """Rules by name or as objects, in this order, for one project and in one language.
+
+    A rule that has a setting `project_root` or `words` and leaves it open is given these; what it says itself stays.
+    """
+    if isinstance(rules, str):
+        raise ValidationError(f"rules must be a list of names or rules, not the one name {rules!r}; write [{rules!r}]")
+    if not isinstance(rules, Iterable):
+        raise ValidationError(f"rules must be a list of names or rules, not {type(rules).__name__}")
+    check_texts("rules", words)
+    root = make_root(project_root, "rules")
+    return tuple(_for_project(_rule_of(rule), words, root) for rule in rules)
+
+
+def _rule_of(rule: Rule | str) -> Rule:
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
+        return RULES[rule]()
+    if isinstance(rule, type):
+        raise ValidationError(f"A rule must be an object, not the class {rule.__name__}; write {rule.__name__}()")
+    if not isinstance(getattr(rule, "name", None), str) or not callable(getattr(rule, "fold", None)):
+        known = ", ".join(RULES)
+        raise ValidationError(f"A rule is a name ({known}) or an object with a `name` and a method `fold`, not {rule!r}")
+    return rule
+
+
+def _for_project(rule: Rule, words: Words | None, root: str) -> Rule:
+    """The rule with its open settings filled in. Only a dataclass says what its settings are."""
+    if not is_dataclass(rule):
+        return rule
+    given: dict[str, Any] = {"words": words, "project_root": root}
+    names = {field.name for field in fields(rule) if field.init}
+    missing = {name: value for name, value in given.items() if value and name in names and not getattr(rule, name)}
+    return replace(rule, **missing) if missing else rule

@@ -9,9 +9,9 @@ import msgspec
 from redline import payloads
 from redline.messages import ToolCall
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import Words
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_texts, text_of
 from redline.view.facts import Seen
 
 __all__ = ["FailedInputs"]
@@ -27,11 +27,14 @@ class FailedInputs:
     """How many turns of the assistant the input stays."""
     min_chars: int = 200
     """Inputs shorter than this stay, so that one still sees which command it was."""
-    placeholder: str = ZH.failed_input
-    """What stands in the place of the input, under `note`."""
+    placeholder: str | None = None
+    """What is put in the place of the input, under `note`; None for `failed_input` of the words."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(0, self.name, after_steps=self.after_steps, min_chars=self.min_chars)
+        check_counts(0, self.name, after_steps=self.after_steps, min_chars=self.min_chars)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -46,7 +49,7 @@ class _Memory(msgspec.Struct):
 class _FailedInputsFold(TimelessFold):
     def __init__(self, rule: FailedInputs) -> None:
         self._rule = rule
-        self._note: dict[str, Any] = {"note": rule.placeholder}
+        self._note: dict[str, Any] = {"note": text_of(rule.placeholder, rule.words, "failed_input")}
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
@@ -64,4 +67,4 @@ class _FailedInputsFold(TimelessFold):
 
 
 def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str) else len(payloads.encode(value).decode())
+    return len(value) if isinstance(value, str) else len((payloads.try_encode(value) or b"").decode())

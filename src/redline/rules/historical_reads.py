@@ -1,19 +1,20 @@
 """Reading one file again and again repeats it: of each file only the latest reads stay."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
+from os import PathLike, fspath
 from typing import ClassVar
 
 import msgspec
 
-from redline.messages import ToolResult
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.files import read_paths
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_flags, check_texts, make_root, make_tools, text_of
+from redline.tools import ToolBook, choose_tools
 from redline.view.facts import Seen
 
 __all__ = ["HistoricalReads"]
@@ -27,17 +28,25 @@ class HistoricalReads:
 
     keep_recent: int = 5
     """How many reads of one file stay, the newest by their time. Which lines were read does not matter."""
-    project_root: str = ""
+    project_root: str | PathLike[str] = ""
     """What relative paths start from. Its shape decides whether paths are those of Windows."""
-    tools: frozenset[str] | None = None
-    """The names of the tools that read files; None for everything that is known to, `cat` in a terminal among it."""
-    placeholder: str = ZH.historical_read
-    """What stands in the place of an older read."""
+    tools: Collection[str] | ToolBook | None = None
+    """The names of the tools that read files, or a book of tools; None for all that are known to."""
+    placeholder: str | None = None
+    """What is put in the place of an older read; None for `historical_read` of the words."""
     may_grow: bool = False
     """Whether a read that is shorter than the placeholder goes too."""
+    shell_reads: bool = False
+    """Whether a command that does nothing but show files (`cat`, `sed -n`, `head`) is a read of them."""
+    words: Words | None = None
+    """The language of the placeholder; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(0, self.name, keep_recent=self.keep_recent)
+        check_counts(0, self.name, keep_recent=self.keep_recent)
+        check_flags(self.name, may_grow=self.may_grow, shell_reads=self.shell_reads)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
+        object.__setattr__(self, "tools", make_tools(self.tools, self.name))
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -64,27 +73,24 @@ class _Memory(msgspec.Struct):
 class _HistoricalReadsFold(TimelessFold):
     def __init__(self, rule: HistoricalReads) -> None:
         self._rule = rule
+        self._root = fspath(rule.project_root)
+        self._tools = choose_tools(rule.tools, "reads")
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "historical_read")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
-        timestamp_ms = seen.timestamp_ms
-        if seen.result is None or timestamp_ms is None:
+        result, timestamp_ms = seen.result, seen.timestamp_ms
+        if result is None or timestamp_ms is None or not self._tools.has(seen.tool):
             return ()
-        paths = self._paths(seen)
+        seen = seen.in_book(self._tools.book)
+        paths = read_paths(seen, self._root, shell_reads=self._rule.shell_reads)
         if not paths or seen.is_error:
             return ()
-        self.memory.reads[seen.order] = self._read(seen, seen.result, paths)
+        may_go = may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
+        self.memory.reads[seen.order] = _Read(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
         orders = [self._displaced(path, (timestamp_ms, seen.order)) for path in sorted(paths)]
         return [mark for order in orders if order is not None for mark in self._one_less(order)]
-
-    def _read(self, seen: Seen, result: ToolResult, paths: frozenset[str]) -> _Read:
-        may_go = may_replace(result, self._rule.placeholder, may_grow=self._rule.may_grow)
-        return _Read(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
-
-    def _paths(self, seen: Seen) -> frozenset[str]:
-        if self._rule.tools is not None and seen.tool not in self._rule.tools:
-            return frozenset()
-        return read_paths(seen, self._rule.project_root)
 
     def _displaced(self, path: str, dated: tuple[float, int]) -> int | None:
         """The order of the read that is now one too many, which may be the new one: they come in any order of time."""
@@ -103,4 +109,4 @@ class _HistoricalReadsFold(TimelessFold):
         del self.memory.reads[order]
         if read.may_go:
             because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
-            yield Mark(rule.name, read.index, read.at, rule.placeholder, because, read.paths)
+            yield Mark(rule.name, read.index, read.at, self._placeholder, because, read.paths)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from redline.placeholders import ZH, check_template
+from redline.placeholders import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, Nothing, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_flags, check_texts, text_of
 from redline.view.facts import Seen
 
 __all__ = ["LongResults"]
@@ -26,12 +26,17 @@ class LongResults:
     """Longer results are cut to this."""
     errors_too: bool = False
     """Whether results that report a failure are cut as well."""
-    notice: str = ZH.cut
-    """Stands where the middle was. Fields: `lines` and `chars`, both as left out."""
+    notice: str | None = None
+    """Put where the middle was; None for `cut` of the words. Fields: `lines` and `chars`, both as left out."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_template(self.notice, self.name, "lines", "chars")
-        check_at_least(2 * (len(self.notice) + _NUMBERS_CHARS), self.name, max_chars=self.max_chars)
+        check_texts(self.name, self.words, notice=self.notice)
+        check_flags(self.name, errors_too=self.errors_too)
+        notice = text_of(self.notice, self.words, "cut")
+        check_template(notice, self.name, *TEMPLATE_FIELDS["cut"])
+        check_counts(2 * (len(notice) + _NUMBERS_CHARS), self.name, max_chars=self.max_chars)
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -41,14 +46,16 @@ class LongResults:
 class _LongResultsFold(TimelessFold):
     def __init__(self, rule: LongResults) -> None:
         self._rule = rule
+        self._words = rule.words or DOCUMENTS
+        self._notice = text_of(rule.notice, rule.words, "cut")
         self.memory = Nothing()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result = self._rule, seen.result
-        if result is None or is_replaced(result, "") or (seen.is_error and not rule.errors_too):
+        if result is None or is_replaced(result, self._words) or (seen.is_error and not rule.errors_too):
             return
         for part in long_texts(result, rule.max_chars + 1):
-            short = _cut(part.text, rule.max_chars, rule.notice)
+            short = _cut(part.text, rule.max_chars, self._notice)
             if len(short) < len(part.text):
                 because = f"{len(part.text):,} characters, more than {rule.max_chars:,}"
                 yield Mark(rule.name, seen.index, part.at, short, because)

@@ -1,16 +1,16 @@
 """Observation masking: only the latest results are shown, of older ones only that they were there."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
 
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_texts, make_names, text_of
 from redline.view.facts import Seen
 
 __all__ = ["MaskedResults"]
@@ -24,13 +24,17 @@ class MaskedResults:
 
     keep_recent: int = 10
     """How many results stay. Those that report a failure stay besides."""
-    spared_tools: frozenset[str] = frozenset()
+    spared_tools: Collection[str] = frozenset()
     """The names of tools whose results stay, and take no place among the latest."""
-    placeholder: str = ZH.masked_result
-    """What stands in the place of an older result."""
+    placeholder: str | None = None
+    """What is put in the place of an older result; None for `masked_result` of the words."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(0, self.name, keep_recent=self.keep_recent)
+        check_counts(0, self.name, keep_recent=self.keep_recent)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        object.__setattr__(self, "spared_tools", make_names(self.spared_tools, self.name, "spared_tools"))
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -45,14 +49,16 @@ class _Memory(msgspec.Struct):
 class _MaskedResultsFold(TimelessFold):
     def __init__(self, rule: MaskedResults) -> None:
         self._rule = rule
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "masked_result")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result, latest = self._rule, seen.result, self.memory.latest
         if result is None or seen.tool in rule.spared_tools or seen.is_error:
             return
-        latest.append((seen.index, result.at, may_replace(result, rule.placeholder)))
+        latest.append((seen.index, result.at, may_replace(result, self._placeholder, self._words)))
         if len(latest) > rule.keep_recent:
             index, at, may_go = latest.pop(0)
             if may_go:
-                yield Mark(rule.name, index, at, rule.placeholder, f"{rule.keep_recent} results are newer")
+                yield Mark(rule.name, index, at, self._placeholder, f"{rule.keep_recent} results are newer")

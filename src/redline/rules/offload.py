@@ -8,11 +8,12 @@ import msgspec
 
 from redline import payloads
 from redline.blobs import reference_of
+from redline.errors import ValidationError
 from redline.messages import Text, ToolCall, ToolResult
-from redline.placeholders import ZH, check_template
+from redline.placeholders import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_flags, check_texts, shown, text_of
 from redline.view.facts import Seen
 
 __all__ = ["OffloadResults", "moved_content"]
@@ -40,13 +41,22 @@ class OffloadResults:
     """The name under which the model can call `redline.recall`."""
     errors_too: bool = False
     """Whether results that report a failure move as well."""
-    stub: str = ZH.offloaded
-    """Fields: `call`, `chars`, `lines`, `head`, `tail`, `recall` (the tool's name) and `reference`."""
+    stub: str | None = None
+    """What is put in the place of a result; None for `offloaded` of the words.
+
+    Fields: `call`, `chars`, `lines`, `head`, `tail`, `recall` (the tool's name) and `reference`.
+    """
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
         counts = {"min_chars": self.min_chars, "keep_recent": self.keep_recent, "preview_lines": self.preview_lines}
-        check_at_least(0, self.name, **counts)
-        check_template(self.stub, self.name, "call", "chars", "lines", "head", "tail", "recall", "reference")
+        check_counts(0, self.name, **counts)
+        check_flags(self.name, errors_too=self.errors_too)
+        check_texts(self.name, self.words, stub=self.stub)
+        if not isinstance(self.recall_tool, str) or not self.recall_tool:
+            raise ValidationError(f"{self.name}: recall_tool must be the name of a tool, not {shown(self.recall_tool)}")
+        check_template(text_of(self.stub, self.words, "offloaded"), self.name, *TEMPLATE_FIELDS["offloaded"])
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -66,6 +76,8 @@ class _Memory(msgspec.Struct):
 class _OffloadResultsFold(TimelessFold):
     def __init__(self, rule: OffloadResults) -> None:
         self._rule = rule
+        self._words = rule.words or DOCUMENTS
+        self._template = text_of(rule.stub, rule.words, "offloaded")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
@@ -77,7 +89,7 @@ class _OffloadResultsFold(TimelessFold):
             yield from latest.pop(0)
 
     def _marks(self, seen: Seen, result: ToolResult) -> Iterator[Mark]:
-        if self._is_recalled(seen) or is_replaced(result, self._rule.stub):
+        if self._is_recalled(seen) or is_replaced(result, self._words):
             return
         for part in long_texts(result, self._rule.min_chars):
             content = moved_content(part)
@@ -91,12 +103,12 @@ class _OffloadResultsFold(TimelessFold):
         return seen.tool is not None and seen.tool.rpartition("__")[2] == self._rule.recall_tool
 
     def _is_stub(self, text: str) -> bool:
-        beginning = self._rule.stub.partition("{")[0]
+        beginning = self._template.partition("{")[0]
         return beginning != "" and text.startswith(beginning)
 
     def _stub(self, seen: Seen, text: str, reference: str) -> str:
         head, tail = _ends(text, self._rule.preview_lines)
-        return self._rule.stub.format(
+        return self._template.format(
             call=_in_short(seen.call, seen.tool),
             chars=f"{len(text):,}",
             lines=f"{line_count(text):,}",
@@ -110,7 +122,7 @@ class _OffloadResultsFold(TimelessFold):
 def _in_short(call: ToolCall | None, tool: str | None) -> str:
     if call is None:
         return tool or "?"
-    said = f"{call.name} {payloads.encode(call.arguments).decode()}"
+    said = f"{call.name} {(payloads.try_encode(call.arguments) or b'').decode()}"
     return said if len(said) <= _CALL_CHARS else f"{said[:_CALL_CHARS]}…"
 
 

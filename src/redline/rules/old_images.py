@@ -8,9 +8,9 @@ import msgspec
 
 from redline.messages import Media
 from redline.payloads import Path
-from redline.placeholders import ZH, check_template
+from redline.placeholders import TEMPLATE_FIELDS, Words, check_template
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_texts, text_of
 from redline.view.facts import Seen
 
 __all__ = ["OldImages"]
@@ -22,19 +22,25 @@ _ADDRESS_CHARS = 120
 class OldImages:
     """Images of the latest messages stay; an older one, said or given as a result, may go.
 
-    Unlike for words, the length of what stands there says nothing: a picture behind a short address costs as much.
+    Unlike for words, the length of what is there says nothing: a picture with a short address costs as much.
     """
 
     name: ClassVar[str] = "old_images"
 
     keep_messages: int = 10
     """How many messages keep their images, the present one included."""
-    placeholder: str = ZH.old_image
-    """What stands in the place of an image. Fields: `media_type`, and `size` (of a linked one: where it lies)."""
+    placeholder: str | None = None
+    """What is put in the place of an image; None for `old_image` of the words.
+
+    Fields: `media_type`, and `size` (of a linked one: its address).
+    """
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(0, self.name, keep_messages=self.keep_messages)
-        check_template(self.placeholder, self.name, "media_type", "size")
+        check_counts(0, self.name, keep_messages=self.keep_messages)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        check_template(text_of(self.placeholder, self.words, "old_image"), self.name, *TEMPLATE_FIELDS["old_image"])
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -52,6 +58,7 @@ class _Memory(msgspec.Struct):
 class _OldImagesFold(TimelessFold):
     def __init__(self, rule: OldImages) -> None:
         self._rule = rule
+        self._placeholder = text_of(rule.placeholder, rule.words, "old_image")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
@@ -59,13 +66,13 @@ class _OldImagesFold(TimelessFold):
         if seen.index != memory.present:
             memory.present = seen.index
             memory.messages += 1
-        memory.images += [(memory.messages, seen.index, image.at, self._words(image)) for image in _images(seen)]
+        memory.images += [(memory.messages, seen.index, image.at, self._line(image)) for image in _images(seen)]
         while memory.images and memory.messages - memory.images[0][0] >= rule.keep_messages:
             _, index, at, words = memory.images.pop(0)
             yield Mark(rule.name, index, at, words, f"image from before the last {rule.keep_messages} messages")
 
-    def _words(self, image: Media) -> str:
-        return self._rule.placeholder.format(media_type=image.media_type, size=_size(image))
+    def _line(self, image: Media) -> str:
+        return self._placeholder.format(media_type=image.media_type[:_ADDRESS_CHARS], size=_size(image))
 
 
 def _images(seen: Seen) -> Iterator[Media]:

@@ -9,7 +9,7 @@ import msgspec
 from redline.messages import Reasoning
 from redline.payloads import Path
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_flags
 from redline.view.facts import Seen
 
 __all__ = ["OldReasoning"]
@@ -27,7 +27,8 @@ class OldReasoning:
     """Whether signed and encrypted reasoning goes as well. Providers ask for some of it back as it was."""
 
     def __post_init__(self) -> None:
-        check_at_least(1, self.name, keep_recent=self.keep_recent)
+        check_counts(1, self.name, keep_recent=self.keep_recent)
+        check_flags(self.name, bound_too=self.bound_too)
 
     def fold(self) -> Fold:
         """A fresh fold."""

@@ -10,10 +10,10 @@ import msgspec
 from redline import payloads
 from redline.messages import ToolCall
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_counts, check_texts, text_of
 from redline.tools import Asks, Resumes
 from redline.view.facts import Seen
 
@@ -31,11 +31,14 @@ class RepeatedCalls:
 
     keep_recent: int = 1
     """How many results of the same call stay. Those that report a failure stay besides."""
-    placeholder: str = ZH.repeated_call
-    """What stands in the place of an older result."""
+    placeholder: str | None = None
+    """What is put in the place of an older result; None for `repeated_call` of the words."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(1, self.name, keep_recent=self.keep_recent)
+        check_counts(1, self.name, keep_recent=self.keep_recent)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -50,25 +53,36 @@ class _Memory(msgspec.Struct):
 class _RepeatedCallsFold(TimelessFold):
     def __init__(self, rule: RepeatedCalls) -> None:
         self._rule = rule
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "repeated_call")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, call, result = self._rule, seen.call, seen.result
         if result is None or call is None or seen.is_error or _gives_more_each_time(seen):
             return
-        latest = self.memory.latest.setdefault(_fingerprint(call), [])
-        latest.append((seen.index, result.at, may_replace(result, rule.placeholder)))
+        fingerprint = _fingerprint(call)
+        if fingerprint is None:
+            return
+        latest = self.memory.latest.setdefault(fingerprint, [])
+        latest.append((seen.index, result.at, may_replace(result, self._placeholder, self._words)))
         if len(latest) > rule.keep_recent:
             index, at, may_go = latest.pop(0)
             if may_go:
-                yield Mark(rule.name, index, at, rule.placeholder, f"{call.name} was called again with the same arguments")
+                yield Mark(rule.name, index, at, self._placeholder, f"{call.name} was called again with the same arguments")
 
 
 def _gives_more_each_time(seen: Seen) -> bool:
     return any(isinstance(action, Resumes | Asks) for action in seen.actions)
 
 
-def _fingerprint(call: ToolCall) -> bytes:
-    """The same for the same call, whatever the order of its arguments; short, because there is one for each call."""
-    content = payloads.canonical([call.name, call.arguments])
+def _fingerprint(call: ToolCall) -> bytes | None:
+    """Equal for equal calls, whatever the order of their arguments; short, because there is one for each call.
+
+    None for arguments that are no JSON, such as a number of thousands of digits.
+    """
+    try:
+        content = payloads.canonical([call.name, call.arguments])
+    except (RecursionError, TypeError, ValueError):
+        return None
     return hashlib.blake2b(content, digest_size=16).digest()

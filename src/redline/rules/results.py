@@ -2,24 +2,24 @@
 
 from redline import payloads
 from redline.messages import Media, Opaque, Text, ToolResult
-from redline.placeholders import is_placeholder
+from redline.placeholders import Words, is_placeholder
 
 __all__ = ["is_replaced", "line_count", "long_texts", "may_replace", "plain_words", "size_chars"]
 
 
-def may_replace(result: ToolResult, placeholder: str, *, may_grow: bool = False) -> bool:
-    """Whether the placeholder may stand for the result: it has not been replaced, and what stands there is longer."""
-    if is_replaced(result, placeholder):
+def may_replace(result: ToolResult, placeholder: str, words: Words, *, may_grow: bool = False) -> bool:
+    """Whether the placeholder may replace the result: it has not been replaced, and what is there is longer."""
+    if is_replaced(result, words, placeholder):
         return False
     return may_grow or len(placeholder) < size_chars(result)
 
 
-def is_replaced(result: ToolResult, placeholder: str) -> bool:
-    """Whether a placeholder stands there already: this one, or any that Redline knows."""
+def is_replaced(result: ToolResult, words: Words, placeholder: str | None = None) -> bool:
+    """Whether a placeholder is there already: this one, one of these words, or any that come with Redline."""
     if len(result.parts) != 1 or not isinstance(result.parts[0], Text):
         return False
     text = result.parts[0].text
-    return text == placeholder or is_placeholder(text)
+    return text == placeholder or is_placeholder(text, words)
 
 
 def size_chars(result: ToolResult) -> int:
@@ -56,4 +56,4 @@ def _size_chars(part: Text | Media | Opaque) -> int:
         case Media(source=source):
             return len(source)
         case Opaque(native=native):
-            return len(payloads.encode(native))
+            return len(payloads.try_encode(native) or b"")

@@ -41,7 +41,14 @@ class Fold(Protocol):
         ...
 
     def due(self, now: float) -> Iterable[Mark]:
-        """Marks that have become due by the passing of time (milliseconds since 1970). Each mark is handed out once."""
+        """Marks that have become due by the passing of time (milliseconds since 1970), oldest first.
+
+        Asking changes nothing: the same marks are given again until they are forgotten.
+        """
+        ...
+
+    def forget(self, now: float) -> None:
+        """The caller has taken the marks that are due at this time; they are not given again."""
         ...
 
 
@@ -55,6 +62,9 @@ class TimelessFold:
     def due(self, now: float) -> Iterable[Mark]:  # noqa: ARG002 - the time changes nothing
         """Nothing, ever."""
         return ()
+
+    def forget(self, now: float) -> None:
+        """There is nothing to forget."""
 
 
 class Rule(Protocol):

@@ -1,20 +1,19 @@
 """Command output goes out of date: what is old and not among the latest results may go."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
 from typing import ClassVar
 
 import msgspec
 
-from redline.messages import ToolResult
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.results import may_replace, plain_words
 from redline.rules.rule import Fold, Mark
-from redline.rules.settings import check_at_least
+from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_tools, text_of
+from redline.tools import ToolBook, choose_tools
 from redline.view.facts import Seen
-from redline.view.failures import command_failed, is_command_output
 
 __all__ = ["StaleTerminal"]
 
@@ -29,15 +28,21 @@ class StaleTerminal:
     """Older output may go; output of exactly this age stays."""
     keep_recent: int = 5
     """How many of the latest results stay. Results of all tools count; those that report a failure stay besides."""
-    tools: frozenset[str] | None = None
-    """The names of the tools that run commands; None for all that are known to."""
-    placeholder: str = ZH.stale_terminal
-    """What stands in its place."""
+    tools: Collection[str] | ToolBook | None = None
+    """The names of the tools that run commands, or a book of tools; None for all that are known to."""
+    placeholder: str | None = None
+    """What is put in its place; None for `stale_terminal` of the words."""
     may_grow: bool = False
     """Whether output that is shorter than the placeholder goes too."""
+    words: Words | None = None
+    """The language of the placeholder; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_at_least(0, self.name, max_age_ms=self.max_age_ms, keep_recent=self.keep_recent)
+        check_at_least(0, self.name, max_age_ms=self.max_age_ms)
+        check_counts(0, self.name, keep_recent=self.keep_recent)
+        check_flags(self.name, may_grow=self.may_grow)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        object.__setattr__(self, "tools", make_tools(self.tools, self.name))
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -58,12 +63,18 @@ class _Memory(msgspec.Struct):
 class _StaleTerminalFold:
     def __init__(self, rule: StaleTerminal) -> None:
         self._rule = rule
+        self._tools = choose_tools(rule.tools, "runs")
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "stale_terminal")
         self._because = f"command output older than {rule.max_age_ms / 60_000:g} minutes, with {rule.keep_recent} newer results"
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
         timestamp_ms = seen.timestamp_ms
-        if seen.result is None or timestamp_ms is None or self._has_failed(seen):
+        if seen.result is None or timestamp_ms is None:
+            return ()
+        seen = seen.in_book(self._tools.book)
+        if seen.is_error:
             return ()
         dated = (timestamp_ms, seen.order, seen.index, seen.part.at, self._may_go(seen))
         if len(self.memory.latest) < self._rule.keep_recent:
@@ -74,27 +85,28 @@ class _StaleTerminalFold:
             heappush(self.memory.aging, oldest)
         return ()
 
-    def due(self, now: float) -> Iterator[Mark]:
+    def due(self, now: float) -> list[Mark]:
+        """Looks only at what is due: in a heap, what lies under an entry is no older than it."""
         rule, aging = self._rule, self.memory.aging
-        while aging and now - aging[0][0] > rule.max_age_ms:
-            _, _, index, at, _ = heappop(aging)
-            yield Mark(rule.name, index, at, rule.placeholder, self._because)
+        found: list[_Dated] = []
+        places = [0]
+        for place in places:
+            if place < len(aging) and self._is_old(aging[place], now):
+                found.append(aging[place])
+                places += (2 * place + 1, 2 * place + 2)
+        return [Mark(rule.name, index, at, self._placeholder, self._because) for _, _, index, at, _ in sorted(found)]
 
-    def _has_failed(self, seen: Seen) -> bool:
-        """Also for a tool that only this rule knows to run commands."""
-        if seen.is_error:
-            return True
-        is_own = self._rule.tools is not None and seen.tool in self._rule.tools and not seen.is_terminal
-        return is_own and seen.result is not None and command_failed(seen.result.text)
+    def forget(self, now: float) -> None:
+        aging = self.memory.aging
+        while aging and self._is_old(aging[0], now):
+            heappop(aging)
+
+    def _is_old(self, dated: _Dated, now: float) -> bool:
+        return now - dated[0] > self._rule.max_age_ms
 
     def _may_go(self, seen: Seen) -> bool:
-        rule, result = self._rule, seen.result
-        if result is None or not self._is_terminal(seen, result) or plain_words(result) is None:
+        result = seen.result
+        is_terminal = seen.is_terminal and (seen.tool is None or self._tools.has(seen.tool))
+        if result is None or not is_terminal or plain_words(result) is None:
             return False
-        return may_replace(result, rule.placeholder, may_grow=rule.may_grow)
-
-    def _is_terminal(self, seen: Seen, result: ToolResult) -> bool:
-        if self._rule.tools is None:
-            return seen.is_terminal
-        tool = seen.tool
-        return tool in self._rule.tools if tool is not None else is_command_output(result.text)
+        return may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)

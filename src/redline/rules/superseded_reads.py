@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import ClassVar
 
 import msgspec
 
 from redline.payloads import Path
-from redline.placeholders import ZH
+from redline.placeholders import DOCUMENTS, Words
 from redline.rules.files import read_paths, written_paths
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.settings import check_flags, check_texts, make_root, text_of
 from redline.view.facts import Seen
 
 __all__ = ["SupersededReads"]
@@ -18,16 +20,26 @@ __all__ = ["SupersededReads"]
 
 @dataclass(frozen=True, slots=True)
 class SupersededReads:
-    """A read may go once every file it shows was changed by a later call that succeeded."""
+    """A read may go once every file it shows was changed by a later call that succeeded.
+
+    Commands that do nothing but show files (`cat`, `sed -n`, `head`) are reads here.
+    """
 
     name: ClassVar[str] = "superseded_reads"
 
-    project_root: str = ""
+    project_root: str | PathLike[str] = ""
     """What relative paths start from. Its shape decides whether paths are those of Windows."""
     until_read_again: bool = True
     """Whether a changed file's earlier reads stay until it is read again, so that the model is not left without it."""
-    placeholder: str = ZH.superseded_read
-    """What stands in the place of the read."""
+    placeholder: str | None = None
+    """What is put in the place of the read; None for `superseded_read` of the words."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
+
+    def __post_init__(self) -> None:
+        check_flags(self.name, until_read_again=self.until_read_again)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
 
     def fold(self) -> Fold:
         """A fresh fold."""
@@ -55,17 +67,20 @@ class _Memory(msgspec.Struct):
 class _SupersededReadsFold(TimelessFold):
     def __init__(self, rule: SupersededReads) -> None:
         self._rule = rule
+        self._root = fspath(rule.project_root)
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "superseded_read")
         self.memory = _Memory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        result, root = seen.result, self._rule.project_root
+        result, root = seen.result, self._root
         if result is None or seen.is_error:
             return
         for path in sorted(written_paths(seen, root)):
             yield from self._changed(path)
-        shown = read_paths(seen, root)
+        shown = read_paths(seen, root, shell_reads=True)
         if shown:
-            may_go = may_replace(result, self._rule.placeholder)
+            may_go = may_replace(result, self._placeholder, self._words)
             self.memory.reads[seen.order] = _Read(seen.index, result.at, may_go, set(shown))
         for path in sorted(shown):
             yield from self._superseded(path, self.memory.outdated.pop(path, ()))
@@ -87,4 +102,4 @@ class _SupersededReadsFold(TimelessFold):
             del self.memory.reads[order]
             if read.may_go:
                 because = f"{path} was changed later"
-                yield Mark(self._rule.name, read.index, read.at, self._rule.placeholder, because, (path,))
+                yield Mark(self._rule.name, read.index, read.at, self._placeholder, because, (path,))

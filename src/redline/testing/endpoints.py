@@ -6,13 +6,11 @@ from typing import Any, ClassVar
 
 from redline.errors import FormatError
 from redline.formats import find_format
+from redline.formats.usage import Usage
 from redline.messages import Part, Reasoning, ToolCall
 from redline.view.laws import check
 
-__all__ = ["ENDPOINTS", "ChatCompletions", "Endpoint", "GenerateContent", "Messages", "Responses", "Usage"]
-
-Usage = tuple[int, int]
-"""The tokens of a request and of its answer."""
+__all__ = ["ENDPOINTS", "ChatCompletions", "Endpoint", "GenerateContent", "Messages", "Responses", "endpoint_at"]
 
 
 class Endpoint(ABC):
@@ -21,6 +19,8 @@ class Endpoint(ABC):
     format: ClassVar[str]
     path: ClassVar[str]
     """How the address ends at which it listens."""
+    stream_path: ClassVar[str | None] = None
+    """Where it streams its answers, if that is another address; else the request asks for a stream."""
     fields: ClassVar[frozenset[str] | None] = None
     """What a message may hold; anything else is refused. None where that depends on the kind of message."""
 
@@ -38,8 +38,6 @@ class Endpoint(ABC):
         messages = body.get(field)
         if not isinstance(messages, list) or not messages:
             return f"{field}: at least one message is required"
-        if body.get("stream"):
-            return "stream: this provider answers in one piece only"
         try:
             problems = check(messages, format=self.format)
         except FormatError as problem:
@@ -71,7 +69,12 @@ class Messages(Endpoint):
             "model": model,
             "stop_reason": "tool_use" if _has_calls(parts) else "end_turn",
             "stop_sequence": None,
-            "usage": {"input_tokens": usage[0], "output_tokens": usage[1]},
+            "usage": {
+                "input_tokens": usage.fresh_tokens,
+                "cache_creation_input_tokens": usage.cache_write_tokens,
+                "cache_read_input_tokens": usage.cache_read_tokens,
+                "output_tokens": usage.output_tokens,
+            },
         }
 
     def _blocks(self, part: Part) -> list[dict[str, Any]]:
@@ -95,8 +98,10 @@ class ChatCompletions(Endpoint):
     )
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
-        """One choice."""
-        (message,) = self._said(parts)
+        """One choice, with all words in one text; thoughts are not shown."""
+        message = next(iter(self._said(parts)), {"role": "assistant", "content": ""})
+        if isinstance(message["content"], list):
+            message["content"] = "\n".join(block["text"] for block in message["content"])
         reason = "tool_calls" if _has_calls(parts) else "stop"
         return {
             "id": "chatcmpl_fake",
@@ -104,7 +109,12 @@ class ChatCompletions(Endpoint):
             "created": 0,
             "model": model,
             "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
-            "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
+            "usage": {
+                "prompt_tokens": usage.input_tokens,
+                "completion_tokens": usage.output_tokens,
+                "total_tokens": usage.input_tokens + usage.output_tokens,
+                "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens, "audio_tokens": 0},
+            },
         }
 
 
@@ -116,7 +126,8 @@ class Responses(Endpoint):
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A response with one output item for each part."""
-        items = [_output_item(item, number) for number, item in enumerate(self._said(parts))]
+        said = [item for part in parts for item in self._items(part)]
+        items = [_output_item(item, number) for number, item in enumerate(said)]
         return {
             "id": "resp_fake",
             "object": "response",
@@ -128,13 +139,20 @@ class Responses(Endpoint):
             "tool_choice": "auto",
             "tools": [],
             "usage": {
-                "input_tokens": usage[0],
-                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-                "output_tokens": usage[1],
+                "input_tokens": usage.input_tokens,
+                "input_tokens_details": {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": 0},
+                "output_tokens": usage.output_tokens,
                 "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": sum(usage),
+                "total_tokens": usage.input_tokens + usage.output_tokens,
             },
         }
+
+    def _items(self, part: Part) -> Sequence[dict[str, Any]]:
+        """Reasoning is given in a summary and sealed."""
+        if isinstance(part, Reasoning):
+            summary = [{"type": "summary_text", "text": part.text}]
+            return [{"type": "reasoning", "summary": summary, "encrypted_content": "c2VhbGVk"}]
+        return self._said([part])
 
 
 class GenerateContent(Endpoint):
@@ -142,20 +160,30 @@ class GenerateContent(Endpoint):
 
     format = "gemini"
     path = ":generateContent"
+    stream_path = ":streamGenerateContent"
     fields = frozenset({"role", "parts"})
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
-        """One candidate."""
-        (content,) = self._said(parts)
+        """One candidate. What it says after a thought is signed."""
+        said = [content for part in parts for content in self._contents(part)]
+        if len(said) > 1 and "thought" in said[0]:
+            said[1]["thoughtSignature"] = "c2lnbmVk"
         return {
-            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "candidates": [{"content": {"role": "model", "parts": said}, "finishReason": "STOP", "index": 0}],
             "usageMetadata": {
-                "promptTokenCount": usage[0],
-                "candidatesTokenCount": usage[1],
-                "totalTokenCount": sum(usage),
+                "promptTokenCount": usage.input_tokens,
+                "cachedContentTokenCount": usage.cache_read_tokens,
+                "candidatesTokenCount": usage.output_tokens,
+                "totalTokenCount": usage.input_tokens + usage.output_tokens,
             },
             "modelVersion": model,
+            "responseId": "response_fake",
         }
+
+    def _contents(self, part: Part) -> list[dict[str, Any]]:
+        if isinstance(part, Reasoning):
+            return [{"text": part.text, "thought": True}]
+        return [said for content in self._said([part]) for said in content["parts"]]
 
     def refusal(self, message: str) -> dict[str, Any]:
         """An error with the name of its status."""
@@ -165,6 +193,11 @@ class GenerateContent(Endpoint):
 ENDPOINTS: tuple[Endpoint, ...] = (Messages(), ChatCompletions(), Responses(), GenerateContent())
 
 
+def endpoint_at(path: str) -> Endpoint | None:
+    """The API that listens at an address, streaming or not."""
+    return next((one for one in ENDPOINTS if path.endswith((one.path, one.stream_path or one.path))), None)
+
+
 def _has_calls(parts: Sequence[Part]) -> bool:
     return any(isinstance(part, ToolCall) for part in parts)
 
@@ -172,6 +205,8 @@ def _has_calls(parts: Sequence[Part]) -> bool:
 def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
     """An item as the model says it, which has an id and a status, and its words in a list."""
     said = {**item, "id": f"item_{number}", "status": "completed"}
+    if item.get("type") == "reasoning":
+        del said["status"]
     if isinstance(said.get("content"), str):
         said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
     return said

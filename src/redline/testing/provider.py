@@ -9,10 +9,13 @@ from threading import Thread
 from typing import Any
 
 from redline.formats import find_format
+from redline.formats.usage import Usage
 from redline.messages import Message, Text
 from redline.testing.binding import ReasoningBinder
 from redline.testing.builders import Turn
-from redline.testing.endpoints import ENDPOINTS, Endpoint
+from redline.testing.endpoints import Endpoint, endpoint_at
+from redline.testing.prefix_cache import PrefixCache
+from redline.testing.streams import stream_answer
 from redline.tokens import count_message, default_counter
 
 __all__ = ["Exchange", "FakeProvider", "Reply", "fake_provider"]
@@ -28,6 +31,8 @@ class Exchange:
     body: dict[str, Any]
     status: int
     answer: dict[str, Any]
+    """As it would be in one piece, also where it was streamed."""
+    is_streamed: bool = False
 
 
 @dataclass
@@ -41,6 +46,8 @@ class FakeProvider:
     """Signs reasoning and refuses it where it is bound to something else, as the newest Claude models do."""
     exchanges: list[Exchange] = field(default_factory=list)
     """Every request so far, oldest first."""
+    cache: PrefixCache = field(default_factory=PrefixCache)
+    """What the answers report as read from the cache."""
 
     @property
     def statuses(self) -> list[int]:
@@ -49,9 +56,10 @@ class FakeProvider:
 
     def exchange(self, path: str, body: dict[str, Any]) -> Exchange:
         """Take a request, and keep it."""
-        endpoint = next((one for one in ENDPOINTS if path.endswith(one.path)), None)
+        endpoint = endpoint_at(path)
         status, answer = self._answer(endpoint, path, body) if endpoint else (404, {"error": {"message": f"No {path} here"}})
-        done = Exchange(body, status, answer)
+        is_streamed = endpoint is not None and (bool(body.get("stream")) or path.endswith(endpoint.stream_path or " "))
+        done = Exchange(body, status, answer, status == 200 and is_streamed)
         self.exchanges.append(done)
         return done
 
@@ -61,10 +69,10 @@ class FakeProvider:
             return 400, endpoint.refusal(complaint)
         messages = find_format(endpoint.format).read_request(body)
         _, parts = self._reply(messages)
-        asked = sum(count_message(message, default_counter()).total for message in messages)
+        fresh, read, written = self.cache.count(endpoint.format, body, messages)
         said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
-        answer = endpoint.answer(model, parts, (asked, said))
+        answer = endpoint.answer(model, parts, Usage(fresh, said, read, written))
         if binder:
             binder.sign(body, answer["content"])
         return 200, answer
@@ -82,7 +90,8 @@ def fake_provider(replies: Sequence[Reply] = (), *, binds_reasoning: bool = Fals
     """A provider on this machine for as long as the block lasts; point your SDK's base URL to its `url`.
 
     It answers a request that breaks a law of its format with status 400, in the provider's own shape. With `binds_reasoning`
-    it signs the reasoning in its answers and refuses it, as Anthropic, where something before it was changed.
+    it signs the reasoning in its answers and refuses it, as Anthropic, where something before it was changed. It streams where
+    it is asked to, in the provider's own events, and reports as read from its cache what an earlier request began with, too.
     """
     provider = FakeProvider(replies, binder=ReasoningBinder() if binds_reasoning else None)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
@@ -104,9 +113,17 @@ def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            done = provider.exchange(self.path.partition("?")[0], body if isinstance(body, dict) else {})
-            said = json.dumps(done.answer).encode()
+            path = self.path.partition("?")[0]
+            done = provider.exchange(path, body if isinstance(body, dict) else {})
+            endpoint = endpoint_at(path) if done.is_streamed else None
             self.send_response(done.status)
+            if endpoint:
+                self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+                self.end_headers()
+                for event in stream_answer(endpoint.format, done.answer, done.body):
+                    self.wfile.write(event)
+                return
+            said = json.dumps(done.answer).encode()
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()

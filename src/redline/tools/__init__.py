@@ -15,8 +15,9 @@ from redline.tools.actions import (
     Writes,
 )
 from redline.tools.book import DEFAULT, ToolBook
+from redline.tools.choice import ToolChoice, choose_tools
 from redline.tools.description import describe
-from redline.tools.paths import normalize_path, paths_of
+from redline.tools.paths import is_unicode, normalize_path, paths_of
 from redline.tools.tool import Tool
 
 __all__ = [
@@ -34,8 +35,11 @@ __all__ = [
     "SearchesWeb",
     "Tool",
     "ToolBook",
+    "ToolChoice",
     "Writes",
+    "choose_tools",
     "describe",
+    "is_unicode",
     "normalize_path",
     "paths_of",
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from redline.errors import ValidationError
 from redline.tools.known import KNOWN
 from redline.tools.tool import Tool, merged
 
@@ -16,6 +17,23 @@ class ToolBook(msgspec.Struct, frozen=True):
     """Tools by name. A book is never changed; `with_tool` gives a new one."""
 
     tools: Mapping[str, Tool]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tools, Mapping):
+            raise ValidationError(f"A book of tools is made of names and tools, not of {type(self.tools).__name__}")
+        for name, tool in self.tools.items():
+            if not isinstance(name, str) or not isinstance(tool, Tool):
+                raise ValidationError(f"A book of tools has a Tool for each name; {name!r} has {tool!r}")
+        msgspec.structs.force_setattr(self, "tools", MappingProxyType(dict(self.tools)))
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.tools))
+
+    def __repr__(self) -> str:
+        return f"<ToolBook of {len(self.tools)} tools>"
+
+    def __reduce__(self) -> tuple[type["ToolBook"], tuple[dict[str, Tool]]]:
+        return ToolBook, (dict(self.tools),)
 
     def with_tool(
         self,
@@ -36,13 +54,16 @@ class ToolBook(msgspec.Struct, frozen=True):
 
     def with_tools(self, tools: Mapping[str, Tool]) -> "ToolBook":
         """The book with these tools, each in the place of one of the same name."""
-        return ToolBook(MappingProxyType({**self.tools, **tools}))
+        return ToolBook({**self.tools, **tools})
 
     def find(self, name: str, arguments: Mapping[str, Any]) -> Tool | None:
         """The tool of a call; None if it is not in the book."""
         if _is_typed(name, arguments):
             return _TYPED
-        if tool := self.tools.get(name) or self.tools.get(f"{name} {arguments.get('command')}"):
+        if tool := self.tools.get(name):
+            return tool
+        command = arguments.get("command")
+        if isinstance(command, str) and (tool := self.tools.get(f"{name} {command}")):
             return tool
         return self.tools.get(_without_server(name))
 
@@ -81,5 +102,5 @@ def _known_tools() -> dict[str, Tool]:
     return tools
 
 
-DEFAULT = ToolBook(MappingProxyType(_known_tools()))
+DEFAULT = ToolBook(_known_tools())
 """Every tool of every known agent."""

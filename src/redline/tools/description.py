@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 from redline import payloads
 from redline.messages import ToolCall
@@ -24,7 +25,7 @@ from redline.tools.actions import (
 )
 from redline.tools.book import DEFAULT, ToolBook
 from redline.tools.patches import patch_writes
-from redline.tools.paths import path_entries, paths_of
+from redline.tools.paths import PATH_NAMES, path_entries, paths_of
 from redline.tools.script import read_script
 from redline.tools.shell import command_text, look
 from redline.tools.tool import Tool
@@ -43,6 +44,7 @@ _LINE_BOUNDS = (
 )
 _LINE_COUNTS = (("offset", "limit"), ("line_offset", "n_lines"))
 _LINE_KEYS = frozenset(("view_range", *chain.from_iterable((*_LINE_BOUNDS, *_LINE_COUNTS))))
+_LARGEST_PROCESS = 2**64
 _PATH_WITH_LINES = re.compile(r"(..+):(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -71,9 +73,9 @@ def _on_files(tool: Tool, arguments: Arguments) -> list[Action]:
     if tool.reads:
         actions += _reads(tool, arguments)
     if tool.writes:
-        actions += [Writes(path) for path in paths_of(_first(arguments, tool.writes))]
+        actions += [Writes(path) for path in paths_of(_path_argument(arguments, tool.writes))]
     if tool.edits:
-        actions += [Writes(path, is_edit=True) for path in paths_of(_first(arguments, tool.edits))]
+        actions += [Writes(path, is_edit=True) for path in paths_of(_path_argument(arguments, tool.edits))]
     if tool.patches:
         actions += patch_writes(_text(arguments, tool.patches))
     if tool.lists:
@@ -87,12 +89,14 @@ def _on_files(tool: Tool, arguments: Arguments) -> list[Action]:
 def _reads(tool: Tool, arguments: Arguments) -> list[Action]:
     shown: list[Action] = []
     asked = _lines(arguments)
-    for path, entry in path_entries(_first(arguments, tool.reads)):
+    for path, entry in path_entries(_path_argument(arguments, tool.reads)):
         if "*" in path:
             return []  # a pattern: which files were shown is not in the call
         inline = _PATH_WITH_LINES.fullmatch(path) if tool.has_lines_in_path else None
         if path.startswith(("http://", "https://")):
             shown.append(Fetches(path))
+        elif path.startswith("file://"):
+            shown.append(Reads(unquote(path.removeprefix("file://")), _lines(entry) or asked))
         elif inline:
             shown.append(Reads(inline[1], (int(inline[2]), int(inline[3] or inline[2]))))
         else:
@@ -152,7 +156,8 @@ def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> list[Action]:
         actions.append(Runs(code))
     if tool.scripts and (code := _text(arguments, tool.scripts)):
         actions += _scripted(code, tools)
-    if tool.resumes and isinstance(process := _first(arguments, tool.resumes), str | int):
+    process = _first(arguments, tool.resumes) if tool.resumes else None
+    if isinstance(process, str) or (isinstance(process, int) and abs(process) <= _LARGEST_PROCESS):
         actions.append(Resumes(str(process)))
     return actions
 
@@ -208,6 +213,15 @@ def _elsewhere(tool: Tool, arguments: Arguments) -> list[Action]:
     return actions
 
 
+def _path_argument(arguments: Arguments, names: str) -> object:
+    """The first of these arguments that holds a path, else of those that usually do: agents differ in what they call it."""
+    for name in chain(_split(names), _split(PATH_NAMES)):
+        value = arguments.get(name)
+        if value is not None and paths_of(value):
+            return value
+    return None
+
+
 def _first(arguments: Arguments, names: str) -> object:
     """The first of these arguments that the call has."""
     for name in _split(names):
@@ -230,4 +244,4 @@ def _words(arguments: Arguments, names: str) -> str:
     value = _first(arguments, names)
     if value is None or isinstance(value, str):
         return value or ""
-    return payloads.encode(value).decode()
+    return (payloads.try_encode(value) or b"").decode()

@@ -30,7 +30,7 @@ def source(words: Sequence[str], base: str | None) -> Actions:
 
 
 def filtered(actions: Actions, words: Sequence[str]) -> Actions:
-    """What is left to see behind a later command of the pipeline."""
+    """What is left to see after a later command of the pipeline."""
     name, arguments = words[0], words[1:]
     shown = [action for action in actions if isinstance(action, Reads)]
     if name in _VIEWERS:
@@ -63,6 +63,8 @@ def _parse(arguments: Sequence[str], known: Options) -> Parsed:
 # --- showing files
 
 
+_MOST_RANGES = 1000
+"""A command that shows more of them is a program."""
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _SED_PRINT = re.compile(r"\s*(\d+)(?:\s*,\s*(\d+|\$))?\s*p\s*")
 _BAT_RANGE = re.compile(r"(\d*):(\d*)")
@@ -78,7 +80,7 @@ class _View(NamedTuple):
 
 
 def _shown(view: _View, base: str | None) -> Actions:
-    _expect(bool(view.files) and "-" not in view.files)
+    _expect(bool(view.files) and "-" not in view.files and len(view.files) * len(view.spans) <= _MOST_RANGES)
     return tuple([Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,)])
 
 
@@ -146,7 +148,7 @@ def _view_range(arguments: Sequence[str]) -> _View:
     scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
     spans = tuple([_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";")])
     # of several files sed counts the lines as if they were one
-    _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1)
+    _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1 and len(spans) <= _MOST_RANGES)
     return _View(tuple(operands), spans)
 
 

@@ -8,25 +8,57 @@ from typing import Any
 
 from redline import payloads
 
-__all__ = ["normalize_path", "path_entries", "paths_of", "rebase"]
+__all__ = ["PATH_NAMES", "is_unicode", "normalize_path", "path_entries", "paths_of", "rebase"]
+
+PATH_NAMES = (
+    "filePath file_path path paths files filename fileName file_name filepath file target_file targetFile"
+    " absolute_path absolutePath AbsolutePath relative_path relativePath relative_workspace_path"
+    " filePaths file_paths notebook_path uri"
+)
+"""What agents call the argument that holds a path, or several."""
+_ENTRY_NAMES = ("path", *PATH_NAMES.split())
 
 _WINDOWS_ROOT = re.compile(r"[A-Za-z]:(?:[\\/]|$)|\\\\")
 _GIT_SHELL_DRIVE = re.compile(r"^/([A-Za-z])/")
 _ABSOLUTE = re.compile(r"[\\/]|[A-Za-z]:[\\/]")
 
 
-@lru_cache(maxsize=65536)
 def normalize_path(path: str, root: str) -> str:
     """One spelling for each file: relative to the root, with forward slashes; absolute outside of it; `.` for the root.
 
     The shape of the root decides: under `C:\\code` paths have drive letters and no case, on any system. A root that is
     not absolute says nothing about where it lies, so it counts as none. Only text is looked at, never the disk.
+    A text longer than any path is its own spelling.
     """
+    if len(path) > _LONGEST_PATH:
+        return path
+    return _remembered(path, root) if len(path) <= _LONGEST_KEPT else _normalized(path, root)
+
+
+def _normalized(path: str, root: str) -> str:
     if _WINDOWS_ROOT.match(root):
         return _inside(_windows(path, root), _windows("", root))
     if not root.startswith("/"):
         return _posix(path, "")
     return _inside(_posix(path, root), _posix("", root))
+
+
+_LONGEST_PATH = 4096
+"""Of Linux; the time of the standard library's `ntpath.normpath` grows with the square of the length."""
+_LONGEST_KEPT = 1000
+"""Longer ones are rare, and are not kept in memory."""
+_remembered = lru_cache(maxsize=65536)(_normalized)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8, which half of a surrogate pair cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def paths_of(value: object) -> tuple[str, ...]:
@@ -40,16 +72,18 @@ def paths_of(value: object) -> tuple[str, ...]:
 
 
 def path_entries(value: object) -> list[tuple[str, dict[str, Any]]]:
-    """Each path of an argument with the object it stands in, which is empty for a path that stands alone."""
+    """Each path of an argument with the object that holds it, which is empty for a path on its own."""
     if isinstance(value, str):
         if _is_plain(value):
             return [(value, {})]
         value = _listed(value)
     entries: list[tuple[str, dict[str, Any]]] = []
     for item in value if isinstance(value, list) else ():
-        path = item.get("path") if isinstance(item, dict) else item
-        if isinstance(path, str) and path.strip():
-            entries.append((path, item if isinstance(item, dict) else {}))
+        found = item if isinstance(item, dict) else {}
+        paths = [found[name] for name in _ENTRY_NAMES if name in found] if found else [item]
+        path = next((path for path in paths if isinstance(path, str) and path.strip()), None)
+        if path is not None:
+            entries.append((path, found))
     return entries
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from redline.tools.actions import Writes
+from redline.tools.actions import Action, Writes
 from redline.tools.lookers import LOOKERS, Actions, UncertainError, filtered, source
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
@@ -56,7 +56,7 @@ _remembered = lru_cache(maxsize=8192)(_looked)
 
 
 def _look(command: str, base: str | None) -> Actions:
-    looked: Actions = ()
+    looked: list[Action] = []
     for stages, operator in _steps(command):
         if stages[0][0] == "cd":
             base = _folder(stages, operator, base)
@@ -65,7 +65,7 @@ def _look(command: str, base: str | None) -> Actions:
         for stage in stages[1:]:
             actions = filtered(actions, stage)
         looked += actions
-    return looked
+    return tuple(looked)
 
 
 def _folder(stages: "_Stages", operator: str, base: str | None) -> str:
@@ -97,7 +97,7 @@ _TOKEN = re.compile(
 
 
 def _steps(command: str) -> Iterator[tuple[_Stages, str]]:
-    """The pipelines, each with the operator behind it."""
+    """The pipelines, each with the operator after it."""
     stages: _Stages = []
     words: list[str] = []
     for kind, text in _tokens(command):
@@ -114,13 +114,25 @@ def _steps(command: str) -> Iterator[tuple[_Stages, str]]:
 
 
 def _unquoted(token: str) -> str:
-    """The word that a token spells. Most have no quotes, or one pair around them, and the standard way takes its time."""
+    """The word that a token spells. Most have no quotes, or one pair around them."""
     quote = token[0]
     if "'" not in token and '"' not in token and "\\" not in token:
         return token
     if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
         return token[1:-1]
-    return shlex.split(token)[0]
+    return "".join([_piece(match) for match in _PIECE.finditer(token)])
+
+
+_PIECE = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*+)"|\\(.)|([^'"\\]++)""", re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r"""\\(["\\])""")
+
+
+def _piece(match: re.Match[str]) -> str:
+    """In single quotes nothing is escaped, in double quotes the quote and the backslash, elsewhere anything."""
+    single, double, escaped, plain = match.groups()
+    if double is not None:
+        return _ESCAPED_IN_QUOTES.sub(r"\1", double)
+    return next(text for text in (single, escaped, plain) if text is not None)
 
 
 def _tokens(command: str) -> Iterator[tuple[str, str]]:
@@ -146,6 +158,6 @@ _HEREDOC_PATCH = re.compile(
 
 
 def _patched(heredoc: re.Match[str], base: str | None) -> Iterator[Writes]:
-    folder = rebase(shlex.split(heredoc["folder"])[0], base) if heredoc["folder"] else base
+    folder = rebase(_unquoted(heredoc["folder"]), base) if heredoc["folder"] else base
     for write in patch_writes(heredoc["patch"]):
         yield Writes(rebase(write.path, folder), write.is_edit)

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from redline.errors import ValidationError
+
 __all__ = ["Tool", "merged"]
 
 
@@ -45,6 +47,14 @@ class Tool(msgspec.Struct, frozen=True):
     """The agent's own notes."""
     has_lines_in_path: bool = False
     """A path may end in a range: `src/app.py:10-40`."""
+
+    def __post_init__(self) -> None:
+        for field in self.__struct_fields__:
+            value = getattr(self, field)
+            kind = bool if field in ("notes", "has_lines_in_path") else str
+            if not isinstance(value, kind):
+                expected = "True or False" if kind is bool else "the names of arguments as text, with spaces between"
+                raise ValidationError(f"Tool: {field} must be {expected}, not {value!r}")
 
     @property
     def is_terminal(self) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar, overload
 
 import msgspec
 
+from redline.formats.usage import Usage
 from redline.messages import Message, ToolCall, ToolResult
 
 __all__ = [
@@ -20,12 +21,16 @@ __all__ = [
     "LazyEntries",
     "Position",
     "RecordedConversation",
+    "TokenCount",
     "Transcript",
     "Usage",
+    "known_time_ms",
     "parse_time_ms",
 ]
 
 Seed = TypeVar("Seed")
+
+_LATEST_MS = datetime.max.replace(tzinfo=UTC).timestamp() * 1000.0
 
 
 class Position(msgspec.Struct, frozen=True, gc=False):
@@ -52,19 +57,8 @@ class BadRecord(msgspec.Struct, frozen=True):
         return f"{self.path}, line {self.line}, column {self.column}: {self.reason}"
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Tokens as the provider reported them for one request."""
-
-    input_tokens: int = 0
-    """Neither read from nor written to the cache."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-
-    @property
-    def prompt_tokens(self) -> int:
-        """All that was sent, cached or not."""
-        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+"""Tokens as a file may tell them; any other number is as if it were not there."""
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -189,16 +183,22 @@ class Transcript:
         return len(self.conversations)
 
 
+def known_time_ms(time_ms: float | None) -> float | None:
+    """The time, if it is one: NaN and what lies after the year 9999 are none."""
+    return float(time_ms) if time_ms is not None and abs(time_ms) <= _LATEST_MS else None
+
+
 def parse_time_ms(value: object) -> float | None:
-    """Milliseconds since 1970 from an ISO time (UTC where it names no zone) or a number of seconds or milliseconds."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value) if value > 1e11 else value * 1000.0
+    """Milliseconds since 1970 from an ISO time (UTC where it names no zone) or a number of seconds or milliseconds.
+
+    None for what is no time, NaN and numbers after the year 9999 among it.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return known_time_ms(value if value > 1e11 else value * 1000)
     if not isinstance(value, str):
         return None
     try:
         time = datetime.fromisoformat(value)
-    except ValueError:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000.0
+    except (ValueError, OverflowError):  # the second for the first and the last day of all, in another zone
         return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000.0

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from redline import payloads
-from redline.transcripts.base import Usage
+from redline.transcripts.base import TokenCount, Usage
 
 __all__ = ["CacheDetails", "ChatTokens", "chat_answer", "chat_call", "chat_usage"]
 
@@ -26,18 +26,18 @@ def chat_answer(call_id: str | None, content: object, *, failed: bool = False) -
 class CacheDetails(msgspec.Struct):
     """How much of the prompt came from the cache."""
 
-    cached_tokens: int | None = None
+    cached_tokens: TokenCount | None = None
 
 
 class ChatTokens(msgspec.Struct):
     """The `usage` of a chat completion; the last two fields are LiteLLM's, for providers that report them apart."""
 
-    prompt_tokens: int | None = None
+    prompt_tokens: TokenCount | None = None
     """All that was sent, cached or not."""
-    completion_tokens: int | None = None
+    completion_tokens: TokenCount | None = None
     prompt_tokens_details: CacheDetails | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    cache_creation_input_tokens: TokenCount | None = None
 
 
 def chat_usage(tokens: ChatTokens | None) -> Usage | None:

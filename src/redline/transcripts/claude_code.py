@@ -16,12 +16,14 @@ from redline.transcripts.base import (
     LazyEntries,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     Usage,
     parse_time_ms,
 )
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
+from redline.transcripts.shapes import text_in
 from redline.transcripts.source import Source, index_lines
 
 __all__ = ["ClaudeCode"]
@@ -39,7 +41,8 @@ class ClaudeCode:
     def recognizes(self, sample: Sample) -> bool:
         """Lines with a session id and a place in a tree, of a type that Claude Code writes."""
         return any(
-            "sessionId" in record and "parentUuid" in record and record.get("type") in _TREE_TYPES for record in sample.records
+            "sessionId" in record and "parentUuid" in record and text_in(record.get("type")) in _TREE_TYPES
+            for record in sample.records
         )
 
     def read(self, source: Source) -> Transcript:
@@ -59,10 +62,10 @@ class _Block(msgspec.Struct, gc=False):
 
 
 class _Tokens(msgspec.Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    cache_creation_input_tokens: TokenCount | None = None
 
 
 class _Said(msgspec.Struct, gc=False):
@@ -74,8 +77,8 @@ class _Said(msgspec.Struct, gc=False):
 
 class _Compacted(msgspec.Struct, rename="camel", gc=False):
     trigger: str | None = None
-    pre_tokens: int | None = None
-    post_tokens: int | None = None
+    pre_tokens: TokenCount | None = None
+    post_tokens: TokenCount | None = None
 
 
 class _AttachmentHead(msgspec.Struct, gc=False):
@@ -234,7 +237,7 @@ def _conversation(source: Source, nodes: list[_Node]) -> RecordedConversation:
         subagents=tuple(_subagents(source, side)),
         compactions=tuple(_compactions(path, groups)),
         attachments=tuple(_attachments(nodes)),
-        metadata=_metadata(nodes),
+        metadata=_metadata(source, nodes),
     )
 
 
@@ -311,7 +314,9 @@ def _load(source: Source, positions: tuple[Position, ...]) -> Message:
 
 
 def _blocks(content: Any) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else []
 
 
 def _usage(tokens: _Tokens) -> Usage:
@@ -364,6 +369,8 @@ def _attachments(nodes: Iterable[_Node]) -> Iterator[Attachment]:
             yield Attachment(node.head.attachment.type or "unknown", node.position)
 
 
-def _metadata(nodes: list[_Node]) -> dict[str, Any]:
+def _metadata(source: Source, nodes: list[_Node]) -> dict[str, Any]:
     agents = {node.head.agent_id for node in nodes if node.head.agent_id}
-    return {"agent_id": agents.pop()} if len(agents) == 1 and all(node.head.is_sidechain for node in nodes) else {}
+    is_subagent = len(agents) == 1 and all(node.head.is_sidechain for node in nodes)
+    known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
+    return {key: value for key, value in known.items() if isinstance(value, str) and value}

@@ -8,7 +8,16 @@ import msgspec
 from redline import payloads
 from redline.formats.anthropic import Anthropic
 from redline.messages import Message
-from redline.transcripts.base import Compaction, Entry, Position, RecordedConversation, Transcript, Usage
+from redline.transcripts.base import (
+    Compaction,
+    Entry,
+    Position,
+    RecordedConversation,
+    TokenCount,
+    Transcript,
+    Usage,
+    known_time_ms,
+)
 from redline.transcripts.document import open_document
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
@@ -49,10 +58,10 @@ class Cline:
 
 
 class _Metrics(msgspec.Struct, rename="camel"):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
+    cache_read_tokens: TokenCount = 0
+    cache_write_tokens: TokenCount = 0
 
 
 class _Model(msgspec.Struct):
@@ -61,7 +70,7 @@ class _Model(msgspec.Struct):
 
 class _Metadata(msgspec.Struct, rename="camel"):
     kind: str | None = None
-    tokens_before: int | None = None
+    tokens_before: TokenCount | None = None
 
 
 class _Record(msgspec.Struct, rename="camel"):
@@ -77,7 +86,9 @@ _decode_record = head_decoder(_Record)
 
 def _entry(source: Source, position: Position, record: _Record) -> Entry:
     usage = _usage(record.metrics) if record.metrics else None
-    return Entry(partial(_load, source, position), (position,), record.ts, record.id, record.model_info.id, usage)
+    return Entry(
+        partial(_load, source, position), (position,), known_time_ms(record.ts), record.id, record.model_info.id, usage
+    )
 
 
 def _usage(metrics: _Metrics) -> Usage:

@@ -1,7 +1,8 @@
 """Codex session files: a Responses item to a line, beside them events for the screen, and histories that start anew."""
 
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -13,6 +14,7 @@ from redline.transcripts.base import (
     LazyEntries,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     Usage,
     parse_time_ms,
@@ -37,7 +39,10 @@ class Codex:
 
     def recognizes(self, sample: Sample) -> bool:
         """Lines that wrap a payload of one of Codex's kinds."""
-        return any(record.get("type") in _RECORD_TYPES and isinstance(record.get("payload"), dict) for record in sample.records)
+        return any(
+            text_in(record.get("type")) in _RECORD_TYPES and isinstance(record.get("payload"), dict)
+            for record in sample.records
+        )
 
     def read(self, source: Source) -> Transcript:
         """One conversation; the threads of sub-agents are files of their own."""
@@ -53,10 +58,10 @@ class Codex:
 
 
 class _Tokens(msgspec.Struct, gc=False):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
+    input_tokens: TokenCount = 0
+    cached_input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
+    total_tokens: TokenCount = 0
 
 
 class _Report(msgspec.Struct, gc=False):
@@ -141,7 +146,7 @@ class _Recording:
         return RecordedConversation(
             id=next((session.id for _, session in self.sessions if session.id), self.source.path.stem),
             format=_FORMAT.name,
-            entries=LazyEntries(self.items, partial(_entry, self.source)),
+            entries=LazyEntries(self.items, partial(_entry, self.source, lru_cache(maxsize=1)(partial(_history, self.source)))),
             compactions=tuple(self.compactions),
             system=self._system(),
             metadata=self._metadata(),
@@ -210,9 +215,16 @@ def _usage(tokens: _Tokens) -> Usage:
 # --- content, when it is asked for
 
 
-def _entry(source: Source, item: _Item) -> Entry:
+_Histories: TypeAlias = Callable[[Position], list[dict[str, Any]]]
+"""The history in the line of a compaction. The last one is kept: it holds many messages, asked for one after the other."""
+
+
+def _entry(source: Source, histories: _Histories, item: _Item) -> Entry:
+    said: partial[Message] = partial(_load, source, item.position)
+    if item.replacement is not None:
+        said = partial(_load_inherited, histories, item.position, item.replacement)
     return Entry(
-        load=partial(_load, source, item.position, item.replacement),
+        load=said,
         positions=(item.position,),
         timestamp_ms=parse_time_ms(item.timestamp),
         id=item.id,
@@ -225,12 +237,18 @@ def _payload(source: Source, position: Position) -> dict[str, Any]:
     return fields_in(source.decode(position).get("payload"))
 
 
-def _load(source: Source, position: Position, replacement: int | None) -> Message:
+def _load(source: Source, position: Position) -> Message:
+    return _FORMAT.read(_payload(source, position))
+
+
+def _load_inherited(histories: _Histories, position: Position, number: int) -> Message:
+    return _FORMAT.read(histories(position)[number])
+
+
+def _history(source: Source, position: Position) -> list[dict[str, Any]]:
+    """What a compaction put in place of all before: items, or in older files a summary in words."""
     payload = _payload(source, position)
-    if replacement is None:
-        return _FORMAT.read(payload)
-    history = objects_in(payload.get("replacement_history"))
-    return _FORMAT.read(history[replacement] if history else _summary(payload.get("message")))
+    return objects_in(payload.get("replacement_history")) or [_summary(payload.get("message"))]
 
 
 def _summary(words: Any) -> dict[str, Any]:

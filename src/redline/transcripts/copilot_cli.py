@@ -16,6 +16,7 @@ from redline.transcripts.base import (
     LazyEntries,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     parse_time_ms,
 )
@@ -79,8 +80,8 @@ class _Data(msgspec.Struct, rename="camel", gc=False):
     attachments: list[_Attached] = msgspec.field(default_factory=list)
     success: bool | None = None
     trigger: str | None = None
-    pre_compaction_tokens: int | None = None
-    post_compaction_tokens: int | None = None
+    pre_compaction_tokens: TokenCount | None = None
+    post_compaction_tokens: TokenCount | None = None
 
 
 class _Head(msgspec.Struct, rename="camel", gc=False):

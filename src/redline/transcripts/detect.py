@@ -55,5 +55,5 @@ def _objects(lines: list[Line]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             yield decode_line(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             continue

@@ -138,7 +138,7 @@ def _items(held: Raw) -> list[Raw]:
         return _decode_list(held)
     except msgspec.ValidationError:
         return []
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = _as_text(held)
         return [item for _, item in _members(text, held)] if text.lstrip().startswith("[") else []
 
@@ -158,16 +158,14 @@ def _as_text(held: Raw) -> str:
 
 def _check(text: str, name: str) -> None:
     try:
-        json.loads(text, strict=False)
+        payloads.decode_text(text)
     except json.JSONDecodeError as problem:
         line, column = _line_and_column(text, problem.pos)
         raise TranscriptError(
             f"{name} is not JSON: {problem.msg} at line {line}, column {column}. "
             "Was it cut off while it was being written? Restore the file or leave it out."
         ) from problem
-    except RecursionError as problem:
-        raise TranscriptError(f"{name} is nested too deeply to be a session file.") from problem
-    except ValueError as problem:  # a number of thousands of digits
+    except ValueError as problem:  # deep nesting that is not closed
         raise TranscriptError(f"{name} cannot be read: {problem}.") from problem
 
 

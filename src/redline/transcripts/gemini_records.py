@@ -8,7 +8,7 @@ import msgspec
 
 from redline.formats.gemini import Gemini
 from redline.messages import Message
-from redline.transcripts.base import Entry, Position, Usage, parse_time_ms
+from redline.transcripts.base import Entry, Position, TokenCount, Usage, parse_time_ms
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source
@@ -87,10 +87,10 @@ def entries_of(source: Source, records: Sequence[LocatedRecord]) -> Iterator[Ent
 
 
 class _Tokens(msgspec.Struct):
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    thoughts: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
+    cached: TokenCount = 0
+    thoughts: TokenCount = 0
 
 
 class _Answer(msgspec.Struct):

@@ -15,6 +15,7 @@ __all__ = ["fields_of", "head_decoder", "is_object", "items_of"]
 
 Head = TypeVar("Head", bound=msgspec.Struct)
 
+_BEFORE_VALUES = b"\xef\xbb\xbf \t\r\n"
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
 
@@ -26,7 +27,7 @@ def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
     def decode(line: Line) -> Head:
         try:
             return fast(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             decode_line(line)  # what is no object at all is refused, with the reason
             return _rescued(head, line)
 
@@ -39,8 +40,9 @@ def fields_of(held: Line) -> dict[str, Raw]:
         return _decode_fields(held)
     except msgspec.ValidationError:
         return {}
-    except (msgspec.DecodeError, UnicodeDecodeError):  # what only the standard parser takes, lone surrogates say
-        return parse_document(bytes(held), "the record").fields
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what only the standard parser takes, or deep nesting
+        whole = bytes(held)
+        return parse_document(whole, "the record").fields if whole.lstrip(_BEFORE_VALUES).startswith(b"{") else {}
 
 
 def items_of(held: Raw) -> list[Raw]:
@@ -49,7 +51,7 @@ def items_of(held: Raw) -> list[Raw]:
         return []
     try:
         return _decode_items(held)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return parse_document(bytes(held), "the record").items
 
 

@@ -4,6 +4,7 @@ import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -13,7 +14,16 @@ from redline import payloads
 from redline.errors import TranscriptError
 from redline.formats.openai_chat import OpenAIChat
 from redline.messages import Message
-from redline.transcripts.base import BadRecord, Entry, Position, RecordedConversation, Transcript, Usage, parse_time_ms
+from redline.transcripts.base import (
+    BadRecord,
+    Entry,
+    Position,
+    RecordedConversation,
+    TokenCount,
+    Transcript,
+    Usage,
+    parse_time_ms,
+)
 from redline.transcripts.chat import chat_answer, chat_call
 from redline.transcripts.document import Document, open_document, parse_document
 from redline.transcripts.heads import head_decoder, is_object
@@ -32,6 +42,9 @@ _ATTACHED = "attachment://"
 _Read: TypeAlias = Callable[[Position], bytes]
 """The bytes at a position, of the file or of a member of the archive."""
 
+_Attached: TypeAlias = Callable[[Position], dict[str, str]]
+"""What a sample keeps apart from its messages, for the sample at a position."""
+
 
 class InspectAi:
     """Reads the logs of `inspect eval`."""
@@ -49,7 +62,8 @@ class InspectAi:
             return _read_archive(source)
         document = open_document(source)
         samples = document.positions_of(document.fields.get("samples"))
-        conversations = [_conversation(source.read, document, at, raw) for at, raw in samples if is_object(raw)]
+        attached = _attached_by(source.read)
+        conversations = [_conversation(source.read, attached, document, at, raw) for at, raw in samples if is_object(raw)]
         return Transcript(source.path, self.name, tuple(conversations))
 
 
@@ -58,6 +72,7 @@ class InspectAi:
 
 def _read_archive(source: Source) -> Transcript:
     archive = _Archive(source)
+    attached = _attached_by(archive.read)
     conversations: list[RecordedConversation] = []
     problems: list[BadRecord] = []
     for member in archive.samples():
@@ -68,7 +83,7 @@ def _read_archive(source: Source) -> Transcript:
             problems.append(BadRecord(f"{source.path}:{member}", 1, 1, str(problem)))
             continue
         whole = Position(0, len(content), member=member)
-        conversations.append(_conversation(archive.read, document, whole, document.whole))
+        conversations.append(_conversation(archive.read, attached, document, whole, document.whole))
     return Transcript(source.path, InspectAi.name, tuple(conversations), tuple(problems))
 
 
@@ -124,11 +139,11 @@ class _Archive:
 
 
 class _Tokens(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
-    input_tokens_cache_read: int | None = None
-    input_tokens_cache_write: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
+    total_tokens: TokenCount | None = None
+    input_tokens_cache_read: TokenCount | None = None
+    input_tokens_cache_write: TokenCount | None = None
 
 
 class _Output(msgspec.Struct):
@@ -178,7 +193,12 @@ _decode_attachments = head_decoder(_Attachments)
 _decode_head = head_decoder(_Head)
 
 
-def _conversation(read: _Read, document: Document, within: Position, raw: Raw) -> RecordedConversation:
+def _attached_by(read: _Read) -> _Attached:
+    """The last answer is kept: the messages of a sample are asked for one after the other, and may all hold some of it."""
+    return lru_cache(maxsize=1)(lambda sample: _decode_attachments(read(sample)).attachments)
+
+
+def _conversation(read: _Read, attached: _Attached, document: Document, within: Position, raw: Raw) -> RecordedConversation:
     sample = _decode_sample(raw)
     told = document.positions_of(sample.messages, within)
     said = [(position, _decode_head(message)) for position, message in told if is_object(message)]
@@ -186,7 +206,10 @@ def _conversation(read: _Read, document: Document, within: Position, raw: Raw) -
     return RecordedConversation(
         id=f"{sample.id}:{sample.epoch}",
         format=_FORMAT.name,
-        entries=tuple(_entry(read, at, within, head, event) for (at, head), event in zip(said, events, strict=True)),
+        entries=tuple(
+            _entry(partial(_load, read, at, partial(attached, within)), at, head, event)
+            for (at, head), event in zip(said, events, strict=True)
+        ),
     )
 
 
@@ -201,10 +224,10 @@ def _events(sample: _Sample, said: list[_Head]) -> Iterator[_Event]:
         yield event or _Event()
 
 
-def _entry(read: _Read, position: Position, sample: Position, head: _Head, event: _Event) -> Entry:
+def _entry(load: Callable[[], Message], position: Position, head: _Head, event: _Event) -> Entry:
     output = event.output or _Output()
     return Entry(
-        load=lambda: _load(read, position, sample),
+        load=load,
         positions=(position,),
         timestamp_ms=parse_time_ms(event.timestamp),
         id=head.id,
@@ -225,11 +248,11 @@ def _usage(tokens: _Tokens) -> Usage:
 # --- chat messages
 
 
-def _load(read: _Read, position: Position, sample: Position) -> Message:
+def _load(read: _Read, position: Position, attached: Callable[[], dict[str, str]]) -> Message:
     raw = read(position)
     said = payloads.decode(raw)
     if _ATTACHED.encode() in raw:
-        said = _with_attachments(said, _decode_attachments(read(sample)).attachments)
+        said = _with_attachments(said, attached())
     return _FORMAT.read(_payload(said))
 
 

@@ -1,5 +1,6 @@
 """Neovate session files: a tree of message lines, of which the path to the last one is the conversation."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from redline.transcripts.base import (
     Entry,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     Usage,
     parse_time_ms,
@@ -56,10 +58,10 @@ class _Block(msgspec.Struct, rename={"tool_call_id": "toolCallId"}):
 
 
 class _Tokens(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    cache_creation_input_tokens: TokenCount | None = None
 
 
 class StoredLine(msgspec.Struct, rename="camel"):
@@ -148,24 +150,38 @@ class _Tree:
 
     def parallel_results(self, way: list[int]) -> Iterator[int]:
         """For each message on the way whose results follow it: the siblings that answer its other calls."""
+        answered = _Answered([self.lines[number].answers for number in way])
         for step, number in enumerate(way):
-            unanswered = self._unanswered(way, step)
+            unanswered = answered.left_open(self.lines[number].asks, step)
             for child in self._children.get(self.lines[number].uuid or "", ()) if unanswered else ():
                 answers = self.lines[child].answers & unanswered
                 if answers:
                     unanswered -= answers
                     yield child
 
-    def _unanswered(self, way: list[int], step: int) -> set[str]:
-        """The calls of a message that the run of results behind it leaves open; none where no results follow."""
-        asked = self.lines[way[step]].asks
-        answered: set[str] = set()
-        for number in way[step + 1 :] if asked else ():
-            answers = self.lines[number].answers
-            if not answers:
-                break
-            answered |= answers
-        return asked - answered if answered else set()
+
+class _Answered:
+    """Which calls are answered where on a way, found without walking it again for every call."""
+
+    def __init__(self, answers: Sequence[set[str]]) -> None:
+        self._steps: dict[str, list[int]] = {}
+        for step, call_ids in enumerate(answers):
+            for call_id in call_ids:
+                self._steps.setdefault(call_id, []).append(step)
+        self._run_ends = [len(answers)] * (len(answers) + 1)
+        """For each step, where the run of results that begins there ends."""
+        for step in range(len(answers) - 1, -1, -1):
+            self._run_ends[step] = self._run_ends[step + 1] if answers[step] else step
+
+    def left_open(self, asked: set[str], step: int) -> set[str]:
+        """The calls of a message that the run of results after it leaves open; none where no results follow."""
+        end = self._run_ends[step + 1]
+        return {call_id for call_id in asked if not self._is_between(call_id, step, end)} if end > step + 1 else set()
+
+    def _is_between(self, call_id: str, step: int, end: int) -> bool:
+        steps = self._steps.get(call_id, [])
+        following = bisect_right(steps, step)
+        return following < len(steps) and steps[following] < end
 
 
 # --- the conversation

@@ -8,7 +8,7 @@ import msgspec
 
 from redline.formats.ai_sdk import AiSdk
 from redline.messages import Message
-from redline.transcripts.base import Compaction, Entry, Position, Usage
+from redline.transcripts.base import Compaction, Entry, Position, TokenCount, Usage, known_time_ms
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 
@@ -69,13 +69,13 @@ class _Times(msgspec.Struct):
 
 
 class _Cache(msgspec.Struct):
-    read: int = 0
-    write: int = 0
+    read: TokenCount = 0
+    write: TokenCount = 0
 
 
 class _Tokens(msgspec.Struct):
-    input: int = 0
-    output: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
     cache: _Cache = msgspec.field(default_factory=_Cache)
 
 
@@ -144,11 +144,12 @@ LocatedMessage = tuple[Position, StoredMessage]
 def _entries(source: MessageSource, position: Position, record: StoredMessage) -> Iterator[Entry]:
     """The message and, where tools have answered, their results as a message of its own."""
     info = record.info
-    created = info.time.created if info.time else None
+    created = known_time_ms(info.time.created) if info.time else None
     usage = _usage(info.tokens)
     yield Entry(partial(_load_said, source, position), (position,), created, info.id, info.model_id, usage)
     if any(part.is_answered for part in record.parts):
-        ends = [part.state.time.end for part in record.parts if part.state.time and part.state.time.end]
+        told = [known_time_ms(part.state.time.end) for part in record.parts if part.state.time]
+        ends = [end for end in told if end]
         yield Entry(partial(_load_results, source, position), (position,), max(ends, default=created), info.id)
 
 

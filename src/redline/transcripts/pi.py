@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
 from redline.messages import Message
 from redline.transcripts.base import (
@@ -15,6 +16,7 @@ from redline.transcripts.base import (
     LazyEntries,
     Position,
     RecordedConversation,
+    TokenCount,
     Transcript,
     Usage,
     parse_time_ms,
@@ -27,6 +29,8 @@ from redline.transcripts.source import Source, index_lines
 __all__ = ["Pi"]
 
 _FORMAT = AiSdk()
+_MOST_MESSAGES = 2_000_000
+"""A compaction says again what it keeps: a small file with many of them could fill the memory."""
 _OUTSIDE_THE_TREE = frozenset({"session", "title"})
 _NOT_SIGNATURES = frozenset({"reasoning", "reasoning_content", "reasoning_text"})
 """In place of a signature, the field that the thoughts came in; Pi sends them back in the same."""
@@ -64,10 +68,10 @@ def _is_message(record: dict[str, Any]) -> bool:
 
 
 class _Tokens(msgspec.Struct, rename="camel", gc=False):
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
+    input: TokenCount = 0
+    output: TokenCount = 0
+    cache_read: TokenCount = 0
+    cache_write: TokenCount = 0
 
 
 class _Said(msgspec.Struct, gc=False):
@@ -84,7 +88,7 @@ class _Head(msgspec.Struct, rename="camel", gc=False):
     message: _Said = msgspec.field(default_factory=_Said)
     cwd: str | None = None
     first_kept_entry_id: str | None = None
-    tokens_before: int | None = None
+    tokens_before: TokenCount | None = None
 
 
 _decode_head = head_decoder(_Head)
@@ -166,6 +170,8 @@ class _Path:
         self.number_of: dict[int, int] = {}
         """For a line of the tree, the number of its entry."""
         self._lines: list[_Node] = []
+        self._line_of: dict[str, int] = {}
+        """By the id of a line, its number on this path."""
 
     def take(self, line: int, node: _Node) -> None:
         if node.head.type == "compaction":
@@ -175,15 +181,22 @@ class _Path:
             self.number_of[line] = len(self.nodes)
             self.nodes.append(node)
         if node.head.type == "compaction":
-            self.nodes.extend(self._kept(node.head.first_kept_entry_id))
+            self._keep(node)
+        if node.head.id is not None:
+            self._line_of.setdefault(node.head.id, len(self._lines))
         self._lines.append(node)
 
-    def _kept(self, first_id: str | None) -> Iterator[_Node]:
+    def _keep(self, compaction: _Node) -> None:
         """What follows the summary into the new window: said again, but not paid for again."""
-        ids = [node.head.id for node in self._lines]
-        for node in self._lines[ids.index(first_id) :] if first_id in ids else ():
+        start = self._line_of.get(compaction.head.first_kept_entry_id or "", len(self._lines))
+        if len(self.nodes) + len(self._lines) - start > _MOST_MESSAGES:
+            raise TranscriptError(
+                f"Line {compaction.position.line} keeps so much of what came before it that the session would have more than "
+                f"{_MOST_MESSAGES:,} messages. Is it a session file?"
+            )
+        for node in self._lines[start:]:
             if node.is_spoken and node.head.type != "compaction":
-                yield _Node(node.position, node.head, is_repeated=True)
+                self.nodes.append(_Node(node.position, node.head, is_repeated=True))
 
 
 def _branches(source: Source, tree: _Tree, path: list[int], number_of: dict[int, int]) -> Iterator[Branch]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,6 @@ Line: TypeAlias = bytes | memoryview
 
 _PIECE_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
-_scan_value = json.JSONDecoder(strict=False).raw_decode
 
 
 class Source:
@@ -31,16 +31,20 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = os.open(path, os.O_RDONLY)
-        except OSError as problem:
-            raise TranscriptError(
-                f"{path} cannot be opened: {problem.strerror}. Check the path and its permissions."
-            ) from problem
+            # A pipe that nobody writes to would be waited for.
+            self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except (OSError, ValueError) as problem:  # the second for a name with a zero byte
+            reason = getattr(problem, "strerror", None) or problem
+            raise TranscriptError(f"{path} cannot be opened: {reason}. Check the path and its permissions.") from problem
         weakref.finalize(self, os.close, self._file)
+        mode = os.fstat(self._file).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a directory" if stat.S_ISDIR(mode) else "a device or a pipe"
+            raise TranscriptError(f"{path} is {kind}, not a session file. Name a file, or write what the pipe says to one.")
 
     def read(self, position: Position) -> bytes:
         """The bytes at a position."""
-        return os.pread(self._file, position.length, position.offset)
+        return self._read(position.offset, position.length)
 
     def decode(self, position: Position) -> Any:
         """The JSON value at a position."""
@@ -65,9 +69,15 @@ class Source:
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0
-        while piece := os.pread(self._file, _PIECE_BYTES, offset):
+        while piece := self._read(offset, _PIECE_BYTES):
             yield piece
             offset += len(piece)
+
+    def _read(self, offset: int, length: int) -> bytes:
+        try:
+            return os.pread(self._file, length, offset)
+        except OSError as problem:
+            raise TranscriptError(f"{self.path} cannot be read: {problem.strerror}. Copy it to another disk.") from problem
 
 
 class LineIndex(msgspec.Struct, Generic[Head]):
@@ -120,13 +130,12 @@ def _glued(line: bytes, offset: int, number: int, decode: Callable[[Line], Head]
     text, at = line.decode("utf-8", "surrogateescape"), 0
     while at < len(text):
         try:
-            end = _scan_value(text, at)[1]
+            end = payloads.end_of_value(text, at)
             piece = text[at:end].encode("utf-8", "surrogateescape")
-            start = len(text[:at].encode("utf-8", "surrogateescape"))
-            yield Position(offset + start, len(piece), number), decode(piece)
+            yield Position(offset, len(piece), number), decode(piece)
         except ValueError:
             return
-        at = end
+        at, offset = end, offset + len(piece)
 
 
 def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -> BadRecord:
@@ -134,6 +143,6 @@ def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -
         json.loads(line.removeprefix(_BOM).decode("utf-8", "replace"), strict=False)
     except json.JSONDecodeError as problem:
         return BadRecord(str(source.path), number, problem.colno, f"not JSON ({problem.msg})")
-    except RecursionError:
-        return BadRecord(str(source.path), number, 1, "nested too deeply")
+    except (RecursionError, ValueError):  # nested deep, or a number of thousands of digits: not why it was refused
+        pass
     return BadRecord(str(source.path), number, 1, str(refused))

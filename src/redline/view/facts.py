@@ -1,12 +1,19 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
+from collections import deque
+from collections.abc import Iterable
+
 import msgspec
 
 from redline.messages import Message, Part, ToolCall, ToolResult
 from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
 from redline.view.failures import is_command_output, is_failure
 
-__all__ = ["Facts", "Seen", "Turn"]
+__all__ = ["LATEST_MS", "Facts", "Seen", "Turn"]
+
+
+LATEST_MS = 2**62
+"""No clock shows a greater number of milliseconds, before 1970 or after."""
 
 
 class Seen(msgspec.Struct, eq=False, gc=False):
@@ -31,8 +38,9 @@ class Seen(msgspec.Struct, eq=False, gc=False):
 
     @property
     def timestamp_ms(self) -> float | None:
-        """When it was said."""
-        return self.message.timestamp_ms
+        """When it was said; None also for a number that no clock shows, such as NaN or one beyond 64 bits."""
+        stamp = self.message.timestamp_ms
+        return stamp if stamp is not None and -LATEST_MS <= stamp <= LATEST_MS else None
 
     @property
     def call(self) -> ToolCall | None:
@@ -80,6 +88,13 @@ class Seen(msgspec.Struct, eq=False, gc=False):
             self.known_failure = isinstance(part, ToolResult) and is_failure(part, is_terminal=self.is_terminal)
         return self.known_failure
 
+    def in_book(self, tools: ToolBook | None) -> "Seen":
+        """The part as another book of tools explains it; None for the book there is."""
+        if tools is None or tools is self.tools:
+            return self
+        asked = self.asked.in_book(tools) if self.asked is not None else None
+        return msgspec.structs.replace(self, tools=tools, asked=asked, known_actions=None, known_failure=None)
+
     def _tool_in_book(self, name: str) -> Tool | None:
         tool = self.tools.tools.get(name)
         if tool is not None:
@@ -102,18 +117,19 @@ class Facts:
     def __init__(self, tools: ToolBook = DEFAULT, *, start: Turn = Turn()) -> None:  # noqa: B008 - frozen
         self._tools = tools
         self._calls: dict[str, Seen] = {}
-        self._calls_without_id: list[Seen] = []
-        """Of the turn that waits for its results; they are told apart by name and order."""
+        self._calls_without_id: dict[str, deque[Seen]] = {}
+        """Of the turn that waits for its results, by name and in order, which is how they are told apart."""
         self.turn = start
         """Where the latest turn of the assistant began."""
         self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
         self._is_speaking = False
 
-    def add(self, index: int, message: Message) -> list[Seen]:
-        """The parts of the next visible message."""
-        self._take_turns(is_assistant=message.role == "assistant")
+    def add_parts(self, role: str, parts: Iterable[tuple[int, int, Message]]) -> list[Seen]:
+        """The parts of the next message that is sent, each with its index in the record, its number there, and its message."""
+        self._take_turns(is_assistant=role == "assistant")
         found: list[Seen] = []
-        for place, part in enumerate(message.parts):
+        for index, place, message in parts:
+            part = message.parts[place]
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
             self._orders += 1
             if isinstance(part, ToolCall):
@@ -123,6 +139,10 @@ class Facts:
             found.append(seen)
         self._messages += 1
         return found
+
+    def add(self, index: int, message: Message) -> list[Seen]:
+        """The parts of the next message, which is sent as it is."""
+        return self.add_parts(message.role, ((index, place, message) for place in range(len(message.parts))))
 
     def _take_turns(self, *, is_assistant: bool) -> None:
         if self._is_speaking and not is_assistant:
@@ -136,14 +156,12 @@ class Facts:
         if call.is_hosted:
             return
         if call.id is None:
-            self._calls_without_id.append(seen)
+            self._calls_without_id.setdefault(call.name, deque()).append(seen)
         else:
             self._calls[call.id] = seen
 
     def _call_of(self, result: ToolResult) -> Seen | None:
         if result.call_id is not None:
             return self._calls.get(result.call_id)
-        for place, seen in enumerate(self._calls_without_id):
-            if seen.tool == result.name:
-                return self._calls_without_id.pop(place)
-        return None
+        waiting = self._calls_without_id.get(result.name) if result.name is not None else None
+        return waiting.popleft() if waiting else None

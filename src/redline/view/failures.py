@@ -12,7 +12,7 @@ __all__ = ["command_failed", "is_command_output", "is_failure"]
 
 _OUTPUT_KEYS = ('"stdout":', '"stderr":', '"exitCode":')
 _LOOK_CHARS = 400
-"""Agents say how a command ended in front of its output or behind it; what lies between is the output."""
+"""Agents say how a command ended before its output or after it; what is between is the output."""
 _ENDED_WITH = re.compile(
     r"""^(?: <returncode>
            | \[? (?:The\ )? (?:Process\ |Command\ )? (?:finished\ with\ |completed\ with\ )?
@@ -64,6 +64,8 @@ def _outcome(text: str) -> _Outcome:
         return _decode_outcome(text)
     except (msgspec.DecodeError, UnicodeError):
         pass
+    except RecursionError:
+        return _Outcome()
     try:
         return msgspec.convert(payloads.decode_text(text), _Outcome)
     except (ValueError, RecursionError):

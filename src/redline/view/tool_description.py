@@ -5,29 +5,27 @@ from typing import Any
 
 from redline.errors import ValidationError
 from redline.messages import Message
+from redline.placeholders import DOCUMENTS, Words, starts_as_tools_heading
 
-__all__ = ["HEADING", "describe_tools", "is_tool_description"]
-
-HEADING = "可用工具:"
-"""The first line, by which a description is known."""
+__all__ = ["describe_tools", "is_tool_description"]
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _NAMED_TYPES = ("function", "custom")
 """Types of the caller's own tools, which always have a name."""
 
 
-def describe_tools(tools: Iterable[Mapping[str, Any]]) -> str | None:
+def describe_tools(tools: Iterable[Mapping[str, Any]], words: Words = DOCUMENTS) -> str | None:
     """The heading and a line `- name: description` for each tool; None where there are no tools.
 
     A tool is taken in the shape of any provider. One that the provider runs itself may have no name but its type.
     """
     lines = [_line(*named) for position, tool in enumerate(tools) for named in _named(tool, f"tools[{position}]")]
-    return "\n".join((HEADING, *lines)) if lines else None
+    return "\n".join((words.tools_heading, *lines)) if lines else None
 
 
-def is_tool_description(message: Message) -> bool:
-    """Whether the message is a description, made by Redline or by the caller."""
-    return message.role == "system" and message.text.startswith(HEADING)
+def is_tool_description(message: Message, words: Words = DOCUMENTS) -> bool:
+    """Whether the message is a description, made by Redline in any words it knows, or by the caller in these."""
+    return message.role == "system" and starts_as_tools_heading(message.text, words)
 
 
 def _line(name: str, description: str) -> str:

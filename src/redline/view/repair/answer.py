@@ -3,6 +3,7 @@
 from redline.formats.base import Format
 from redline.messages import Message, ToolCall
 from redline.pairs import Spot
+from redline.placeholders import DOCUMENTS
 from redline.view.repair.exchange import Exchange
 from redline.view.repair.ids import fresh_id
 from redline.view.repair.strip import without_calls
@@ -10,7 +11,7 @@ from redline.view.repair.values import Change, Draft, Item, name_of
 
 __all__ = ["INTERRUPTED", "answer"]
 
-INTERRUPTED = "Interrupted before it finished; it may have had side effects."
+INTERRUPTED = DOCUMENTS.interrupted
 """What an unanswered call is told."""
 
 

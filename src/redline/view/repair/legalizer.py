@@ -7,6 +7,7 @@ import msgspec
 from redline.formats.base import Format
 from redline.messages import Message, Text
 from redline.pairs import pair_up
+from redline.placeholders import DOCUMENTS
 from redline.view.laws import History, problems_of
 from redline.view.laws.first_message import FirstMessage
 from redline.view.repair.content import Content
@@ -22,7 +23,7 @@ from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
 
 __all__ = ["NOT_SHOWN", "Legalizer", "Standing", "clean", "legalize"]
 
-NOT_SHOWN = "(Earlier messages are not shown.)"
+NOT_SHOWN = DOCUMENTS.not_shown
 """What the user says first where the assistant would."""
 
 
@@ -118,6 +119,11 @@ class Legalizer:
         if self._put_off or self._open_from is None:
             return None
         return Standing(self._open_from, self._has_begun, tuple(self._ids), self._exchanges.open_keys)
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call of what is not settled waits for its result."""
+        return bool(self._put_off) or not self._exchanges.current.is_answered
 
     def tail(self) -> tuple[Item, ...]:
         """What is not settled yet, as it would be if nothing more came."""

@@ -1,0 +1,159 @@
+"""A Redline log as a transcript, so that every command takes it like an agent's session file. The log is only read."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from redline.addresses import masked
+from redline.conversation import Conversation
+from redline.engine.timeline import Timeline
+from redline.errors import LogError
+from redline.formats import Format, find_format
+from redline.log import codec
+from redline.log.durable import Header
+from redline.log.log import ROOT, Stored
+from redline.log.opening import open_log
+from redline.log.reading import Reading
+from redline.log.records import MessageAdded, Record, StrikesApplied, UsageReported, ViewChanged
+from redline.payloads import Payload
+from redline.transcripts import BadRecord, Branch, Compaction, Entry, Position, RecordedConversation, Transcript, Usage
+
+__all__ = ["FORMAT", "transcript_of_database", "transcript_of_file"]
+
+FORMAT = "redline"
+"""What `Transcript.format` is for a log."""
+
+
+def transcript_of_file(path: Path) -> Transcript:
+    """The conversation in a JSON Lines log. A torn end is left where it is, and reported."""
+    header: Header | None = None
+    places: dict[int, Position] = {}
+
+    def lines() -> Iterator[tuple[int, bytes]]:
+        nonlocal header
+        at = 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                header = codec.decode_header(line) if number == 1 else header
+                if number > 1 or header is None:
+                    head = codec.peek(line)
+                    if head is not None:
+                        places[head.number] = Position(at, len(line), number)
+                    yield number, line
+                at += len(line)
+
+    reading = Reading(lambda number: f"Line {number}")
+    try:
+        stored = list(reading.records(lines(), expected=0))
+    except OSError as problem:
+        raise LogError(f"{path} cannot be read: {problem.strerror}. Check its permissions.") from problem
+    damage = tuple(BadRecord(str(path), int(one.place.split()[-1]), 1, "damaged or incomplete") for one in reading.torn)
+    name = header.conversation if header else path.stem
+    return Transcript(path, FORMAT, (_recorded(stored, name, header, places),), damage)
+
+
+def transcript_of_database(address: str) -> Transcript:
+    """One conversation of a database, whose address names it."""
+    log = open_log(address)
+    try:
+        stored = list(log.read())
+    finally:
+        log.close()
+    if not stored:
+        raise LogError(f"There is no conversation at {masked(address)}. Check the address.")
+    places = {one.number: Position(0, 0, member=f"record {one.number}") for one in stored}
+    shown = masked(address)
+    damage = tuple(BadRecord(shown, 0, 0, str(torn)) for torn in log.torn)
+    return Transcript(Path(shown), FORMAT, (_recorded(stored, log.header.conversation, log.header, places),), damage)
+
+
+class _Records:
+    """Records that were read, as a log to which nothing can be added."""
+
+    def __init__(self, stored: Sequence[Stored]) -> None:
+        self._stored = stored
+
+    def append(self, records: Sequence[Record], *, parent: int) -> int:
+        raise LogError("This log was opened to be read; nothing is added to it.")
+
+    def read(self, after: int = ROOT) -> Iterator[Stored]:
+        return (one for one in self._stored if one.number > after)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places: dict[int, Position]) -> RecordedConversation:
+    """What is visible is the last window; what was said and is not visible any more, an earlier one."""
+    log = _Records(stored)
+    talk = Conversation(log=log, format=(header.message_format if header else None) or "auto")
+    format, path = find_format(talk.format), Timeline(log).path()
+    said = _entries(path, talk.all_messages, format, places)
+    visible = talk.visible_indices
+    hidden = sorted(set(range(len(said))) - set(visible))
+    order = [*hidden, *visible]
+    return RecordedConversation(
+        id=name,
+        format=format.name,
+        entries=tuple(said[index] for index in order),
+        branches=tuple(_branches(stored, path, format, places)),
+        compactions=(Compaction(len(hidden), trigger="view"),) if hidden else (),
+        metadata={"origin": masked(talk.origin)} if talk.origin else {},
+    )
+
+
+def _entries(path: Iterable[Stored], payloads: Sequence[Payload], format: Format, places: dict[int, Position]) -> list[Entry]:
+    """Every message by its index, in the version that counts. Usage belongs to the answer before it, or else to the next."""
+    entries: list[Entry] = []
+    model, usage = None, None
+    for one in path:
+        if isinstance(one.record, StrikesApplied) and one.record.sent_to is not None:
+            model = one.record.sent_to.model or model
+        elif isinstance(one.record, UsageReported):
+            usage = _usage(one.record)
+        for _, time_ms in _messages_in(one.record):
+            entries.append(_entry(payloads[len(entries)], format, time_ms, places[one.number]))
+        if entries and entries[-1].usage is None and entries[-1].message.role == "assistant":
+            entries[-1] = msgspec.structs.replace(entries[-1], model=model, usage=usage)
+            usage = None
+    return entries
+
+
+def _entry(payload: Payload, format: Format, time_ms: float | None, place: Position) -> Entry:
+    return Entry(partial(format.read, payload), (place,), time_ms)
+
+
+def _messages_in(record: Record) -> list[tuple[bytes, float | None]]:
+    """The messages that a record brought, and when they were said."""
+    match record:
+        case MessageAdded(payload, timestamp_ms):
+            return [(payload, timestamp_ms)]
+        case ViewChanged():
+            return [(payload, None) for payload in record.appended]
+        case _:
+            return []
+
+
+def _usage(told: UsageReported) -> Usage:
+    """A record counts what came from the cache among the input."""
+    fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
+    return Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
+
+
+def _branches(
+    stored: Sequence[Stored], path: Sequence[Stored], format: Format, places: dict[int, Position]
+) -> Iterator[Branch]:
+    """What was said off the path, by the record on the path that it turned off at."""
+    on_path = {one.number for one in path}
+    turned_at: dict[int, int] = {}
+    said: dict[int, list[Entry]] = {}
+    for one in stored:
+        if one.number in on_path:
+            continue
+        turned_at[one.number] = turn = turned_at.get(one.parent, one.parent)
+        for payload, time_ms in _messages_in(one.record):
+            said.setdefault(turn, []).append(_entry(payload, format, time_ms, places[one.number]))
+    for entries in said.values():
+        yield Branch(None, tuple(entries))

@@ -1,0 +1,91 @@
+"""Text from sessions, file names and errors, made safe for a terminal: no control characters, no hidden ones, known width."""
+
+import json
+import re
+import unicodedata
+
+__all__ = ["as_json", "printable", "shortened", "width_of", "wrapped"]
+
+_SUSPECT = re.compile(r"[^ -~]")
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]")
+"""Letters and marks that show nothing, beside those that Unicode calls control or format characters."""
+
+
+def printable(text: str) -> str:
+    """The text with every control, format and invisible character written as an escape: `\\x1b`, `\\n`, `\\u202e`.
+
+    What a session holds can then not move the cursor, set the clipboard, forge a line or reverse the reading direction.
+    """
+    return _SUSPECT.sub(_shown, text)
+
+
+def as_json(value: object, *, indent: int | None = None, is_ascii: bool = False) -> str:
+    """JSON that reads back to the same value, with the characters that `printable` escapes escaped as JSON does."""
+    try:
+        text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
+        text.encode()
+    except UnicodeEncodeError:  # half an emoji
+        text = json.dumps(value, indent=indent)
+    return re.sub(r"[^ -~\n]", lambda found: found[0] if _is_visible(found[0]) else json.dumps(found[0])[1:-1], text)
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes: Chinese characters and most emoji take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def shortened(text: str, width: int, *, at_end: bool = False) -> str:
+    """The text within so many columns, with `…` for what is left out of its middle, or of its end."""
+    if width_of(text) <= width:
+        return text
+    room = max(width - 1, 0)
+    front = room if at_end else room - room // 2
+    return f"{_taken(text, front)}…{_taken(text[::-1], room - front)[::-1]}"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of so many columns, broken between words where that is possible."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        candidate = f"{line} {word}" if line else word
+        if width_of(candidate) <= width:
+            line = candidate
+            continue
+        if line:
+            lines.append(line)
+        while width_of(word) > width and (piece := _taken(word, width)):
+            lines.append(piece)
+            word = word[len(piece) :]
+        line = word
+    return [*lines, line]
+
+
+def _shown(found: re.Match[str]) -> str:
+    character = found[0]
+    if _is_visible(character):
+        return character
+    if unicodedata.category(character) == "Zs":
+        return " "
+    return character.encode("unicode_escape").decode()
+
+
+def _is_visible(character: str) -> bool:
+    return character.isprintable() and not _INVISIBLE.match(character)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) == "Mn":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _taken(text: str, width: int) -> str:
+    """As much of the beginning as fits."""
+    used = 0
+    for place, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            return text[:place]
+    return text

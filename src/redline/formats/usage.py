@@ -1,0 +1,114 @@
+"""The tokens of one request as the provider reports them, which each provider counts in its own way."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from redline.errors import ValidationError
+from redline.formats.sdk_objects import plain_value
+
+__all__ = ["Usage", "read_usage"]
+
+_MOST_TOKENS = 10**12
+"""More than any request has: a larger number is a mistake."""
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """Tokens as the provider reported them for one request."""
+
+    fresh_tokens: int = 0
+    """Sent, and neither read from nor written to the cache."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def input_tokens(self) -> int:
+        """All that was sent: read from the cache, written to it, or neither."""
+        return self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+def read_usage(value: object) -> Usage:
+    """What a provider's usage says, as an object of its SDK, a dictionary, or within a whole response.
+
+    Anthropic and Bedrock count what was cached apart from `input_tokens`; OpenAI and Gemini count it in. Numbers under
+    Redline's own names (`input_tokens`, `cache_read_tokens`, `cache_write_tokens`) can be meant either way, so there is a rule:
+    fewer `input_tokens` than cached ones cannot hold these, which are then added; else they are counted in. It holds for all
+    servers that speak OpenAI's Chat Completions, too.
+    """
+    if isinstance(value, Usage):
+        return value
+    report = _report(plain_value(value))
+    if not _GEMINI_NAMES.isdisjoint(report):
+        sent = _sum(report, ("prompt_token_count", "tool_use_prompt_token_count"))
+        output = _sum(report, ("candidates_token_count", "thoughts_token_count"))
+        return _usage(sent, output, _most(report, ("cached_content_token_count",)), 0)
+    sent_name = next((name for name in _SENT_NAMES if report.get(name) is not None), None)
+    if sent_name is None:
+        raise ValidationError(f"{_described(value)} does not say how many tokens were sent. {_TAKEN}")
+    details: Mapping[str, Any] = next((report[name] for name in _DETAIL_NAMES if isinstance(report.get(name), Mapping)), {})
+    read = max(_most(details, ("cached_tokens",)), _most(report, _READ_NAMES))
+    written = max(_most(details, ("cache_write_tokens", "cache_creation_tokens")), _most(report, _WRITE_NAMES))
+    is_apart = sent_name == "input_tokens" and not _APART_NAMES.isdisjoint(report)
+    sent = _count(report, sent_name) + (read + written if is_apart else 0)
+    return _usage(sent, _most(report, ("completion_tokens", "output_tokens")), read, written)
+
+
+_SENT_NAMES = ("prompt_tokens", "input_tokens")
+_GEMINI_NAMES = frozenset({"prompt_token_count", "candidates_token_count", "total_token_count"})
+_DETAIL_NAMES = ("prompt_tokens_details", "input_tokens_details")
+_APART_NAMES = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens", "cache_write_input_tokens"})
+"""Of Anthropic and Bedrock, which leave what is counted here out of `input_tokens`."""
+_READ_NAMES = ("cache_read_input_tokens", "cache_read_tokens", "cached_input_tokens", "prompt_cache_hit_tokens")
+_WRITE_NAMES = ("cache_creation_input_tokens", "cache_write_input_tokens", "cache_write_tokens")
+_WRAPPERS = ("usage", "usage_metadata", "response", "message")
+"""Under these names a response, or an event of a stream, holds what is looked for."""
+_TAKEN = "Pass the usage of a response of Anthropic, OpenAI or Gemini, as it is."
+
+
+def _report(given: Any) -> dict[str, Any]:
+    """The usage itself, with every name spelled in snake case."""
+    while isinstance(given, dict):
+        report = {_snake(name): held for name, held in given.items()}
+        inner = next((report[name] for name in _WRAPPERS if isinstance(report.get(name), dict)), None)
+        if inner is None:
+            return report
+        given = inner
+    raise ValidationError(f"{_described(given)} is no usage. {_TAKEN}")
+
+
+def _usage(sent: int, output: int, read: int, written: int) -> Usage:
+    """`sent` holds what was cached, unless there is less of it."""
+    fresh = sent - read - written
+    return Usage(fresh if fresh >= 0 else sent, output, read, written)
+
+
+def _sum(report: Mapping[str, Any], names: Iterable[str]) -> int:
+    return sum(_count(report, name) for name in names)
+
+
+def _most(report: Mapping[str, Any], names: Iterable[str]) -> int:
+    """Servers give one number under several names, and some of these as 0."""
+    return max(_count(report, name) for name in names)
+
+
+def _count(report: Mapping[str, Any], name: str) -> int:
+    count = report.get(name)
+    if count is None:
+        return 0
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise ValidationError(f"{name} must be a whole number, not {count!r:.100}")
+    if not 0 <= count <= _MOST_TOKENS:
+        raise ValidationError(f"{name} must be from 0 to {_MOST_TOKENS:,}, not {'less' if count < 0 else 'more'}")
+    return count
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+def _described(value: object) -> str:
+    names = f" with {', '.join(sorted(map(str, value))[:8]) or 'nothing in it'}" if isinstance(value, dict) else ""
+    return f"{type(value).__name__}{names}"

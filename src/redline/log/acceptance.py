@@ -1,0 +1,111 @@
+"""What a log accepts: records whose JSON gives the very same record again, so that nothing is stored that cannot be read."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from redline.errors import ValidationError
+from redline.log.codec import UNREADABLE, decode_record, encode_record
+from redline.log.records import MessageAdded, Record
+from redline.times import check_time_ms
+
+__all__ = ["accept", "check_record"]
+
+_TYPES = get_args(Record)
+
+
+def accept(records: Sequence[Record]) -> list[bytes]:
+    """The records as JSON; a ValidationError that names the field if one of them could not be read again."""
+    return [_accepted_message(record) if isinstance(record, MessageAdded) else _encoded_and_read(record) for record in records]
+
+
+def check_record(record: Record) -> None:
+    """Refuse a record that could not be written and read again."""
+    if isinstance(record, MessageAdded):
+        _check_message(record)
+    else:
+        _encoded_and_read(record)
+
+
+def _accepted_message(record: MessageAdded) -> bytes:
+    """Not read again: any bytes come back as they are, which makes the time the only other thing to check."""
+    _check_message(record)
+    return encode_record(record)
+
+
+def _check_message(record: MessageAdded) -> None:
+    if not isinstance(record.payload, bytes):
+        raise _refusal(record, ".payload", "bytes", record.payload)
+    if record.timestamp_ms is not None:
+        check_time_ms(record.timestamp_ms, "The timestamp_ms of a message")
+
+
+def _encoded_and_read(record: Record) -> bytes:
+    """Reading what was encoded checks every field of every type of record, also of those to come."""
+    if not isinstance(record, _TYPES):
+        raise ValidationError(f"A log takes records, not {type(record).__name__}. Nothing was written.")
+    try:
+        body = encode_record(record)
+        again = decode_record(body)
+        if again == record or _plain(again) == _plain(record):
+            return body
+        place, value = _first_difference(record, again)
+    except msgspec.ValidationError as problem:
+        raise _named(record, problem) from problem
+    except (*UNREADABLE, TypeError, OverflowError) as problem:
+        raise _unwritable(record, problem) from problem
+    raise _refusal(record, place, "what JSON can hold", value)
+
+
+def _plain(record: Record) -> Any:
+    """What any JSON parser makes of it. A list and a tuple are the same then; NaN and infinity are not even like themselves."""
+    return json.loads(json.dumps(msgspec.to_builtins(record)), parse_constant=lambda _: object())
+
+
+# --- what to say
+
+
+def _named(record: Record, problem: msgspec.ValidationError) -> ValidationError:
+    """The parser names the place and the type that belongs there, but knows only the JSON of what was given."""
+    found = _EXPECTED.search(str(problem))
+    if found is None:
+        return _unwritable(record, problem)
+    value: Any = record
+    for name, number in _STEP.findall(found[2]):
+        value = getattr(value, name) if name else value[int(number)]
+    return _refusal(record, found[2], found[1], value)
+
+
+_EXPECTED = re.compile(r"Expected `([^`]*)`, got .* at `\$((?:\.\w+|\[\d+\])*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+
+
+def _first_difference(given: Any, read: Any) -> tuple[str, Any]:
+    """The place and the value of what does not come back as it is."""
+    place = ""
+    while inner := next((member for member in _members(given, read) if member[1] != member[2]), None):
+        step, given, read = inner
+        place += step
+    return place, given
+
+
+def _members(given: Any, read: Any) -> list[tuple[str, Any, Any]]:
+    if isinstance(given, msgspec.Struct):
+        return [(f".{name}", getattr(given, name), getattr(read, name)) for name in given.__struct_fields__]
+    if isinstance(given, dict) and isinstance(read, dict):
+        return [(f"[{name!r}]", given[name], read.get(name)) for name in given]
+    if isinstance(given, list | tuple) and isinstance(read, list | tuple):
+        return [(f"[{number}]", *pair) for number, pair in enumerate(zip(given, read, strict=False))]
+    return []
+
+
+def _refusal(record: Record, place: str, expected: str, value: object) -> ValidationError:
+    given = repr(value) if isinstance(value, float) else type(value).__name__
+    return ValidationError(f"{type(record).__name__}{place} must be {expected}, not {given}. Nothing was written.")
+
+
+def _unwritable(record: Record, problem: Exception) -> ValidationError:
+    return ValidationError(f"A {type(record).__name__} record cannot be written: {problem}. Nothing was written.")

@@ -1,0 +1,54 @@
+"""One thread at a time, and no lock that stays behind: an interrupt from the keyboard may come between any two instructions."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from redline.errors import LogError
+from redline.log.forks import forget_after_fork
+
+__all__ = ["Exclusive"]
+
+_Result = TypeVar("_Result")
+
+
+class Exclusive:
+    """Runs work while no other thread is in. A `with` block misses interrupts at its very beginning and end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._owner: int | None = None
+        forget_after_fork(self)
+
+    def run(self, work: Callable[[], _Result], tidy_up: Callable[[], object]) -> _Result:
+        """What the work gives. `tidy_up` is called after it in any case, twice if it was interrupted itself."""
+        if self._owner == threading.get_ident():
+            raise LogError("The log is being used by this very thread, perhaps below a signal handler. Use it after that.")
+        try:
+            self._lock.acquire()
+            self._owner = threading.get_ident()
+            result = work()
+            tidy_up()
+            self._owner = None
+            self._lock.release()
+            return result
+        except BaseException:
+            if self._lock.acquire(blocking=False):  # else another thread is in, so this one is out already
+                self._leave(tidy_up)
+            raise
+
+    def forget(self) -> None:
+        """In a forked child: a thread of the parent that was in does not exist here."""
+        self._lock = threading.RLock()
+        self._owner = None
+
+    def _leave(self, tidy_up: Callable[[], object]) -> None:
+        """However often this thread holds the lock, which nobody can tell after an interrupt."""
+        try:
+            tidy_up()
+        finally:
+            self._owner = None
+            with contextlib.suppress(RuntimeError):  # raised when there is nothing of this thread's left to release
+                while True:
+                    self._lock.release()

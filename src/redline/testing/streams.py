@@ -1,0 +1,177 @@
+"""How the providers stream an answer: server-sent events, in the order and the shapes of each API."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from redline import payloads
+
+__all__ = ["stream_answer"]
+
+_PIECE_CHARS = 24
+"""How much of a text comes at once."""
+
+
+def stream_answer(format: str, answer: dict[str, Any], body: dict[str, Any]) -> Iterator[bytes]:
+    """The events in which the provider of a format gives a whole answer to a request, one after the other."""
+    match format:
+        case "anthropic":
+            yield from (_named_event(event) for event in _anthropic_events(answer))
+        case "openai_responses":
+            yield from (_named_event(event) for event in _response_events(answer))
+        case "openai_chat":
+            yield from (_event(chunk) for chunk in _chat_chunks(answer, body))
+            yield b"data: [DONE]\n\n"
+        case "gemini":
+            yield from (_event(chunk) for chunk in _gemini_chunks(answer))
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    """In ASCII, because some readers take more characters than the standard says for the end of a line."""
+    return f"data: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+def _named_event(data: dict[str, Any]) -> bytes:
+    return f"event: {data['type']}\n".encode() + _event(data)
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + _PIECE_CHARS] for start in range(0, len(text), _PIECE_CHARS)]
+
+
+# --- Anthropic: https://docs.claude.com/en/docs/build-with-claude/streaming
+
+
+def _anthropic_events(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    started = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
+    yield {"type": "message_start", "message": started}
+    for place, block in enumerate(answer["content"]):
+        begun, deltas = _block_deltas(block)
+        yield {"type": "content_block_start", "index": place, "content_block": begun}
+        if place == 0:
+            yield {"type": "ping"}
+        yield from ({"type": "content_block_delta", "index": place, "delta": delta} for delta in deltas)
+        yield {"type": "content_block_stop", "index": place}
+    stopped = {"stop_reason": answer["stop_reason"], "stop_sequence": answer["stop_sequence"]}
+    yield {"type": "message_delta", "delta": stopped, "usage": answer["usage"]}
+    yield {"type": "message_stop"}
+
+
+def _block_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A block as it begins, and what is added to it."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in _pieces(text)]
+        case {"type": "thinking", "thinking": str(text), "signature": signature}:
+            thoughts = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text)]
+            return {**block, "thinking": "", "signature": ""}, [*thoughts, {"type": "signature_delta", "signature": signature}]
+        case {"type": "tool_use", "input": arguments}:
+            pieces = ["", *_pieces(payloads.encode(arguments).decode())]
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    return block, []
+
+
+# --- OpenAI, Chat Completions
+
+
+def _chat_chunks(answer: dict[str, Any], body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The usage comes last, in a chunk without choices, and only to those who ask for it."""
+    options = body.get("stream_options")
+    wants_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+    base = {**{name: answer[name] for name in ("id", "created", "model")}, "object": "chat.completion.chunk"}
+    unsaid = {"usage": None} if wants_usage else {}
+    choice = answer["choices"][0]
+    for delta in _chat_deltas(choice["message"]):
+        yield {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}], **unsaid}
+    end = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": choice["finish_reason"]}
+    yield {**base, "choices": [end], **unsaid}
+    if wants_usage:
+        yield {**base, "choices": [], "usage": answer["usage"]}
+
+
+def _chat_deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    content, calls = message.get("content"), message.get("tool_calls") or []
+    yield {"role": "assistant", "content": None if content is None else "", "refusal": None}
+    yield from ({"content": piece} for piece in _pieces(content or ""))
+    for place, call in enumerate(calls):
+        begun = {**call, "index": place, "function": {**call["function"], "arguments": ""}}
+        yield {"tool_calls": [begun]}
+        for piece in _pieces(call["function"]["arguments"]):
+            yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
+
+
+# --- OpenAI, Responses
+
+
+def _response_events(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    numbers = count()
+    begun = {**answer, "status": "in_progress", "output": [], "usage": None}
+    yield {"type": "response.created", "sequence_number": next(numbers), "response": begun}
+    yield {"type": "response.in_progress", "sequence_number": next(numbers), "response": begun}
+    for place, item in enumerate(answer["output"]):
+        for event in _item_events(item):
+            yield {**event, "sequence_number": next(numbers), "output_index": place}
+    yield {"type": "response.completed", "sequence_number": next(numbers), "response": answer}
+
+
+def _item_events(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    of_item = {"item_id": item["id"]}
+    match item:
+        case {"type": "message", "content": list(blocks)}:
+            yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "content": []}}
+            for place, block in enumerate(blocks):
+                yield from _text_events({**of_item, "content_index": place}, block)
+        case {"type": "function_call", "arguments": str(arguments)}:
+            yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "arguments": ""}}
+            kind = "response.function_call_arguments"
+            yield from ({"type": f"{kind}.delta", **of_item, "delta": piece} for piece in _pieces(arguments))
+            yield {"type": f"{kind}.done", **of_item, "name": item["name"], "arguments": arguments}
+        case {"type": "reasoning", "summary": list(summary)}:
+            yield {"type": "response.output_item.added", "item": {**item, "summary": []}}
+            for place, part in enumerate(summary):
+                yield from _summary_events({**of_item, "summary_index": place}, part)
+    yield {"type": "response.output_item.done", "item": item}
+
+
+def _text_events(where: dict[str, Any], block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.content_part.added", **where, "part": {**block, "text": ""}}
+    for piece in _pieces(block["text"]):
+        yield {"type": "response.output_text.delta", **where, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **where, "text": block["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **where, "part": block}
+
+
+def _summary_events(where: dict[str, Any], part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.reasoning_summary_part.added", **where, "part": {**part, "text": ""}}
+    for piece in _pieces(part["text"]):
+        yield {"type": "response.reasoning_summary_text.delta", **where, "delta": piece}
+    yield {"type": "response.reasoning_summary_text.done", **where, "text": part["text"]}
+    yield {"type": "response.reasoning_summary_part.done", **where, "part": part}
+
+
+# --- Gemini
+
+
+def _gemini_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Chunks in the shape of a whole answer; only the last one says why it ends, and counts what was said."""
+    candidate, usage = answer["candidates"][0], answer["usageMetadata"]
+    parts = [piece for part in candidate["content"]["parts"] for piece in _part_pieces(part)]
+    so_far = {name: usage[name] for name in usage if name != "candidatesTokenCount"}
+    for number, part in enumerate(parts, start=1):
+        is_last = number == len(parts)
+        said = {"content": {"parts": [part], "role": "model"}, "index": candidate["index"]}
+        if is_last:
+            said["finishReason"] = candidate["finishReason"]
+        yield {**answer, "candidates": [said], "usageMetadata": usage if is_last else so_far}
+
+
+def _part_pieces(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Words come in pieces, and the signature of words in an empty one behind them; a call comes whole."""
+    if not isinstance(part.get("text"), str):
+        return [part]
+    marks = {name: held for name, held in part.items() if name == "thought"}
+    pieces = [{"text": piece, **marks} for piece in _pieces(part["text"])]
+    if "thoughtSignature" in part:
+        pieces.append({"text": "", "thoughtSignature": part["thoughtSignature"]})
+    return pieces

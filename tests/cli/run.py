@@ -1,0 +1,22 @@
+"""Runs the command as a user would, in a process of its own, from this checkout."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+def redline(*arguments, width=100, stdin=subprocess.DEVNULL, timeout=120, **env):
+    """What it printed and its exit code; `stdin` is a text, or what `subprocess` takes."""
+    given = {"input": stdin} if isinstance(stdin, str) else {"stdin": stdin}
+    return subprocess.run(
+        [sys.executable, "-m", "redline", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={"PATH": "", "PYTHONPATH": str(SOURCE), "COLUMNS": str(width), "PYTHONIOENCODING": "utf-8", **env},
+        check=False,
+        timeout=timeout,
+        **given,
+    )
