@@ -67,8 +67,10 @@ if TYPE_CHECKING:
     from redline.sessions import load_session_messages as load_session_messages
     from redline.simplify import simplify_historical_file_reads as simplify_historical_file_reads
     from redline.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
+    from redline.transcripts import SessionPlace as SessionPlace
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
+    from redline.transcripts import session_places as session_places
     from redline.view.laws import Problem as Problem
     from redline.view.laws import check as check
     from redline.view.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
@@ -122,7 +124,7 @@ _HOMES = {
     "redline.rules": ("RULES", "default_rules"),
     "redline.sessions": ("filter_messages", "load_session_messages"),
     "redline.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
-    "redline.transcripts": ("Transcript", "read_transcript"),
+    "redline.transcripts": ("SessionPlace", "Transcript", "read_transcript", "session_places"),
     "redline.view.laws": ("Problem", "check"),
     "redline.view.repair": ("clean_orphaned_tool_calls", "make_legal"),
 }
