@@ -21,7 +21,7 @@ from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, ValidationError
 from redline.formats import find_format
-from redline.formats.convert import convert
+from redline.formats.translate import adapt
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
 from redline.log.records import (
@@ -494,7 +494,7 @@ class Conversation:
             given = self._redact(given)
         if self._state.accepts(given):
             return [given]
-        done = convert([given], target=self.format)
+        done = adapt(given, target=self.format)
         _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))
         return [payloads.encoded(payload) for payload in done.messages]
 

@@ -154,7 +154,7 @@ class _Survey:
             self._message(entry, message, number, callers)
         _note_reads(messages, pairs, reads, self._counter)
         if is_sent:
-            self._check(conversation, History(messages, format, pairs))
+            self._check(conversation, History.of(messages, format, pairs))
 
     def _message(self, entry: Entry, message: Message, number: int, callers: dict[Spot, ToolCall]) -> None:
         self._found.messages += 1
@@ -193,7 +193,7 @@ class _Survey:
         use.results, use.errors, use.tokens = use.results + 1, use.errors + is_error, use.tokens + tokens
 
     def _check(self, conversation: RecordedConversation, history: History) -> None:
-        for problem in problems_of(history):
+        for problem in problems_of(history, is_stored=True):
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
             self._found.problems.append({"law": problem.law, **place, "rule": problem.rule, "found": problem.found})
 

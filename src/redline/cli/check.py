@@ -36,7 +36,7 @@ def command(ctx: click.Context, file: Path, as_json: bool) -> None:
 def _problems(conversation: RecordedConversation) -> list[Problem]:
     windows = conversation.windows
     messages = tuple(entry.message for entry in windows[-1]) if windows else ()
-    return problems_of(History.of(messages, find_format(conversation.format)))
+    return problems_of(History.of(messages, find_format(conversation.format)), is_stored=True)
 
 
 def _as_json(conversation: RecordedConversation, problem: Problem) -> str:

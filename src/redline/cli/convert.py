@@ -7,8 +7,8 @@ import click
 
 from redline.cli.request_body import chosen_conversation, request_body
 from redline.formats import FORMATS
-from redline.formats.convert import Conversion, convert
 from redline.transcripts import RecordedConversation
+from redline.view.repair.convert import Conversion, convert
 
 __all__ = ["command"]
 
@@ -25,6 +25,8 @@ def command(file: Path, target: str, number: int) -> None:
     done = _converted(chosen_conversation(file, number), target)
     for loss in done.lost:
         click.echo(f"not carried: {loss}", err=True)
+    for change in done.repairs:
+        click.echo(f"repaired: {change}", err=True)
     click.echo(json.dumps(request_body(done, target), ensure_ascii=False, indent=2))
 
 

@@ -13,11 +13,11 @@ from redline.cli.request_body import chosen_conversation, request_body
 from redline.conversation import Conversation
 from redline.errors import ExecutionError, LogError
 from redline.formats import FORMATS
-from redline.formats.convert import convert
 from redline.log.opening import open_log
 from redline.opening import is_foreign
 from redline.redaction import redact
 from redline.view.repair import clean_orphaned_tool_calls
+from redline.view.repair.convert import convert
 
 __all__ = ["command"]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from redline.formats import FORMATS
-from redline.formats.convert import Conversion
 from redline.transcripts import RecordedConversation, read_transcript
+from redline.view.repair.convert import Conversion
 
 __all__ = ["chosen_conversation", "request_body"]
 

@@ -21,8 +21,6 @@ class Endpoint(ABC):
     format: ClassVar[str]
     path: ClassVar[str]
     """How the address ends at which it listens."""
-    fields: ClassVar[frozenset[str] | None] = None
-    """What a message may hold; anything else is refused. None where that depends on the kind of message."""
 
     @abstractmethod
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
@@ -44,9 +42,6 @@ class Endpoint(ABC):
             problems = check(messages, format=self.format)
         except FormatError as problem:
             return f"{field}: {problem}"
-        for index, message in enumerate(messages):
-            if self.fields is not None and (unknown := sorted(message.keys() - self.fields)):
-                return f"{field}.{index}.{unknown[0]}: Extra inputs are not permitted"
         return f"{field}.{problems[0].index}: {problems[0].found} ({problems[0].rule})" if problems else None
 
     def _said(self, parts: Sequence[Part]) -> tuple[dict[str, Any], ...]:
@@ -58,7 +53,6 @@ class Messages(Endpoint):
 
     format = "anthropic"
     path = "/messages"
-    fields = frozenset({"role", "content"})
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A message, and why it ends there."""
@@ -90,9 +84,6 @@ class ChatCompletions(Endpoint):
 
     format = "openai_chat"
     path = "/chat/completions"
-    fields = frozenset(
-        {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call", "annotations"}
-    )
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """One choice."""
@@ -142,7 +133,6 @@ class GenerateContent(Endpoint):
 
     format = "gemini"
     path = ":generateContent"
-    fields = frozenset({"role", "parts"})
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """One candidate."""
@@ -171,7 +161,8 @@ def _has_calls(parts: Sequence[Part]) -> bool:
 
 def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
     """An item as the model says it, which has an id and a status, and its words in a list."""
-    said = {**item, "id": f"item_{number}", "status": "completed"}
+    prefix = "fc" if item["type"] == "function_call" else "msg"
+    said = {**item, "id": f"{prefix}_{number}", "status": "completed"}
     if isinstance(said.get("content"), str):
         said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
     return said
