@@ -172,6 +172,12 @@ class Legalizer:
         """What was done, as it would be if nothing more came."""
         return (*self._corrections, *self.changes, *self._end().changes)
 
+    def settled_changes(self) -> tuple[Change, ...]:
+        """What was done to get to where one can go on from later."""
+        standing = self.standing
+        count = self._count if standing is None else standing.count
+        return (*(change for change in self._corrections if change.index < count), *self.changes)
+
     def repair(self) -> Repair:
         """All of it, as it would be if nothing more came."""
         end = self._end()
