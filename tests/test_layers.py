@@ -18,7 +18,7 @@ LAYERS = (
     ("view",),
     ("rules",),
     ("engine",),
-    ("aio", "conversation", "offload", "opening", "recall", "sessions", "simplify"),
+    ("aio", "conversation", "offload", "opening", "policy", "recall", "sessions", "simplify"),
     ("inspection", "mending", "replay", "testing"),
     ("cli", "inspector", "proxy", "adapters"),
 )
@@ -63,9 +63,11 @@ def test_imports_point_down(path: Path):
             assert target.split(".")[0] == own.split(".")[0], f"{own} imports the surface {target}"
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if p.stem not in PACKAGE_FILES], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [p for p in modules() if p.stem not in PACKAGE_FILES and p.parent.name != "engine"], ids=name_of
+)
 def test_every_source_file_has_its_test_file(path: Path):
-    """src/redline/a/b.py is tested by tests/a/test_b.py."""
+    """src/redline/a/b.py is tested by tests/a/test_b.py. The engine is tested by what it sends, so that its inside can move."""
     relative = path.relative_to(SOURCE)
     expected = ROOT / "tests" / relative.parent / f"test_{relative.stem}.py"
     assert expected.exists(), f"{expected.relative_to(ROOT)} is missing"

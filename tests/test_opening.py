@@ -73,13 +73,31 @@ def test_conversation_goes_on_beside_damage(tmp_path):
 
 
 def test_which_conversation_of_several(tmp_path):
-    """A number picks one; one that is not there is refused."""
+    """A number picks one, whichever was opened before; one that is not there is refused (R60)."""
     path = tmp_path / "many.json"
     path.write_text(json.dumps([{"messages": [HI]}, {"messages": [{"role": "user", "content": "second"}]}]))
+    assert redline.open(path).messages == [HI]
     assert redline.open(path, number=1).messages[0]["content"] == "second"
-    (tmp_path / "many.json.redline.jsonl").unlink()
+    assert redline.open(path, number=0).messages == [HI]
+    assert redline.open(path, number=1).messages[0]["content"] == "second"
     with pytest.raises(ValidationError, match="holds 2 conversations"):
         redline.open(path, number=2)
+
+
+def test_what_the_agent_has_said_since_is_taken_over(tmp_path):
+    """A session that its agent went on with opens in its present state; what was said here stays (R60)."""
+    path = tmp_path / "session.json"
+    said = [{"role": "user", "content": str(number)} for number in range(4)]
+    path.write_text(json.dumps(said[:2]))
+    with redline.open(path) as talk:
+        talk.request()
+    path.write_text(json.dumps(said[:3]))
+    with redline.open(path) as talk:
+        assert talk.messages == said[:3]
+        talk.add(HI)
+    path.write_text(json.dumps(said))
+    with redline.open(path) as talk:
+        assert talk.messages == [*said[:3], HI]
 
 
 def test_what_is_no_session_is_refused(tmp_path):

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from redline.formats import detect_format as detect_format
     from redline.formats import find_format as find_format
     from redline.formats import read_messages as read_messages
-    from redline.formats.convert import Conversion as Conversion
-    from redline.formats.convert import convert as convert
     from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
     from redline.log.records import Strike as Strike
@@ -75,6 +73,8 @@ if TYPE_CHECKING:
     from redline.view.laws import check as check
     from redline.view.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
     from redline.view.repair import make_legal as make_legal
+    from redline.view.repair.convert import Conversion as Conversion
+    from redline.view.repair.convert import convert as convert
 
 _HOMES = {
     "redline.blobs": ("Blobs",),
@@ -101,7 +101,7 @@ _HOMES = {
         "ValidationError",
     ),
     "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
-    "redline.formats.convert": ("Conversion", "convert"),
+    "redline.view.repair.convert": ("Conversion", "convert"),
     "redline.inspection": ("Inspection", "inspect_transcript"),
     "redline.log.records": ("Strike",),
     "redline.mending": ("Fix", "Mending", "mend_transcript"),

@@ -98,6 +98,7 @@ class Conversation:
     all_messages = _Value(lambda talk: talk.all_messages)
     visible_indices = _Value(lambda talk: talk.visible_indices)
     name = _Value(lambda talk: talk.name)
+    policy = _Value(lambda talk: talk.policy)
     origin = _Value(lambda talk: talk.origin)
     format = _Value(lambda talk: talk.format)
     current_batch = _Value(lambda talk: talk.current_batch)
@@ -107,6 +108,7 @@ class Conversation:
     branches = _Value(lambda talk: talk.branches)
 
     add = _same(Talk.add)
+    add_response = _same(Talk.add_response)
     process = _same(Talk.process)
     start_batch = _same(Talk.start_batch)
     rollback = _same(Talk.rollback)

@@ -29,7 +29,8 @@ from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
 from redline.formats import find_format
 from redline.formats.answers import read_answer
-from redline.formats.convert import convert
+from redline.formats.arguments import join_system
+from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
 from redline.log.durable import Header
 from redline.log.log import ROOT, Log
@@ -61,7 +62,7 @@ from redline.view.operations import Context, Insert, Operation, Replace, StartBa
 from redline.view.repair import Strategy
 from redline.view.tool_description import describe_tools
 
-__all__ = ["AutoCompaction", "Conversation"]
+__all__ = ["AutoCompaction", "Conversation", "now_ms"]
 
 _logger = logging.getLogger("redline.conversation")
 _request_logger = logging.getLogger("redline.request")
@@ -622,8 +623,9 @@ class Conversation:
     ) -> Request:
         """The request with what the caller said of it; told to the log if it was made."""
         model = sent_to.model if sent_to is not None else ""
+        system = join_system(self._system, done.request.system)
         request = dataclasses.replace(
-            done.request, lifted=lifted, schedule=schedule.name, model=model, system=self._system, tools=self._tools
+            done.request, lifted=lifted, schedule=schedule.name, model=model, system=system, tools=self._tools
         )
         if projector is not None and _request_logger.isEnabledFor(logging.INFO):
             _tell(request, projector.sent_tokens(), self._name)
@@ -750,7 +752,7 @@ class Conversation:
             given = self._redact(given)
         if self._state.accepts(given):
             return [given]
-        done = convert([given], target=self.format)
+        done = adapt(given, target=self.format)
         _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))
         return [payloads.encoded(payload) for payload in done.messages]
 

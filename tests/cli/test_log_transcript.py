@@ -79,7 +79,7 @@ def test_usage_belongs_to_the_answer(tmp_path):
     talk.add(HISTORY[3])
     talk.close()
     (recorded,) = transcript_of_file(tmp_path / "chat.jsonl")
-    usages = [entry.usage and (entry.usage.input_tokens, entry.usage.prompt_tokens) for entry in recorded.entries]
+    usages = [entry.usage and (entry.usage.fresh_tokens, entry.usage.input_tokens) for entry in recorded.entries]
     assert usages == [None, (10, 100), None, (120, 120)]
 
 

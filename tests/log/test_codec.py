@@ -10,7 +10,7 @@ from redline.errors import LogError, ValidationError
 from redline.log import codec
 from redline.log.durable import Header
 from redline.log.log import Stored
-from redline.log.migrations import MIGRATIONS
+from redline.log.migrations import MIGRATIONS, VERSION
 from redline.log.records import MessageAdded, PinSet, Record, Strike, StrikesApplied, UsageReported, ViewChanged
 from tests.log.logs import payloads, records
 
@@ -91,16 +91,16 @@ def test_any_changed_byte_is_noticed(record, data):
 def test_head_is_read_without_the_record():
     """Number, parent and what follows in the same append are known without reading the record, in any version."""
     first, second = codec.sealed_lines([codec.encode_record(PinSet(1)), codec.encode_record(PinSet(2))], first=5, parent=2)
-    assert codec.peek(first) == codec.Head(1, 5, 2, more=1)
-    assert codec.peek(second) == codec.Head(1, 6, 5)
+    assert codec.peek(first) == codec.Head(VERSION, 5, 2, more=1)
+    assert codec.peek(second) == codec.Head(VERSION, 6, 5)
     assert codec.peek(sealed('"version":9,"number":7,"parent":6,"record":{"type":"from the future"}}')).number == 7
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('"version":2,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "newer Redline"),
-        ('"version":2,"number":0,"parent":-1,"record":{"type":"new"}}', "newer Redline"),
+        ('"version":3,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "newer Redline"),
+        ('"version":3,"number":0,"parent":-1,"record":{"type":"new"}}', "newer Redline"),
         ('"version":-3,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "there never was such a version"),
         ('"version":1,"number":0,"parent":-1,"record":{"type":"unheard of"}}', "intact but no record that this Redline knows"),
         ('"version":1,"number":0,"parent":-1}', "intact but no record that this Redline knows"),

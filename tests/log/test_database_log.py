@@ -4,6 +4,7 @@ from redline.errors import LogError, ValidationError
 from redline.log import migrations
 from redline.log.durable import Header
 from redline.log.log import ROOT
+from redline.log.migrations import VERSION
 from redline.log.opening import list_conversations, open_log
 from tests.log.logs import append_each, message, new_address, said
 
@@ -31,7 +32,7 @@ def test_newer_conversation_is_not_opened(place, monkeypatch):
     """One of a newer Redline is left to the newer Redline."""
     with monkeypatch.context() as newer:
         newer.setattr(migrations, "VERSION", 2)
-        open_log(place, header=Header(conversation="c", version=2)).append([message("a")], parent=ROOT)
+        open_log(place, header=Header(conversation="c", version=VERSION + 1)).append([message("a")], parent=ROOT)
     with pytest.raises(LogError, match=r"The conversation '.*' in .* cannot be opened: it was written by a newer Redline"):
         open_log(place)
 

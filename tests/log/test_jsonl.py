@@ -13,6 +13,7 @@ from redline.errors import LogError
 from redline.log.durable import Header
 from redline.log.jsonl import JsonlLog
 from redline.log.log import ROOT
+from redline.log.migrations import VERSION
 from redline.log.records import MessageAdded
 from tests.log.logs import (
     append_each,
@@ -57,12 +58,12 @@ def test_people_can_read_the_file(content):
     """The first line says what it is, and each further one holds a record with its payload as it was given."""
     header, first, *_ = map(msgspec.json.decode, content.splitlines())
     assert header["format"] == "redline-log"
-    assert header["version"] == 1
+    assert header["version"] == VERSION
     assert header["conversation"] == "chat"
     payload = {"role": "user", "content": "one"}
     assert {**first, "crc": ""} == {
         "crc": "",
-        "version": 1,
+        "version": VERSION,
         "number": 0,
         "parent": -1,
         "record": {"type": "message", "payload": payload},
@@ -250,8 +251,8 @@ def test_database_given_as_a_path_is_explained(path):
 
 def test_newer_log_is_not_opened(path):
     """A log of a newer Redline is left to the newer Redline."""
-    JsonlLog(path, header=Header(conversation="c", version=2)).append([message("a")], parent=ROOT)
-    with pytest.raises(LogError, match=r"chat\.jsonl cannot be opened: it was written by a newer Redline \(log version 2"):
+    JsonlLog(path, header=Header(conversation="c", version=VERSION + 1)).append([message("a")], parent=ROOT)
+    with pytest.raises(LogError, match=r"chat\.jsonl cannot be opened: it was written by a newer Redline \(log version 3"):
         JsonlLog(path)
 
 

@@ -21,7 +21,7 @@ def test_a_request_goes_out_before_each_answer():
 def test_what_is_sent_besides_comes_from_the_reported_usage():
     """The prompt of the first request, less its messages, is system prompt and tools."""
     grown = recorded(TURNS).tokens
-    usages = [Usage(input_tokens=5000), Usage(input_tokens=5000 + round(1.5 * (grown[1] + grown[2])))]
+    usages = [Usage(fresh_tokens=5000), Usage(fresh_tokens=5000 + round(1.5 * (grown[1] + grown[2])))]
     session = recorded(TURNS, usages=usages)
     assert session.scale == pytest.approx(1.5, rel=0.01)
     assert session.prefix_tokens + session.tokens[0] == pytest.approx(5000)
@@ -38,7 +38,7 @@ def test_each_window_sends_what_its_own_reports_say():
     bare = recorded(turns, compact_before=[4])
     grown = [sum(bare.tokens[1:3]), sum(bare.tokens[5:7])]
     reports = [9000, 9000 + 2 * grown[0], 4000, 4000 + 2 * grown[1]]
-    session = recorded(turns, compact_before=[4], usages=[Usage(input_tokens=round(one)) for one in reports])
+    session = recorded(turns, compact_before=[4], usages=[Usage(fresh_tokens=round(one)) for one in reports])
     sent = [session.prefix_tokens + sum(session.tokens[one.start : one.end]) for one in session.requests]
     assert session.scale == pytest.approx(2.0, rel=0.01)
     assert sent == pytest.approx(reports, rel=0.001)

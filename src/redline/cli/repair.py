@@ -68,9 +68,9 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
         if in_place and session.path is None:
             raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
         before = Path(session.place).read_bytes() if in_place else None
-        mending = mend_transcript(session.place, strategy=strategy)
-        _show(session, mending, as_json=as_json)
         try:
+            mending = mend_transcript(session.place, strategy=strategy)
+            _show(session, mending, as_json=as_json)
             told = _written(mending, out, force=force, before=before)
         except ExecutionError as problem:
             complain(session.told(problem))

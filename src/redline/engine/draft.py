@@ -63,4 +63,4 @@ def _new_problem(sent: Forms, place: int, after: Form, format: Format, strike: S
 
 def _problems(forms: Sequence[Form], format: Format) -> list[Problem]:
     messages = tuple(message for message in [form.message for form in forms] if message is not None)
-    return problems_of(History.of(messages, format))
+    return problems_of(History.of(messages, format), is_stored=True)

@@ -66,7 +66,13 @@ class Form:
 
     @property
     def native(self) -> bytes:
-        """The bytes to send; none if nothing is left of it. What was not struck is sent as it was given, unread."""
+        """The bytes to send; none if nothing is left of it. Fields that the provider does not take are not sent."""
+        stored = self.stored
+        return payloads.encoded(self._state.format.sendable(stored)) if stored else stored
+
+    @property
+    def stored(self) -> bytes:
+        """The bytes with every field that was given. What was not struck is as it was given, unread."""
         if self._repaired is None and isinstance(self._message, _Unknown) and not self.strikes:
             return self._state.payload_of(self._index, self._version)
         message = self.message

@@ -12,7 +12,7 @@ from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, Tool
 from redline.payloads import Path, encoded
 from redline.view.repair import Change, Item, Legalizer, Standing, Strategy
 
-__all__ = ["FindPart", "Outgoing", "OutgoingSnapshot", "Piece"]
+__all__ = ["FindPart", "Outgoing", "OutgoingSnapshot", "Piece", "RepairedSnapshot"]
 
 Piece = int | Repaired
 """What is sent, strikes apart: the message of an index as it is in the record, or one that the repair made or changed."""
@@ -35,6 +35,10 @@ class OutgoingSnapshot(msgspec.Struct, frozen=True):
     """How many visible messages it comes from."""
     pieces: tuple[tuple[int, int] | RepairedSnapshot, ...]
     """Messages that are sent as they are in the record, as runs of indices (from, to), and those that the repair changed."""
+    system: tuple[tuple[int, int] | RepairedSnapshot, ...]
+    """What the system says and the provider takes beside the messages, likewise."""
+    settled: int
+    """How many messages the repair has given, these among them."""
     changes: tuple[Change, ...]
     """What the repair did, by index."""
     standing: Standing
@@ -50,14 +54,17 @@ class Outgoing:
             self._restore(snapshot)
 
     def _start(self) -> None:
-        self._legalizer = Legalizer(self._state.format, self._strategy)
-        self._taken = self._given_from = self._settled_before = self._open_from = 0
+        self._legalizer = Legalizer(self._state.format, self._strategy, lifts_system=True)
+        self._taken = self._given_from = self._settled = self._settled_before = self._open_from = 0
         self._given: list[Message] = []
         """What the repair was given, from a number on: visible messages have numbers by their order."""
         self.pieces: list[Piece] = []
         """What is final of what is sent, strikes apart."""
         self.tail: list[Piece] = []
         """What else is sent; it may be repaired in another way when more is said."""
+        self._system: list[Piece] = []
+        self._system_tail: list[Piece] = []
+        """What the system says and the provider takes beside the messages: final, and not."""
         self._sent = Forms(self._state)
         self._places = _Places()
         self._earlier_changes: tuple[Change, ...] = ()
@@ -72,7 +79,10 @@ class Outgoing:
             else:
                 self._go_over_again()
         sources = _Sources(self._unsettled)
-        self.tail = [self._piece(item, sources) for item in self._legalizer.tail()]
+        self.tail, self._system_tail = [], []
+        for item in self._legalizer.tail():
+            is_apart = self._is_apart(item, has_begun=bool(self.pieces or self.tail))
+            (self._system_tail if is_apart else self.tail).append(self._piece(item, sources))
 
     @property
     def complete_tail(self) -> list[Piece]:
@@ -87,9 +97,14 @@ class Outgoing:
             sent = sent.appended(self.form_of(piece))
         return sent, lambda index, at: tail.find(index, at) or settled.find(index, at)
 
+    def system(self) -> list[Form]:
+        """What the system says that the provider takes beside the messages."""
+        return [self.form_of(piece) for piece in (*self._system, *self._system_tail)]
+
     def changes(self) -> tuple[Change, ...]:
         """What the repair did, by index of the message."""
-        return (*self._earlier_changes, *map(self._by_index, self._legalizer.all_changes()))
+        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.all_changes()))
+        return tuple(sorted(changes, key=lambda change: change.index))
 
     def place_of(self, index: int) -> int | None:
         """Where a message is in what is final; where its first part is, if the repair changed it."""
@@ -113,26 +128,40 @@ class Outgoing:
         standing = self._legalizer.standing
         if standing is None:
             return None
-        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.changes))
-        return OutgoingSnapshot(standing.count, tuple(self._in_runs()), changes, standing)
+        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.settled_changes()))
+        return OutgoingSnapshot(
+            visible=standing.count,
+            pieces=tuple(_in_runs(self.pieces)),
+            system=tuple(_in_runs(self._system)),
+            settled=self._settled,
+            changes=changes,
+            standing=standing,
+        )
 
     # --- growing
 
     def _restore(self, snapshot: OutgoingSnapshot) -> None:
         """Messages that were final are read when they are needed."""
         state = self._state
-        self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing)
+        self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing, lifts_system=True)
         self._taken = self._given_from = self._open_from = snapshot.visible
+        self._settled = self._settled_before = snapshot.settled
         self._earlier_changes = snapshot.changes
+        self._system = [piece for run in snapshot.system for piece in self._of_run(run)]
         for run in snapshot.pieces:
             if isinstance(run, RepairedSnapshot):
-                self._add(Repaired(state.format.read(run.native), run.origins))
+                self._add(*self._of_run(run))
                 continue
             self._places.whole.update(zip(range(*run), count(len(self.pieces)), strict=False))
             self.pieces += range(*run)
         later = state.view.versions
         forms = [one if isinstance(one, int) and one not in later else self.form_of(one) for one in self.pieces]
-        self._sent, self._settled_before = Forms(state, forms), len(forms)
+        self._sent = Forms(state, forms)
+
+    def _of_run(self, run: tuple[int, int] | RepairedSnapshot) -> Sequence[Piece]:
+        if isinstance(run, RepairedSnapshot):
+            return (Repaired(self._state.format.read(run.native), run.origins),)
+        return range(*run)
 
     def _go_over_again(self) -> None:
         """The message changes what was final: a result came late, or something is not where it belongs."""
@@ -140,16 +169,24 @@ class Outgoing:
         self._start()
         self._taken = len(visible)
         self._given = [self._state.current(index) for index in visible]
-        self._legalizer = Legalizer.over(self._given, self._state.format, self._strategy)
+        self._legalizer = Legalizer.over(self._given, self._state.format, self._strategy, lifts_system=True)
         self._settle()
 
     def _settle(self) -> None:
         sources = _Sources(self._unsettled)
-        for item in self._legalizer.settled[len(self.pieces) - self._settled_before :]:
-            self._add(self._piece(item, sources))
-            self._sent = self._sent.appended(self.form_of(self.pieces[-1]))
+        for item in self._legalizer.settled[self._settled - self._settled_before :]:
+            self._settled += 1
+            piece = self._piece(item, sources)
+            if self._is_apart(item, has_begun=bool(self.pieces)):
+                self._system.append(piece)
+                continue
+            self._add(piece)
+            self._sent = self._sent.appended(self.form_of(piece))
         standing = self._legalizer.standing
         self._open_from = self._open_from if standing is None else standing.count
+
+    def _is_apart(self, item: Item, *, has_begun: bool) -> bool:
+        return item.message.role == "system" and self._state.format.is_apart(item.message, has_begun=has_begun)
 
     def _add(self, piece: Piece) -> None:
         self._places.add(len(self.pieces), piece)
@@ -169,13 +206,14 @@ class Outgoing:
     def _by_index(self, change: Change) -> Change:
         return msgspec.structs.replace(change, index=self._state.view.indices[change.index]) if change.index >= 0 else change
 
-    def _in_runs(self) -> Iterator[tuple[int, int] | RepairedSnapshot]:
-        for _, group in groupby(self.pieces, key=type):
-            pieces = list(group)
-            yield from runs_of(piece for piece in pieces if isinstance(piece, int))
-            for piece in pieces:
-                if isinstance(piece, Repaired):
-                    yield RepairedSnapshot(encoded(piece.message.native), piece.origins)
+
+def _in_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int] | RepairedSnapshot]:
+    for _, group in groupby(pieces, key=type):
+        alike = list(group)
+        yield from runs_of(piece for piece in alike if isinstance(piece, int))
+        for piece in alike:
+            if isinstance(piece, Repaired):
+                yield RepairedSnapshot(encoded(piece.message.native), piece.origins)
 
 
 class _Places:

@@ -10,6 +10,7 @@ from redline.engine.balance import Rates
 from redline.engine.binding import BOUND_REASONING, BoundReasoning, restoring_problem
 from redline.engine.checkpoint import Keeper, Snapshot
 from redline.engine.draft import Draft
+from redline.engine.form import Form
 from redline.engine.marking import Marking, Target, marked_parts
 from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.protection import Protection
@@ -20,6 +21,7 @@ from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.engine.when_free import WhenFree
+from redline.formats.base import Format
 from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike
 from redline.rules import RULES, make_rules
 from redline.rules.rule import Rule
@@ -298,6 +300,7 @@ class Projector:
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self._tokens_of((*pieces[:end], *tail)),
             context_management=context_management,
+            system=_said_by(self._outgoing.system(), self._state.format),
             find=draft.find,
         )
 
@@ -306,6 +309,11 @@ NO_BLOBS = "no_blobs"
 """What a mark is refused by whose words cannot be stored."""
 _FOR_NOW = (BOUND_REASONING, NO_BLOBS)
 """What is in the way only for a time."""
+
+
+def _said_by(system: Sequence[Form], format: Format) -> Any:
+    """What the system says beside the messages, in the provider's own shape; None if nothing."""
+    return format.split_system([form.stored for form in system if form.stored]).system if system else None
 
 
 def _each_once(decisions: Sequence[Decision]) -> list[Decision]:

@@ -8,12 +8,14 @@ from typing import Any
 
 from redline import payloads
 from redline.engine.breakpoints import Spot, place_breakpoints
-from redline.engine.form import Form, Forms
+from redline.engine.form import Forms
 from redline.engine.outgoing import FindPart
 from redline.engine.schedule import Decision
 from redline.errors import ValidationError
-from redline.formats.arguments import sdk_arguments
-from redline.formats.cache_control import Lifetime
+from redline.formats import find_format
+from redline.formats.arguments import System, sdk_arguments
+from redline.formats.base import Format
+from redline.formats.cache_control import MOST_BREAKPOINTS, Lifetime
 from redline.log.records import Strike
 from redline.payloads import Path
 from redline.rules.rule import Mark
@@ -21,6 +23,9 @@ from redline.view.laws.law import Problem
 from redline.view.repair import Change
 
 __all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
+
+
+_CACHE_MARK = b'"cache_control"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,8 @@ class Request:
     """The name of the schedule that decided when marks are applied."""
     model: str = ""
     """The model that it goes to; empty where nobody said."""
-    system: str | Sequence[Mapping[str, Any]] | None = None
-    """The system prompt, for providers that take it beside the messages."""
+    system: System = None
+    """The system prompt: the conversation's, and what the system said where the provider takes it beside the messages."""
     tools: tuple[Mapping[str, Any], ...] = ()
     untimed: int = 0
     """How many results have no time: rules that go by age or order leave them alone."""
@@ -101,12 +106,25 @@ class Request:
     @cached_property
     def messages(self) -> list[Any]:
         """The messages in the provider's own shape, ready for its SDK. Yours: changing them changes nothing here."""
-        return [payloads.decode(native) for native in map(_native_bytes, self.sent) if native]
+        return self._decoded()
 
     @cached_property
     def body(self) -> bytes:
-        """The same as one JSON list, byte for byte what was sent before wherever nothing changed."""
-        return b"[" + self.sent.joined() + b"]"
+        """The messages as one JSON list, byte for byte what was sent before wherever nothing changed."""
+        joined = self.sent.joined()
+        if joined.count(_CACHE_MARK) <= MOST_BREAKPOINTS:
+            return b"[" + joined + b"]"
+        natives = [native for native in (form.native for form in self.sent) if native]
+        return b"[" + b",".join(map(payloads.encoded, self._format.within_limits(natives))) + b"]"
+
+    @property
+    def _format(self) -> Format:
+        return find_format(self.format)
+
+    def _decoded(self) -> list[Any]:
+        """Fresh objects at every call."""
+        natives = [payloads.decode(stored) for stored in (form.stored for form in self.sent) if stored]
+        return self._format.within_limits([self._format.sendable(native) for native in natives])
 
     def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
         """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.
@@ -130,7 +148,7 @@ class Request:
         if self.format != "anthropic":
             raise ValidationError(f"Only Anthropic takes cache breakpoints, and these messages are in {self.format}.")
         return place_breakpoints(
-            [payloads.decode(native) for native in map(_native_bytes, self.sent) if native],
+            self._decoded(),
             count=count,
             ttl=ttl,
             first_struck=self.first_struck,
@@ -207,10 +225,6 @@ class Request:
 def _block_number(at: Path) -> int:
     """Which block of its message a part is, or lies in; messages without blocks have one."""
     return next((step for step in at if isinstance(step, int)), 0)
-
-
-def _native_bytes(form: Form) -> bytes:
-    return form.native
 
 
 def _savings(named: Iterable[tuple[str, Strike]]) -> dict[str, Saving]:

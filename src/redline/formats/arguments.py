@@ -6,7 +6,10 @@ from typing import Any
 from redline.errors import ValidationError
 from redline.formats.tool_definitions import write_tools
 
-__all__ = ["sdk_arguments"]
+__all__ = ["System", "join_system", "sdk_arguments"]
+
+System = str | Sequence[Mapping[str, Any]] | None
+"""A system prompt: words, or blocks of text as the provider takes them."""
 
 
 def sdk_arguments(
@@ -15,7 +18,7 @@ def sdk_arguments(
     /,
     *,
     model: str,
-    system: str | Sequence[Mapping[str, Any]] | None = None,
+    system: System = None,
     tools: Sequence[object] = (),
     **more: object,
 ) -> dict[str, Any]:
@@ -42,6 +45,17 @@ def sdk_arguments(
     own = {"system_instruction": _words(system)} if system else {}
     config = _joined(_joined({**own, **usable}, _config(more.pop("config", None))), more)
     return {"model": model, "contents": list(messages), **({"config": config} if config else {})}
+
+
+def join_system(given: System, lifted: Any) -> System:
+    """The caller's system prompt, and after it what the system says that was lifted out of the messages."""
+    if lifted is None:
+        return given
+    if not given:
+        return lifted if isinstance(lifted, list) else _words(lifted["parts"])
+    if isinstance(lifted, list):
+        return [*([{"type": "text", "text": given}] if isinstance(given, str) else given), *lifted]
+    return f"{_words(given)}\n\n{_words(lifted['parts'])}"
 
 
 def _joined(said: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
