@@ -44,8 +44,8 @@ collection. Rules with equal settings are equal, and can be kept in sets.
 All that Redline says to a model is in one value, `redline.Words`: every placeholder and stub, the answer to an interrupted
 call, the line for messages that are not shown, the heading of a tool description. Two come with Redline: `redline.DOCUMENTS`
 (Chinese, as the documents have them; the default) and `redline.EN`. Make your own from one of them, with
-`dataclasses.replace(redline.EN, stale_terminal="[old output]")`; they are checked when they are made. `Policy(words=…)` sets them for a
-conversation.
+`dataclasses.replace(redline.EN, stale_terminal="[old output]")`; they are checked when they are made.
+`Policy(words=…)` sets them for a conversation.
 
 A rule that puts words in the place of something takes `words=`, or the one text as `placeholder=` (`notice=`, `stub=`). What
 is a placeholder in any of these words is recognised and left alone, whichever are set.
