@@ -1,11 +1,12 @@
 """The messages as they are sent: visible, made legal, struck; kept up to date as the view grows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, groupby
+from itertools import chain, count, groupby
 
 import msgspec
 
 from redline.engine.form import Form, Forms, Origin, Repaired
+from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.state import State, runs_of
 from redline.log.records import Strike
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -61,6 +62,8 @@ class Outgoing:
         self._sent = Forms(self._state)
         self._places = _Places()
         self._earlier_changes: tuple[Change, ...] = ()
+        self._last_changes: Sequence[Change] = ()
+        """What the repair did to what is not final."""
 
     def catch_up(self) -> None:
         """Take in what has become visible since."""
@@ -71,8 +74,9 @@ class Outgoing:
                 self._settle()
             else:
                 self._go_over_again()
-        sources = _Sources(self._unsettled)
-        self.tail = [self._piece(item, sources) for item in self._legalizer.tail()]
+        sources, end = _Sources(self._unsettled), self._legalizer.end()
+        self.tail = [self._piece(item, sources) for item in (*end.said, *end.heard)]
+        self._last_changes = end.changes
 
     @property
     def complete_tail(self) -> list[Piece]:
@@ -87,9 +91,13 @@ class Outgoing:
             sent = sent.appended(self.form_of(piece))
         return sent, lambda index, at: tail.find(index, at) or settled.find(index, at)
 
-    def changes(self) -> tuple[Change, ...]:
-        """What the repair did, by index of the message."""
-        return (*self._earlier_changes, *map(self._by_index, self._legalizer.all_changes()))
+    def changes(self) -> Sequence[Change]:
+        """What the repair did until now, by index of the message."""
+        earlier, settled, last = self._earlier_changes, self._legalizer.changes, self._last_changes
+        count, by_index = len(settled), self._by_index()
+        return LazyTuple(
+            len(earlier) + count + len(last), lambda: chain(earlier, map(by_index, settled[:count]), map(by_index, last))
+        )
 
     def place_of(self, index: int) -> int | None:
         """Where a message is in what is final; where its first part is, if the repair changed it."""
@@ -113,7 +121,7 @@ class Outgoing:
         standing = self._legalizer.standing
         if standing is None:
             return None
-        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.changes))
+        changes = (*self._earlier_changes, *map(self._by_index(), self._legalizer.changes))
         return OutgoingSnapshot(standing.count, tuple(self._in_runs()), changes, standing)
 
     # --- growing
@@ -148,8 +156,8 @@ class Outgoing:
         for item in self._legalizer.settled[len(self.pieces) - self._settled_before :]:
             self._add(self._piece(item, sources))
             self._sent = self._sent.appended(self.form_of(self.pieces[-1]))
-        standing = self._legalizer.standing
-        self._open_from = self._open_from if standing is None else standing.count
+        open_from = self._legalizer.open_from
+        self._open_from = self._open_from if open_from is None else open_from
 
     def _add(self, piece: Piece) -> None:
         self._places.add(len(self.pieces), piece)
@@ -166,8 +174,10 @@ class Outgoing:
         indices = self._state.view.indices[self._open_from : self._taken]
         return list(zip(indices, self._given[self._open_from - self._given_from :], strict=True))
 
-    def _by_index(self, change: Change) -> Change:
-        return msgspec.structs.replace(change, index=self._state.view.indices[change.index]) if change.index >= 0 else change
+    def _by_index(self) -> Callable[[Change], Change]:
+        """From a change that names its message by number to one that names it by index, in the view as it is now."""
+        indices, replace = self._state.view.indices, msgspec.structs.replace
+        return lambda one: replace(one, index=indices[one.index]) if one.index >= 0 else one
 
     def _in_runs(self) -> Iterator[tuple[int, int] | RepairedSnapshot]:
         for _, group in groupby(self.pieces, key=type):

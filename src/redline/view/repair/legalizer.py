@@ -121,22 +121,29 @@ class Legalizer:
         return Standing(self._open_from, self._has_begun, tuple(self._ids), self._exchanges.open_keys)
 
     @property
+    def open_from(self) -> int | None:
+        """How many messages are settled whole, those before the first that is not; None while that depends on what comes."""
+        return None if self._put_off else self._open_from
+
+    @property
     def has_open_calls(self) -> bool:
-        """Whether a call of what is not settled waits for its result."""
-        return bool(self._put_off) or not self._exchanges.current.is_answered
+        """Whether a call of what is not settled waits for its result, or the assistant may still add one to what it says."""
+        current = self._exchanges.current
+        is_going_on = self._format.items_are_messages and current.is_speaking
+        return bool(self._put_off) or is_going_on or not current.is_answered
 
     def tail(self) -> tuple[Item, ...]:
         """What is not settled yet, as it would be if nothing more came."""
-        end = self._end()
+        end = self.end()
         return (*end.said, *end.heard)
 
     def all_changes(self) -> tuple[Change, ...]:
         """What was done, as it would be if nothing more came."""
-        return (*self.changes, *self._end().changes)
+        return (*self.changes, *self.end().changes)
 
     def repair(self) -> Repair:
         """All of it, as it would be if nothing more came."""
-        end = self._end()
+        end = self.end()
         return Repair((*self.settled, *end.said, *end.heard), (*self.changes, *end.changes))
 
     def _settle_as_is(self, messages: Sequence[Message]) -> None:
@@ -147,7 +154,8 @@ class Legalizer:
         if self._format.call_ids_are_unique:
             self._ids = {call.id: None for message in messages for call in message.calls if call.id is not None}
 
-    def _end(self) -> Draft:
+    def end(self) -> Draft:
+        """What is not settled yet, as it would be if nothing more came, and what was done to it."""
         return self._legal(self._exchanges.current, is_end=True).draft
 
     def _add(self, message: Message) -> None:
