@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from redline.formats import detect_format as detect_format
     from redline.formats import find_format as find_format
     from redline.formats import read_messages as read_messages
-    from redline.formats.convert import Conversion as Conversion
-    from redline.formats.convert import convert as convert
     from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
     from redline.log.records import Strike as Strike
@@ -67,12 +65,16 @@ if TYPE_CHECKING:
     from redline.sessions import load_session_messages as load_session_messages
     from redline.simplify import simplify_historical_file_reads as simplify_historical_file_reads
     from redline.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
+    from redline.transcripts import SessionPlace as SessionPlace
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
+    from redline.transcripts import session_places as session_places
     from redline.view.laws import Problem as Problem
     from redline.view.laws import check as check
     from redline.view.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
     from redline.view.repair import make_legal as make_legal
+    from redline.view.repair.convert import Conversion as Conversion
+    from redline.view.repair.convert import convert as convert
 
 _HOMES = {
     "redline.blobs": ("Blobs",),
@@ -99,7 +101,7 @@ _HOMES = {
         "ValidationError",
     ),
     "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
-    "redline.formats.convert": ("Conversion", "convert"),
+    "redline.view.repair.convert": ("Conversion", "convert"),
     "redline.inspection": ("Inspection", "inspect_transcript"),
     "redline.log.records": ("Strike",),
     "redline.mending": ("Fix", "Mending", "mend_transcript"),
@@ -122,7 +124,7 @@ _HOMES = {
     "redline.rules": ("RULES", "default_rules"),
     "redline.sessions": ("filter_messages", "load_session_messages"),
     "redline.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
-    "redline.transcripts": ("Transcript", "read_transcript"),
+    "redline.transcripts": ("SessionPlace", "Transcript", "read_transcript", "session_places"),
     "redline.view.laws": ("Problem", "check"),
     "redline.view.repair": ("clean_orphaned_tool_calls", "make_legal"),
 }

@@ -29,7 +29,7 @@ from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
 from redline.formats import find_format
 from redline.formats.answers import read_answer
-from redline.formats.convert import convert
+from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
 from redline.log.durable import Header
 from redline.log.log import ROOT, Log
@@ -750,7 +750,7 @@ class Conversation:
             given = self._redact(given)
         if self._state.accepts(given):
             return [given]
-        done = convert([given], target=self.format)
+        done = adapt(given, target=self.format)
         _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))
         return [payloads.encoded(payload) for payload in done.messages]
 

@@ -171,7 +171,7 @@ class _Survey:
             self._message(entry, message, number, callers)
         _note_reads(messages, pairs, reads, self._counter)
         if is_sent:
-            self._check(conversation, entries, History(messages, format, pairs))
+            self._check(conversation, entries, History.of(messages, format, pairs))
 
     def _message(self, entry: Entry, message: Message, number: int, callers: dict[Spot, ToolCall]) -> None:
         self._found.messages += 1
@@ -225,7 +225,7 @@ class _Survey:
             found.ended_ms = max(time_ms, found.ended_ms if found.ended_ms is not None else time_ms)
 
     def _check(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
-        for problem in problems_of(history):
+        for problem in problems_of(history, is_stored=True):
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
             line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
             self._found.problems.append(

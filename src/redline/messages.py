@@ -63,6 +63,8 @@ class Opaque(msgspec.Struct, frozen=True, gc=False):
     kind: str
     native: Any = None
     at: Path = ()
+    is_reference: bool = False
+    """Names something that the provider holds, which may be a call."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from redline.messages import Message, ToolCall, ToolResult
+from redline.messages import Message, Opaque, ToolCall, ToolResult
 
 __all__ = ["Pairing", "Pairs", "Spot", "Step", "pair_up"]
 
@@ -24,6 +24,8 @@ class Step(msgspec.Struct):
     calls: dict[Spot, ToolCall] = {}
     answers: dict[Spot, Spot] = {}
     """From a call to its result."""
+    has_references: bool = False
+    """Whether something is only named that may be a call: any result may be its answer."""
 
     @property
     def unanswered(self) -> tuple[Spot, ...]:
@@ -33,7 +35,7 @@ class Step(msgspec.Struct):
         return tuple([spot for spot in self.calls if spot not in self.answers])
 
     def take(self, result: ToolResult, spot: Spot) -> bool:
-        """Match a result with a call that is still open, by id before name; False if there is none."""
+        """Match a result with a call that is still open, by id before name; False if there is none, nor a reference."""
         call_id, answers = result.call_id, self.answers
         by_name: Spot | None = None
         for call_spot, call in self.calls.items():
@@ -45,7 +47,7 @@ class Step(msgspec.Struct):
                 by_name = call_spot  # where one of the two has no id, the tool's name must do
         if by_name is not None:
             answers[by_name] = spot
-        return by_name is not None
+        return by_name is not None or self.has_references
 
 
 class Pairs(msgspec.Struct, frozen=True):
@@ -105,6 +107,8 @@ class Pairing:
                 if not step.calls:
                     self.steps.append(step)
                 step.calls[Spot(number, place)] = part
+            elif type(part) is Opaque and part.is_reference:
+                step.has_references = True
 
     def _answer(self, number: int, message: Message) -> Sequence[Spot]:
         """Match the results of a message; what is left over is given back."""

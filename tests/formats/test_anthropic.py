@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from redline import payloads
 from redline.errors import FormatError, ValidationError
 from redline.formats.anthropic import Anthropic
+from redline.formats.anthropic_flaws import FAILED_SILENTLY
 from redline.formats.base import Format
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
@@ -323,11 +324,33 @@ def test_a_composed_call_has_an_object_as_input() -> None:
 
 
 def test_a_composed_failure_is_flagged() -> None:
-    """An error stays an error, its picture beside it."""
+    """By its flag, with words in it; beside a picture, which the flag forbids, in words (R59)."""
+    block = {"type": "tool_result", "tool_use_id": "1"}
+    flagged = {**block, "content": FAILED_SILENTLY, "is_error": True}
+    assert ANTHROPIC.compose("tool", [ToolResult("1", (), is_error=True)]).payloads == (_message_of(flagged),)
     result = ToolResult("1", (Text("no"), Media("image/png", "AA")), is_error=True)
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
-    block = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "no"}, image]}
-    assert ANTHROPIC.compose("tool", [result]).payloads == (_message_of({**block, "is_error": True}),)
+    words = [{"type": "text", "text": "Error:"}, {"type": "text", "text": "no"}]
+    assert ANTHROPIC.compose("tool", [result]).payloads == (_message_of({**block, "content": [*words, image]}),)
+
+
+def test_leading_system_messages_are_lifted_out() -> None:
+    """Those before anybody else speaks become the request's `system`, as blocks of text; later ones stay (R6)."""
+    marked = {"type": "text", "text": "and kind", "cache_control": {"type": "ephemeral"}}
+    head = [{"role": "system", "content": "be brief", "timestamp": 1}, {"role": "system", "content": [marked]}]
+    rest = [{"role": "user", "content": "hi"}, {"role": "system", "content": "be quick"}]
+    assert ANTHROPIC.split_system([*head, *rest]) == ([{"type": "text", "text": "be brief"}, marked], rest)
+    assert ANTHROPIC.split_system(rest) == (None, rest)
+
+
+def test_only_the_last_four_breakpoints_stay() -> None:
+    """The earliest go; messages without them are the same objects (R59)."""
+    marked = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    history = [_message_of(marked) for _ in range(5)]
+    kept = ANTHROPIC.within_limits(history)
+    assert kept[0] == _message_of({"type": "text", "text": "x"})
+    assert all(one is other for one, other in zip(kept[1:], history[1:], strict=True))
+    assert ANTHROPIC.within_limits(history[1:]) == history[1:]
 
 
 @pytest.mark.parametrize(

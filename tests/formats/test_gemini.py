@@ -393,11 +393,14 @@ def test_composed_calls_are_the_models() -> None:
     assert composed.payloads == (_content({"text": "look"}, *calls, role="model"),)
 
 
-def test_the_system_has_no_role() -> None:
-    """It is sent beside the contents, in words only."""
+def test_a_composed_system_message_is_read_back_as_one() -> None:
+    """It speaks in words only; in a request it is beside the contents, without a role (R5)."""
     composed = GEMINI.compose("system", [Text("be brief"), Media("image/png", "AA==")])
-    assert composed.payloads == (_content({"text": "be brief"}, role=None),)
+    assert composed.payloads == (_content({"text": "be brief"}, role="system"),)
+    assert GEMINI.read(composed.payloads[0]).role == "system"
     assert len(composed.lost) == 1
+    asked = _content({"text": "hi"})
+    assert GEMINI.split_system([*composed.payloads, asked]) == ({"parts": [{"text": "be brief"}]}, [asked])
 
 
 @pytest.mark.parametrize(

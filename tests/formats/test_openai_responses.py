@@ -207,7 +207,7 @@ def test_each_item_type(kind: str) -> None:
     _, role, parts = ITEMS[kind]
     message = RESPONSES.read(native)
     assert message.role == role
-    assert message.parts == (parts or (Opaque(kind, native, ("type",)),))
+    assert message.parts == (parts or (Opaque(kind, native, ("type",), is_reference=kind == "item_reference"),))
     assert (not parts) == (kind in CARRIED)
 
 
@@ -346,7 +346,8 @@ def test_messages_between_agents() -> None:
 def test_unknown_items_are_carried(native: dict[str, Any], role: str, kind: str) -> None:
     """As one opaque part, said by whom their shape suggests; a bare id is a reference."""
     message = RESPONSES.read(native)
-    assert (message.role, message.parts) == (role, (Opaque(kind, native, ("type",)),))
+    carried = Opaque(kind, native, ("type",), is_reference=kind == "item_reference")
+    assert (message.role, message.parts) == (role, (carried,))
 
 
 # --- rewriting and removing

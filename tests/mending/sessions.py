@@ -114,6 +114,33 @@ def opencode_file(messages):
     return json.dumps(session, indent=1).encode()
 
 
+# --- Gemini CLI
+
+
+def gemini_record(name, kind="user", content="hi", **fields):
+    return {"id": name, "timestamp": TIME, "type": kind, "content": content, **fields}
+
+
+def gemini_call(call_id, *answered, **fields):
+    """A call, with the results that its record holds: usually its own."""
+    result = {"result": gemini_answers(*answered)} if answered else {}
+    return {"id": call_id, "name": "ls", "args": {"path": call_id}, "status": "success", **result, **fields}
+
+
+def gemini_answers(*call_ids):
+    return [{"functionResponse": {"id": one, "name": "ls", "response": {"output": f"of {one}"}}} for one in call_ids]
+
+
+def gemini_lines(records):
+    """As today's versions write them."""
+    return as_lines([{"sessionId": "s", "projectHash": "h", "startTime": TIME, "kind": "main"}, *records])
+
+
+def gemini_document(records):
+    """As older versions do."""
+    return json.dumps({"sessionId": "s", "projectHash": "h", "startTime": TIME, "messages": records}, indent=1).encode()
+
+
 # --- what holds for all
 
 

@@ -78,7 +78,7 @@ def test_an_answer_is_of_the_kind_that_fits_the_call(tmp_path, asked, answer):
 
 def test_a_changed_item_keeps_its_spelling(tmp_path):
     """Where an id must change, all else in the line stays as it was written."""
-    payload = b'{"type": "function_call", "call_id":"", "n": 1.50, "name": "x"}'
+    payload = b'{"type": "function_call", "call_id":"", "n": 1.50, "name": "x", "arguments": "{}"}'
     line = b'{"timestamp" : "t", "type": "response_item", "payload": ' + payload + b"}"
     mending = sound(write(tmp_path, codex_file([said("user", "hi")], is_compacted=False) + line + b"\n"), "answer")
     after = mending.content.splitlines()[3]

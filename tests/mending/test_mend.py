@@ -14,6 +14,7 @@ from redline.view.laws import check
 from redline.view.repair import legalize
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, sound, use, write
+from tests.transcripts.opencode_store import make_database
 
 CRASHED = [claude_line("1", None), claude_line("2", "1", "assistant", use("a"))]
 CRASHES = ("unmatched-tool-use", "ends-on-unanswered-tool-call")
@@ -106,6 +107,12 @@ def test_other_agents_are_refused_with_the_names_of_those_that_are_not(tmp_path)
     with pytest.raises(ValidationError, match="session of pi, which cannot be repaired") as refused:
         mend_transcript(path)
     assert all(mender.name in str(refused.value) for mender in MENDERS)
+
+
+def test_the_database_of_opencode_is_refused_with_the_way_around(tmp_path):
+    """It is in use, and opencode goes on by itself: the error says so, and how one session can be repaired (R42)."""
+    with pytest.raises(ValidationError, match=r"goes on after a crash by itself.*opencode export ID.*opencode import"):
+        mend_transcript(make_database(tmp_path))
 
 
 def test_an_unknown_strategy_is_refused(tmp_path):

@@ -66,7 +66,7 @@ def _problems(conversation: RecordedConversation) -> Iterator[tuple[Problem, int
     """What is wrong in the messages that go on, each with its line."""
     entries = conversation.windows[-1] if conversation.windows else ()
     messages = tuple(entry.message for entry in entries)
-    for problem in problems_of(History.of(messages, find_format(conversation.format))):
+    for problem in problems_of(History.of(messages, find_format(conversation.format)), is_stored=True):
         yield problem, entries[problem.index].positions[0].line if problem.index < len(entries) else None
 
 

@@ -13,9 +13,9 @@ from redline.cli.request_body import next_messages, report, request_body
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError
 from redline.formats import FORMATS
-from redline.formats.convert import convert
 from redline.redaction import redact
 from redline.view.repair import clean_orphaned_tool_calls
+from redline.view.repair.convert import convert
 
 __all__ = ["command"]
 

@@ -9,9 +9,9 @@ from redline.cli.output import complain, say
 from redline.cli.session_files import SessionInput
 from redline.errors import ValidationError
 from redline.formats import FORMATS
-from redline.formats.convert import Conversion
 from redline.transcripts import RecordedConversation, Transcript
 from redline.view.laws import check
+from redline.view.repair.convert import Conversion
 
 __all__ = ["NextMessages", "chosen_conversation", "next_messages", "report", "request_body"]
 

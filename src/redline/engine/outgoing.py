@@ -36,8 +36,10 @@ class OutgoingSnapshot(msgspec.Struct, frozen=True):
     """How many visible messages it comes from."""
     pieces: tuple[tuple[int, int] | RepairedSnapshot, ...]
     """Messages that are sent as they are in the record, as runs of indices (from, to), and those that the repair changed."""
+    corrections: tuple[Change, ...]
+    """What was wrong with single messages and was put right, by index."""
     changes: tuple[Change, ...]
-    """What the repair did, by index."""
+    """What else the repair did, by index."""
     standing: Standing
 
 
@@ -61,7 +63,9 @@ class Outgoing:
         """What else is sent; it may be repaired in another way when more is said."""
         self._sent = Forms(self._state)
         self._places = _Places()
+        self._earlier_corrections: tuple[Change, ...] = ()
         self._earlier_changes: tuple[Change, ...] = ()
+        """What the repair did before the snapshot that this goes on from."""
         self._last_changes: Sequence[Change] = ()
         """What the repair did to what is not final."""
 
@@ -93,10 +97,17 @@ class Outgoing:
 
     def changes(self) -> Sequence[Change]:
         """What the repair did until now, by index of the message."""
-        earlier, settled, last = self._earlier_changes, self._legalizer.changes, self._last_changes
-        count, by_index = len(settled), self._by_index()
+        corrections, settled, last = self._legalizer.corrections, self._legalizer.changes, self._last_changes
+        earlier_corrections, earlier = self._earlier_corrections, self._earlier_changes
+        corrected, count, by_index = len(corrections), len(settled), self._by_index()
         return LazyTuple(
-            len(earlier) + count + len(last), lambda: chain(earlier, map(by_index, settled[:count]), map(by_index, last))
+            len(earlier_corrections) + corrected + len(earlier) + count + len(last),
+            lambda: (
+                *earlier_corrections,
+                *map(by_index, corrections[:corrected]),
+                *earlier,
+                *map(by_index, chain(settled[:count], last)),
+            ),
         )
 
     def place_of(self, index: int) -> int | None:
@@ -121,8 +132,11 @@ class Outgoing:
         standing = self._legalizer.standing
         if standing is None:
             return None
-        changes = (*self._earlier_changes, *map(self._by_index(), self._legalizer.changes))
-        return OutgoingSnapshot(standing.count, tuple(self._in_runs()), changes, standing)
+        by_index = self._by_index()
+        final = (by_index(one) for one in self._legalizer.corrections if one.index < standing.count)
+        corrections = (*self._earlier_corrections, *final)
+        changes = (*self._earlier_changes, *map(by_index, self._legalizer.changes))
+        return OutgoingSnapshot(standing.count, tuple(self._in_runs()), corrections, changes, standing)
 
     # --- growing
 
@@ -131,7 +145,7 @@ class Outgoing:
         state = self._state
         self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing)
         self._taken = self._given_from = self._open_from = snapshot.visible
-        self._earlier_changes = snapshot.changes
+        self._earlier_corrections, self._earlier_changes = snapshot.corrections, snapshot.changes
         for run in snapshot.pieces:
             if isinstance(run, RepairedSnapshot):
                 self._add(Repaired(state.format.read(run.native), run.origins))

@@ -1,12 +1,14 @@
 """The AI SDK format: its model messages since version 4, and the session lines of Neovate, which resemble them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from redline import payloads
+from redline.formats.ai_sdk_flaws import find_flaws
 from redline.formats.base import Composed, Evidence, Format, base64_text, result_words, what_is_lost
+from redline.formats.flaws import Flaw
 from redline.formats.reading import Reader, kind_of, known_role, read_block, split_data_url, string_at
 from redline.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, value_at
@@ -61,6 +63,9 @@ class AiSdk(Format):
         turns = (("tool", answers), ("assistant" if role == "assistant" else "user", others))
         said = tuple({"role": turn, "content": content} for turn, content in turns if content)
         return Composed(said, tuple(lost))
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        return find_flaws(native)
 
     def _role(self, native: dict[str, Any]) -> Role:
         role, content = known_role(native, _ROLES) or "user", native.get("content")

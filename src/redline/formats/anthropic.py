@@ -1,15 +1,19 @@
 """The Anthropic Messages format: content blocks, results in user messages, the system prompt beside the messages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from redline import payloads
+from redline.formats.anthropic_flaws import ACCEPTED_IMAGES, FAILED_SILENTLY, find_flaws
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
+from redline.formats.cache_control import MOST_BREAKPOINTS, mark_paths
+from redline.formats.flaws import Flaw
 from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
 from redline.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, value_at
+from redline.payloads import Path, Payload, value_at
 
 __all__ = ["Anthropic"]
 
@@ -28,6 +32,7 @@ class Anthropic(Format):
     system_field: ClassVar[str | None] = "system"
     call_ids_are_unique: ClassVar[bool] = True
     refuses_blank_text: ClassVar[bool] = True
+    begins_with_system: ClassVar[bool] = False
     blocks_field: ClassVar[str | None] = "content"
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
@@ -50,6 +55,36 @@ class Anthropic(Format):
         wire_role = role if role in ("assistant", "system") else "user"
         message = {"role": wire_role, "content": blocks}
         return Composed((message,) if blocks else (), tuple(lost))
+
+    def says_something(self, message: Message) -> bool:
+        """As for every format; a system message may hold nothing but settings (in the SDK, BetaSystemMessageParam)."""
+        if message.parts or message.role != "system":
+            return bool(message.parts)
+        return bool(payloads.decode(message.native).get("output_config"))
+
+    def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
+        """The messages with four breakpoints at most: the last ones, which end the longest stretches that can be cached."""
+        marked = [(place, mark_paths(decoded)) for place, decoded in enumerate(map(payloads.decode, messages))]
+        surplus = sum(len(paths) for _, paths in marked) - MOST_BREAKPOINTS
+        kept = list(messages)
+        for place, paths in marked:
+            if surplus <= 0:
+                break
+            kept[place] = payloads.remove(kept[place], paths[:surplus]) if paths else kept[place]
+            surplus -= len(paths)
+        return kept
+
+    def _system_of(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Blocks of text, each as it was said: a breakpoint stays where the caller set it."""
+        blocks: list[dict[str, Any]] = []
+        for message in messages:
+            held = payloads.decode(self.sendable(message.native)).get("content")
+            said = [{"type": "text", "text": held}] if isinstance(held, str) else held
+            blocks += [block for block in said or () if kind_of(block) == "text" and block.get("text")]
+        return blocks
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        return find_flaws(native)
 
     def _role(self, native: dict[str, Any]) -> Role:
         return known_role(native, _ROLES) or "user"
@@ -163,7 +198,7 @@ def _media(block: dict[str, Any], at: Path) -> Part | None:
     return None
 
 
-_ACCEPTED_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf"})
+_ACCEPTED_TYPES = ACCEPTED_IMAGES | {"application/pdf"}
 _MEDIA_SOURCES: dict[MediaSource, str] = {"base64": "data", "url": "url", "file": "file_id", "text": "data"}
 
 _READERS: dict[str, Reader[Part]] = {
@@ -225,11 +260,15 @@ def _composed_in_system(part: Part, lost: list[str]) -> list[dict[str, Any]]:
 
 
 def _composed_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
-    content: Any = result.text
-    if any(not isinstance(part, Text) for part in result.parts):
-        content = [block for part in result.parts for block in _composed(part, lost)]
-    block = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
-    return {**block, "is_error": True} if result.is_error else block
+    """A failure is told in words; beside a picture there is no other way to tell it."""
+    answer = {"type": "tool_result", "tool_use_id": result.call_id}
+    blocks = [block for part in result.parts for block in _composed(part, lost)]
+    if any(block["type"] != "text" for block in blocks):
+        told = [{"type": "text", "text": "Error:"}] if result.is_error else []
+        return {**answer, "content": [*told, *blocks]}
+    if result.is_error:
+        return {**answer, "content": result.text or FAILED_SILENTLY, "is_error": True}
+    return {**answer, "content": result.text}
 
 
 def _is_accepted(media: Media) -> bool:

@@ -2,17 +2,28 @@
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
 from redline import payloads
 from redline.errors import FormatError, ValidationError
+from redline.formats.flaws import KNOWN_FIELDS, Flaw, corrected
 from redline.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, Payload, value_at
 
-__all__ = ["Composed", "Evidence", "Format", "base64_text", "decode_object", "read_timestamp", "result_words", "what_is_lost"]
+__all__ = [
+    "Composed",
+    "Evidence",
+    "Format",
+    "Split",
+    "base64_text",
+    "decode_object",
+    "read_timestamp",
+    "result_words",
+    "what_is_lost",
+]
 
 Evidence = Literal[0, 1, 2]
 """0: cannot be this format; 1: could be; 2: has something that this format has and others lack."""
@@ -25,10 +36,18 @@ class Composed(msgspec.Struct, frozen=True):
     lost: tuple[str, ...] = ()
 
 
+class Split(NamedTuple):
+    """A list of messages with the system's part of it apart."""
+
+    system: Any
+    """What goes into the request's `system_field`, in the provider's own shape; None if there is nothing."""
+    rest: list[Payload]
+
+
 class Format(ABC):
     """One provider's wire shape: the only place where its field names appear.
 
-    A format writes `_role`, `_parts`, `evidence`, `_reworded`, `_id_path` and `compose`; the rest is the same for all.
+    A format writes `_role`, `_parts`, `_flaws`, `evidence`, `_reworded`, `_id_path` and `compose`; the rest is shared.
     """
 
     name: ClassVar[str]
@@ -41,9 +60,13 @@ class Format(ABC):
     """Whether each call, result and thought is an element of the list, so that one turn of the model is several of them."""
     call_ids_are_unique: ClassVar[bool] = False
     """Whether the provider refuses a call id that was used before in the request."""
+    calls_follow_user: ClassVar[bool] = False
+    """Whether the provider refuses calls directly after another message of the model."""
     refuses_blank_text: ClassVar[bool] = False
     has_system_messages: ClassVar[bool] = True
-    """Whether a system message may stand among the others."""
+    """Whether a system message may be among the others, after somebody else has spoken."""
+    begins_with_system: ClassVar[bool] = True
+    """Whether a system message may be the first."""
     blocks_field: ClassVar[str | None] = None
     """The field that holds a message's blocks, results among them; None where each result is a message of its own."""
 
@@ -99,7 +122,60 @@ class Format(ABC):
         """The system prompt as the request body holds it."""
         return prompt
 
+    # --- what is sent
+
+    def flaws(self, native: dict[str, Any]) -> list[Flaw]:
+        """What the provider refuses in a message wherever it is, and what it takes instead."""
+        return list(self._flaws(native))
+
+    def sendable(self, payload: Payload) -> Payload:
+        """The payload without the fields that the provider does not take: the very same object or bytes if there are none."""
+        flaws = [flaw for flaw in self._flaws(payloads.decode(payload)) if flaw.law == KNOWN_FIELDS]
+        return corrected(payload, flaws) if flaws else payload
+
+    def split_system(self, messages: Sequence[Payload]) -> Split:
+        """The messages without those of the system that have no place among them, and these as the request holds them."""
+        apart: list[Message] = []
+        rest: list[Payload] = []
+        for payload in messages:
+            message = self.read(payload)
+            if self.is_apart(message, has_begun=bool(rest)):
+                apart.append(message)
+            else:
+                rest.append(payload)
+        return Split(self._system_of(apart) if apart else None, rest)
+
+    def is_apart(self, message: Message, *, has_begun: bool) -> bool:
+        """Whether a message belongs beside the others: the system's, where the provider takes none (yet) among them."""
+        return message.role == "system" and not (self.has_system_messages if has_begun else self.begins_with_system)
+
+    def _system_of(self, messages: Sequence[Message]) -> Any:
+        """These messages of the system as the request body holds them."""
+        return self.write_system("\n\n".join(message.text for message in messages if message.text))
+
+    def as_user(self, message: Message) -> Message | None:
+        """The message said by the user; None if it has no words."""
+        composed = self.compose("user", [part for part in message.parts if isinstance(part, Text) and part.text.strip()])
+        if not composed.payloads:
+            return None
+        return msgspec.structs.replace(self.read(composed.payloads[0]), timestamp_ms=message.timestamp_ms)
+
+    def says_something(self, message: Message) -> bool:
+        """Whether a message holds what the provider asks for, if only settings."""
+        return bool(message.parts)
+
+    def untied(self, message: Message) -> Message:
+        """The message without what ties it to reasoning before it; the same object where nothing does."""
+        return message
+
+    def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
+        """The messages with no more of anything than one request may hold; each that needs no change is the same object."""
+        return list(messages)
+
     # --- one per format
+
+    @abstractmethod
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]: ...
 
     @abstractmethod
     def evidence(self, native: dict[str, Any]) -> Evidence:

@@ -4,8 +4,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from redline.errors import ValidationError
+from redline.payloads import Path
 
-__all__ = ["MOST_BREAKPOINTS", "Lifetime", "can_carry", "check_order", "count_marks", "in_blocks", "is_marked", "with_mark"]
+__all__ = [
+    "MOST_BREAKPOINTS",
+    "Lifetime",
+    "can_carry",
+    "check_order",
+    "count_marks",
+    "in_blocks",
+    "is_marked",
+    "mark_paths",
+    "with_mark",
+]
 
 # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 
@@ -47,6 +58,19 @@ def with_mark(block: dict[str, Any], ttl: Lifetime | None) -> dict[str, Any]:
 def count_marks(messages: Iterable[dict[str, Any]]) -> int:
     """How many breakpoints there are, those inside results too."""
     return sum(1 for message in messages for _ in _lifetimes(message.get("content")))
+
+
+def mark_paths(message: dict[str, Any]) -> list[Path]:
+    """Where the breakpoints of a message are, in order; inside a result comes before the end of it."""
+    return list(_mark_paths(message.get("content"), ("content",)))
+
+
+def _mark_paths(content: object, at: Path) -> Iterator[Path]:
+    for position, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict):
+            yield from _mark_paths(block.get("content"), (*at, position, "content"))
+            if is_marked(block):
+                yield (*at, position, "cache_control")
 
 
 def check_order(messages: Iterable[dict[str, Any]]) -> None:

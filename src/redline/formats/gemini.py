@@ -1,18 +1,21 @@
 """The Gemini format: contents made of parts, each part named by the one key it holds, in camelCase or snake_case."""
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 from redline import payloads
 from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
+from redline.formats.flaws import Flaw
+from redline.formats.gemini_flaws import find_flaws
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, value_at
 
 __all__ = ["Gemini"]
 
 _KNOWN_ROLES = (None, "user", "model", "function", "tool", "system")
+_WIRE_ROLES = {"assistant": "model", "system": "system"}
 _FILES_API = "https://generativelanguage.googleapis.com/"
 
 
@@ -23,6 +26,8 @@ class Gemini(Format):
     messages_field: ClassVar[str] = "contents"
     system_field: ClassVar[str | None] = "systemInstruction"
     has_system_messages: ClassVar[bool] = False
+    begins_with_system: ClassVar[bool] = False
+    calls_follow_user: ClassVar[bool] = True
     blocks_field: ClassVar[str | None] = "parts"
 
     def write_system(self, prompt: str) -> object:
@@ -37,15 +42,24 @@ class Gemini(Format):
         return 0 if any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts) else 2
 
     def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """One content; all results of a turn together, before anything else. The system's has no role."""
+        """One content; all results of a turn together, before anything else.
+
+        The system's is read back as such, and is sent beside the others: see `split_system`.
+        """
         ordered = parts if role == "assistant" else sorted(parts, key=lambda part: not isinstance(part, ToolResult))
         lost: list[str] = []
         compose_part = _composed_in_system if role == "system" else _composed
         composed = [said for part in ordered for said in compose_part(part, lost)]
-        content: dict[str, Any] = {"parts": composed}
-        if role != "system":
-            content = {"role": "model" if role == "assistant" else "user", **content}
+        content = {"role": _WIRE_ROLES.get(role, "user"), "parts": composed}
         return Composed((content,) if composed else (), tuple(lost))
+
+    def _system_of(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """One content of all their parts, each as it was said."""
+        natives = [payloads.decode(self.sendable(message.native)) for message in messages]
+        return {"parts": [part for native in natives for part in _part_list(native)]}
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        return find_flaws(native)
 
     def _role(self, native: dict[str, Any]) -> Role:
         match native.get("role"):

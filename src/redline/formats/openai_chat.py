@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from redline import payloads
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words
+from redline.formats.flaws import Flaw
+from redline.formats.openai_chat_flaws import find_flaws
 from redline.formats.openai_parts import (
     Content,
     arguments_text,
@@ -39,6 +41,10 @@ _ROLES: dict[str, Role] = {
 }
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 """Not OpenAI's own: servers that speak this format put the model's thoughts under one of these."""
+_LONGEST_ID = 40
+"""`Invalid 'messages[2].tool_calls[0].id': string too long` (vercel/ai#5171)."""
+_SIGNATURE_IN_ID = "__thought__"
+"""LiteLLM keeps Gemini's signature in the id of a call, of any length, and wants it back."""
 _OWN_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _SPEAKING_KEYS = _OWN_KEYS.union(("content", "refusal", "audio"), _REASONING_KEYS)
 _RARE_KEYS = _SPEAKING_KEYS - {"content", "tool_calls", "tool_call_id"}
@@ -102,6 +108,9 @@ class OpenAIChat(Format):
         said = _assistant_message(others, lost) if role == "assistant" else _system_message(others, lost)
         return Composed((*said, *answers, *_user_message(shown)), tuple(lost))
 
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        return find_flaws(native)
+
     def _role(self, native: dict[str, Any]) -> Role:
         return known_role(native, _ROLES) or "user"
 
@@ -134,8 +143,11 @@ class OpenAIChat(Format):
         return _with_no_content(payload, native) if native.get("content") == [] or needs_words else payload
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:
-        """There must be one, but for a `function_call` and the `function` message that answers it by name."""
-        if (part.id if isinstance(part, ToolCall) else part.call_id) or part.at == ("function_call",):
+        """There must be one, of 40 characters at most, but for a `function_call` and the message that answers it by name."""
+        own = part.id if isinstance(part, ToolCall) else part.call_id
+        if own:
+            return len(own) <= _LONGEST_ID or _SIGNATURE_IN_ID in own
+        if part.at == ("function_call",):
             return True
         return isinstance(part, ToolResult) and payloads.decode(message.native).get("role") == "function"
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import msgspec
+
 from redline import payloads
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words
+from redline.formats.flaws import Flaw
 from redline.formats.openai_parts import (
     Content,
     arguments_text,
@@ -23,6 +26,7 @@ from redline.formats.openai_parts import (
     read_words,
     text_key,
 )
+from redline.formats.openai_responses_flaws import find_flaws
 from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.payloads import Path, Payload, value_at
@@ -87,6 +91,9 @@ _OWN_ITEMS = frozenset({*_CALLS, *_OUTPUTS, *_CARRIED, "reasoning", "agent_messa
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 _OWN_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _SHARED_PARTS = frozenset({"refusal", "input_audio"})
+_TIED_ITEMS = frozenset({"message", "function_call", "custom_tool_call"})
+_LONGEST_ID = 64
+"""`Invalid 'input[2].call_id': string too long. Expected a string with maximum length 64` (openclaw/openclaw#875)."""
 _FOREIGN_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call", "parts", "toolCallId"})
 
 
@@ -142,6 +149,16 @@ class OpenAIResponses(Format):
         wire_role = "system" if role == "system" else "user"
         return Composed((*outputs, *_message_item(wire_role, blocks)), tuple(lost))
 
+    def untied(self, message: Message) -> Message:
+        """By its id the provider knows an item, and asks for the reasoning that led to it (0xPlaygrounds/rig#751)."""
+        native = payloads.decode(message.native)
+        if message.role != "assistant" or "id" not in native or _item_kind(native) not in _TIED_ITEMS:
+            return message
+        return msgspec.structs.replace(message, native=payloads.remove(message.native, [("id",)]))
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        return find_flaws(native)
+
     def _role(self, native: dict[str, Any]) -> Role:
         kind = _item_kind(native)
         if kind in _CARRIED:
@@ -160,7 +177,11 @@ class OpenAIResponses(Format):
             return tuple(_thoughts(native))
         if kind in _CALLS:
             return _call(native, _CALLS[kind], kind)
-        return (_output(native, kind) if kind in _OUTPUTS else Opaque(kind, native, ("type",)),)
+        return (
+            _output(native, kind)
+            if kind in _OUTPUTS
+            else Opaque(kind, native, ("type",), is_reference=kind == "item_reference"),
+        )
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         match part:
@@ -188,6 +209,11 @@ class OpenAIResponses(Format):
             case kind if kind in _OUTPUTS and native.get("output") == []:
                 return payloads.replace(payload, ("output",), "")
         return payload
+
+    def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:
+        """There must be one, of 64 characters at most."""
+        own = part.id if isinstance(part, ToolCall) else part.call_id
+        return super().accepts_id(message, part) and len(own or "") <= _LONGEST_ID
 
     def _listed(self, held: Any) -> list[Any]:
         return [{"role": "user", "content": held}] if isinstance(held, str) else super()._listed(held)

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from redline import payloads
+from redline.formats.reading import kind_of
 from redline.mending.origins import Origins
 from redline.mending.window import Step, Window
 from redline.messages import Message
@@ -50,6 +51,8 @@ class Drafts:
         drafts: list[Draft] = []
         blocks = _blocks(item.message)
         lines = [self._line_of(block, item.message) for block in blocks]
+        if item.source is not None and self._roles[self._window.positions[item.source][0]] == _role(item.message):
+            lines = _with_corrected(blocks, lines, self._window.positions[item.source])
         for number, (block, line) in enumerate(zip(blocks, lines, strict=True)):
             begun = {draft.line for draft in drafts if draft.line}
             # What must stand before something of a line that has begun cannot have a line behind it.
@@ -98,6 +101,16 @@ class Drafts:
         if isinstance(content, str):
             return 1
         return len(content) if isinstance(content, list) else 0
+
+
+def _with_corrected(blocks: list[Any], lines: list[Position | None], own: tuple[Position, ...]) -> list[Position | None]:
+    """A block that the repair corrected is in the line of the one before it; a result that it made has none."""
+    found: list[Position | None] = []
+    for block, line in zip(blocks, lines, strict=True):
+        is_made = line is None and kind_of(block) == "tool_result"
+        before = next((known for known in reversed(found) if known in own), own[0])
+        found.append(line if line is not None or is_made else before)
+    return found
 
 
 def _blocks(message: Message) -> list[Any]:

@@ -16,6 +16,7 @@ from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import apply
 from redline.mending.fixes import Fix
+from redline.mending.gemini_cli import GeminiCliMender
 from redline.mending.mender import Mender
 from redline.mending.neovate import NeovateMender
 from redline.mending.opencode import OpenCodeMender
@@ -24,13 +25,27 @@ from redline.mending.proof import prove
 from redline.mending.torn import cut_torn_line
 from redline.messages import Message
 from redline.transcripts import Transcript, read_transcript
+from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.source import Source
 from redline.view.repair import Strategy
 from redline.view.repair.strategies import check_strategy
 
 __all__ = ["MENDERS", "Mending", "mend_transcript"]
 
-MENDERS: tuple[Mender, ...] = (ClaudeCodeMender(), CodexMender(), OpenCodeMender(), NeovateMender(), PlainMender())
+MENDERS: tuple[Mender, ...] = (
+    ClaudeCodeMender(),
+    CodexMender(),
+    GeminiCliMender(),
+    OpenCodeMender(),
+    NeovateMender(),
+    PlainMender(),
+)
+
+_WHY_NO_DATABASE = (
+    "is opencode's database, which is not repaired: opencode may be writing to it, and goes on after a crash by itself (it "
+    "tells the model that the call was interrupted). To repair one session all the same: `opencode export ID > session.json`, "
+    "`redline repair session.json --write repaired.json`, `opencode session delete ID`, `opencode import repaired.json`."
+)
 
 _LAST_RESORTS: tuple[Mender, ...] = (ClaudeCodeMender(is_chained=True), NeovateMender(is_chained=True))
 """Asked where the work of the first cannot be proven: ids in the file are missing, not unique, or lead elsewhere."""
@@ -94,6 +109,8 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     """
     check_strategy(strategy)
     transcript = read_transcript(path)
+    if transcript.path.is_dir():
+        raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
     *others, last = _menders_of(transcript)
     for mender in others:
         with suppress(ExecutionError):
@@ -134,6 +151,8 @@ def _mended(transcript: Transcript, mender: Mender, strategy: Strategy) -> Mendi
 
 
 def _menders_of(transcript: Transcript) -> list[Mender]:
+    if transcript.format == OpenCodeDatabase.name:
+        raise ValidationError(f"{transcript.path} {_WHY_NO_DATABASE}")
     if found := [mender for mender in (*MENDERS, *_LAST_RESORTS) if transcript.format in mender.formats]:
         return found
     known = ", ".join(mender.name for mender in MENDERS)

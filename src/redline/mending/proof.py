@@ -5,12 +5,12 @@ from itertools import groupby
 from pathlib import Path
 
 from redline.errors import ExecutionError
-from redline.formats import read_messages
+from redline.formats import find_format, read_messages
 from redline.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.payloads import Payload
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.source import Source
-from redline.view.laws import check
+from redline.view.laws import History, problems_of
 
 __all__ = ["prove"]
 
@@ -31,9 +31,10 @@ def prove(path: Path, reader: Reader, promised: Sequence[Sequence[Message]]) -> 
 def _prove(natives: Sequence[Payload], expected: Sequence[Message]) -> None:
     """In the format of what was promised: a plain list that lost a message may look like one of another format."""
     format = expected[0].format
-    for problem in check(natives, format=format):
+    found = read_messages(natives, format)
+    for problem in problems_of(History.of(found, find_format(format)), is_stored=True):
         raise ExecutionError(f"{_UNPROVEN}: {problem}. Nothing was written.")
-    if _gist(read_messages(natives, format)) != _gist(expected):
+    if _gist(found) != _gist(expected):
         raise ExecutionError(f"{_UNPROVEN}: read again, it does not say what it should. Nothing was written.")
 
 

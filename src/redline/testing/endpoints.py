@@ -21,8 +21,6 @@ class Endpoint(ABC):
     """How the address ends at which it listens."""
     stream_path: ClassVar[str | None] = None
     """Where it streams its answers, if that is another address; else the request asks for a stream."""
-    fields: ClassVar[frozenset[str] | None] = None
-    """What a message may hold; anything else is refused. None where that depends on the kind of message."""
 
     @abstractmethod
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
@@ -42,9 +40,6 @@ class Endpoint(ABC):
             problems = check(messages, format=self.format)
         except FormatError as problem:
             return f"{field}: {problem}"
-        for index, message in enumerate(messages):
-            if self.fields is not None and (unknown := sorted(message.keys() - self.fields)):
-                return f"{field}.{index}.{unknown[0]}: Extra inputs are not permitted"
         return f"{field}.{problems[0].index}: {problems[0].found} ({problems[0].rule})" if problems else None
 
     def _said(self, parts: Sequence[Part]) -> tuple[dict[str, Any], ...]:
@@ -56,7 +51,6 @@ class Messages(Endpoint):
 
     format = "anthropic"
     path = "/messages"
-    fields = frozenset({"role", "content"})
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A message, and why it ends there."""
@@ -93,9 +87,6 @@ class ChatCompletions(Endpoint):
 
     format = "openai_chat"
     path = "/chat/completions"
-    fields = frozenset(
-        {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call", "annotations"}
-    )
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """One choice, with all words in one text; thoughts are not shown."""
@@ -161,7 +152,6 @@ class GenerateContent(Endpoint):
     format = "gemini"
     path = ":generateContent"
     stream_path = ":streamGenerateContent"
-    fields = frozenset({"role", "parts"})
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """One candidate. What it says after a thought is signed."""
@@ -202,9 +192,13 @@ def _has_calls(parts: Sequence[Part]) -> bool:
     return any(isinstance(part, ToolCall) for part in parts)
 
 
+_ID_PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
+
+
 def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
     """An item as the model says it, which has an id and a status, and its words in a list."""
-    said = {**item, "id": f"item_{number}", "status": "completed"}
+    prefix = _ID_PREFIXES.get(item.get("type", "message"), "item")
+    said = {**item, "id": f"{prefix}_{number}", "status": "completed"}
     if item.get("type") == "reasoning":
         del said["status"]
     if isinstance(said.get("content"), str):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from redline.errors import MissingExtraError
-from redline.formats import find_format
+from redline.formats import Format, find_format
 from redline.messages import Media, Text, ToolCall, ToolResult
 from redline.testing.builders import Turn, conversation, says
 
@@ -28,7 +28,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 def turns(*, max_steps: int = 6) -> st.SearchStrategy[list[Turn]]:
     """A legal conversation: the user speaks first, every call is answered in the turn behind it."""
-    words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+    words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).map(str.strip).filter(bool)
     arguments = st.dictionaries(st.sampled_from(["path", "command", "n", "q"]), words | st.integers(-9, 9), max_size=3)
     picture = st.just(Media("image/png", _PIXEL))
 
@@ -45,26 +45,42 @@ def turns(*, max_steps: int = 6) -> st.SearchStrategy[list[Turn]]:
 
     @st.composite
     def whole(draw: st.DrawFn) -> list[Turn]:
-        count = draw(st.integers(0, max_steps))
-        steps = [turn for number in range(count) for turn in draw(step(number))]
-        return [says("user", draw(words)), *steps]
+        said = [says("user", draw(words))]
+        for number in range(draw(st.integers(0, max_steps))):
+            following = draw(step(number))
+            if said[-1][0] == following[0][0] == "assistant":  # calls follow the user, or other calls
+                said.append(says("user", draw(words)))
+            said += following
+        return said
 
     return whole()
 
 
 def conversations(format: str, *, max_steps: int = 6, with_extras: bool = True) -> st.SearchStrategy[list[Any]]:
-    """Legal native messages of a format; with extras, one of them has a field that no format knows."""
-    find_format(format)
+    """Legal native messages of a format; with extras, one of them has a field that no format knows.
+
+    It is in the first block where the provider refuses it beside the role.
+    """
+    chosen = find_format(format)
 
     @st.composite
     def native(draw: st.DrawFn) -> list[Any]:
         payloads = conversation(format, draw(turns(max_steps=max_steps)))
         if with_extras:
             place = draw(st.integers(0, len(payloads) - 1))
-            payloads[place] = {**payloads[place], "x_meta": draw(json_values())}
+            payloads[place] = _with_extra(payloads[place], draw(json_values()), chosen)
         return payloads
 
     return native()
+
+
+def _with_extra(payload: dict[str, Any], extra: Any, format: Format) -> dict[str, Any]:
+    fuller = {**payload, "x_meta": extra}
+    if not format.flaws(fuller):
+        return fuller
+    field = str(format.blocks_field)
+    first, *others = payload[field]
+    return {**payload, field: [{**first, "x_meta": extra}, *others]}
 
 
 def _result(call: ToolCall, words: str, *, is_error: bool) -> ToolResult:

@@ -20,13 +20,16 @@ from redline.transcripts.cline import Cline
 from redline.transcripts.codex import Codex
 from redline.transcripts.copilot_cli import CopilotCli
 from redline.transcripts.detect import take_sample
+from redline.transcripts.folders import read_folder
 from redline.transcripts.gemini_cli import GeminiCli
 from redline.transcripts.inspect_ai import InspectAi
 from redline.transcripts.mini_swe_agent import MiniSweAgent
 from redline.transcripts.neovate import Neovate
 from redline.transcripts.opencode import OpenCode
+from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.openhands import OpenHands
 from redline.transcripts.pi import Pi
+from redline.transcripts.places import SessionPlace, session_places
 from redline.transcripts.plain import Plain
 from redline.transcripts.reader import Reader, Sample
 from redline.transcripts.source import Source
@@ -45,9 +48,11 @@ __all__ = [
     "Reader",
     "RecordedConversation",
     "Sample",
+    "SessionPlace",
     "Transcript",
     "Usage",
     "read_transcript",
+    "session_places",
 ]
 
 READERS: tuple[Reader, ...] = (
@@ -58,6 +63,7 @@ READERS: tuple[Reader, ...] = (
     Neovate(),
     OpenHands(),
     OpenCode(),
+    OpenCodeDatabase(),
     Cline(),
     GeminiCli(),
     MiniSweAgent(),
@@ -71,7 +77,12 @@ READERS: tuple[Reader, ...] = (
 
 
 def read_transcript(path: str | os.PathLike[str]) -> Transcript:
-    """The conversations in a session file of any agent that Redline knows. The file is indexed, and never written."""
+    """The conversations in a session file of any agent that Redline knows. The file is indexed, and never written.
+
+    Instead of a file, the folder may be named in which Gemini CLI keeps a project's sessions, or opencode its database.
+    """
+    if Path(path).is_dir():
+        return read_folder(Path(path), read_transcript)
     source = Source(Path(path))
     sample = take_sample(source)
     for reader in READERS:

@@ -137,9 +137,9 @@ class RecordedConversation:
     """The format of its messages, a name in `redline.formats`."""
     entries: Sequence[Entry]
     """The active path from its very beginning, earlier windows included."""
-    branches: tuple[Branch, ...] = ()
+    branches: Sequence[Branch] = ()
     subagents: tuple["RecordedConversation", ...] = ()
-    compactions: tuple[Compaction, ...] = ()
+    compactions: Sequence[Compaction] = ()
     attachments: tuple[Attachment, ...] = ()
     system: str | None = None
     """The system prompt, where the file holds it apart from the messages."""
@@ -174,7 +174,7 @@ class Transcript:
     format: str
     """The agent that wrote the file: `claude-code`, `codex`, …"""
     conversations: tuple[RecordedConversation, ...]
-    problems: tuple[BadRecord, ...] = ()
+    problems: Sequence[BadRecord] = ()
 
     def __iter__(self) -> Iterator[RecordedConversation]:
         return iter(self.conversations)

@@ -1,4 +1,4 @@
-"""The first look at a session file: whether it is lines, one JSON value or an archive, and what stands at its top."""
+"""The first look at a session file: whether it is lines, one JSON value, an archive or a database, and what is at its top."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -7,6 +7,7 @@ from typing import Any
 from redline.errors import TranscriptError
 from redline.transcripts.base import Position
 from redline.transcripts.document import open_document
+from redline.transcripts.foreign_database import DATABASE_MAGIC, ForeignDatabase
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Line, Source, decode_line
 
@@ -19,8 +20,10 @@ _ZIP_MAGIC = b"PK\x03\x04"
 
 
 def take_sample(source: Source) -> Sample:
-    """The sample that readers recognise their own files by. A file that is neither of the three is a TranscriptError."""
+    """The sample that readers recognise their own files by. A file that is none of the four is a TranscriptError."""
     name = source.path.name
+    if source.read(Position(0, len(DATABASE_MAGIC))) == DATABASE_MAGIC:
+        return Sample(name, (), tables=ForeignDatabase(source.path).tables())
     if source.read(Position(0, len(_ZIP_MAGIC))) == _ZIP_MAGIC:
         return Sample(name, (), is_archive=True)
     lines = list(_first_lines(source))

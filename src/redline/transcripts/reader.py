@@ -21,6 +21,8 @@ class Sample(msgspec.Struct, frozen=True):
     """For a file that is one JSON value: the top level, what lies deeper as raw JSON."""
     is_archive: bool = False
     """A zip file."""
+    tables: frozenset[str] = frozenset()
+    """The tables of a SQLite file."""
 
 
 class Reader(Protocol):

@@ -1,6 +1,7 @@
 """Histories as crashes, cuts, merges and careless programs leave them, drawn by Hypothesis or by a seeded random."""
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any, TypeVar
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from redline.formats import FORMATS
 from redline.messages import ToolCall, ToolResult
-from redline.testing import conversations
+from redline.testing import conversations, json_values
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[T]], T]
@@ -240,4 +241,46 @@ MOVES = (delay, displace)
 WOUNDS = (
     *(lose, repeat, displace, delay, cut, append_itself, add_odd_message),
     *(change_role, lose_part, change_id, reorder_blocks, empty_blocks, repeat_blocks, add_odd_block, merge),
+)
+
+
+# --- messages that no format has thought of
+
+
+def spoiled(format: str, *, max_spots: int = 4) -> st.SearchStrategy[list[Any]]:
+    """A damaged history in which values anywhere inside the messages were exchanged, added or lost."""
+
+    @st.composite
+    def native(draw: st.DrawFn) -> list[Any]:
+        history = copy.deepcopy(draw(damaged(format, max_wounds=2)))
+        for _ in range(draw(st.integers(1, max_spots))):
+            holder = draw(st.sampled_from(list(_holders(history)) or [history]))
+            if isinstance(holder, list):
+                if holder and holder is not history:
+                    holder[draw(st.integers(0, len(holder) - 1))] = copy.deepcopy(draw(json_values() | st.just({})))
+                continue
+            key = draw(st.sampled_from([*holder, *ODD_KEYS]))
+            if draw(st.booleans()):
+                holder[key] = copy.deepcopy(draw(ODD_VALUES | json_values()))
+            else:
+                holder.pop(key, None)
+        return history
+
+    return native()
+
+
+def _holders(value: Any) -> Iterator[Any]:
+    """Every object and list inside a history."""
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            yield inner
+            yield from _holders(inner)
+
+
+ODD_KEYS = (
+    *("role", "content", "parts", "type", "timestamp", "id", "name", "tool_calls", "is_error", "cache_control"),
+    *("output_config", "functionCall"),
+)
+ODD_VALUES = st.sampled_from(
+    [None, "", " ", [], {}, "system", "user", "assistant", "model", "tool", True, "x" * 70, {"type": "ephemeral"}]
 )

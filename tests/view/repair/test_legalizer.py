@@ -148,11 +148,19 @@ def test_user_begins():
     assert [change.index for change in repair.changes] == [0]
 
 
-def test_line_comes_behind_the_system():
-    """A system message is no beginning, and what is dropped is none either."""
-    system = {"role": "system", "content": "be brief"}
-    repair = legalize(read(ANTHROPIC, [system, assistant(thinking()), assistant("ok")]), ANTHROPIC)
-    assert [item.message.role for item in repair.items] == ["system", "user", "assistant"]
+def test_leading_system_message_is_said_by_the_user():
+    """Its words stay, and that is a change; what is to be lifted out later is left, and is no beginning (R6)."""
+    history = read(ANTHROPIC, [{"role": "system", "content": "be brief"}, assistant(thinking()), assistant("ok")])
+    repair = legalize(history, ANTHROPIC)
+    assert natives(repair.items) == [user("be brief"), assistant("ok")]
+    assert sorted(change.index for change in repair.changes) == [0, 1]
+    lifting = Legalizer.over(history, ANTHROPIC, lifts_system=True).repair()
+    assert [item.message.role for item in lifting.items] == ["system", "user", "assistant"]
+    assert lifting.items[1].message.text == NOT_SHOWN
+
+
+def test_what_is_dropped_is_no_beginning():
+    """The first message that is left is the user's."""
     assert natives(legalize(read(ANTHROPIC, [assistant(use("a")), user("hi")]), ANTHROPIC).items) == [user("hi")]
 
 
@@ -164,20 +172,41 @@ def test_answer_left_to_write():
     assert legalize(history[1:2], ANTHROPIC).items == ()
 
 
-def test_one_more_message_costs_the_same():
-    """Feeding and asking for the tail take no longer behind twenty thousand messages than behind a thousand."""
-    turns = [turn for number in range(250) for turn in (*asks("read", {}, "x", id=f"c{number}"), says("user", "go on"))]
-    messages = read(ANTHROPIC, conversation("anthropic", [says("user", "hi"), *turns]))
-    legalizer = Legalizer(ANTHROPIC)
+@pytest.mark.parametrize("format", FORMATS)
+def test_one_more_message_costs_the_same(format):
+    """Feeding and asking for the tail take no longer after forty thousand messages than after four thousand (R8)."""
+    reader = FORMATS[format]
 
-    def seconds_for_all():
+    def messages(start):
+        turns = [turn for number in range(start, start + 1000) for turn in asks("read", {}, "x", id=f"c{number}")]
+        return read(reader, conversation(format, [*turns, says("user", "go on")]))
+
+    def seconds_for(batch):
         start = process_time()
-        for message in messages:
+        for message in batch:
             legalizer.feed(message)
             legalizer.tail()
         return process_time() - start
 
-    first = min(seconds_for_all() for _ in range(3))
-    for _ in range(20):
-        last = seconds_for_all()
-    assert min(last, *(seconds_for_all() for _ in range(3))) < 5 * first
+    legalizer = Legalizer(reader)
+    batches = [messages(1000 * number) for number in range(20)]
+    seconds = [seconds_for(batch) for batch in batches]
+    assert min(seconds[-3:]) < 4 * min(seconds[1:4])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_whole_histories_cost_in_proportion(format):
+    """Ten times the messages take about ten times as long, not a hundred (R8)."""
+    reader = FORMATS[format]
+    turns = [turn for number in range(20_000) for turn in asks("read", {}, "x", id=f"c{number}")]
+    history = read(reader, conversation(format, [says("user", "hi"), *turns]))
+
+    def seconds_for(count):
+        start = process_time()
+        legalizer = Legalizer(reader)
+        for message in history[:count]:
+            legalizer.feed(message)
+        return process_time() - start
+
+    short = min(seconds_for(4_000) for _ in range(2))
+    assert seconds_for(40_000) < 30 * short

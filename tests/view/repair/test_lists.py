@@ -16,7 +16,7 @@ from redline.transcripts import read_transcript
 from redline.view.repair import INTERRUPTED
 from redline.view.repair.strategies import STRATEGIES
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.view.repair.damage import WOUNDS, append_itself, damaged, damaged_at_random, delay
+from tests.view.repair.damage import WOUNDS, append_itself, damaged, damaged_at_random, delay, spoiled
 from tests.view.repair.histories import assistant, calls, read, result, tool, use, user
 
 everywhere = pytest.mark.parametrize(("format", "strategy"), [(name, strategy) for name in FORMATS for strategy in STRATEGIES])
@@ -41,6 +41,17 @@ def test_any_damage_is_made_legal(format, strategy, data):
     assert history == before
     assert are_same(make_legal(after, format=format, strategy=strategy), after)
     assert make_legal(before, format=format, strategy=strategy) == after
+
+
+@everywhere
+@settings(max_examples=25)
+@given(data=st.data())
+def test_any_nonsense_is_made_legal(format, strategy, data):
+    """Whatever values messages hold: the result breaks no law, and made again it is the same objects (R61)."""
+    history = data.draw(spoiled(format))
+    after = make_legal(history, format=format, strategy=strategy)
+    assert check(after, format=format) == []
+    assert are_same(make_legal(after, format=format, strategy=strategy), after)
 
 
 @everywhere

@@ -5,15 +5,28 @@ from functools import cache
 
 from redline.formats import read_history
 from redline.payloads import Payload
+from redline.view.laws.accepted_media import AcceptedMedia
 from redline.view.laws.answered_calls import AnsweredCalls
+from redline.view.laws.block_shapes import BlockShapes
+from redline.view.laws.cache_breakpoints import CacheBreakpoints
+from redline.view.laws.call_inputs import CallInputs
 from redline.view.laws.equal_counts import EqualCounts
+from redline.view.laws.failed_results import FailedResults
 from redline.view.laws.first_message import FirstMessage
 from redline.view.laws.front_results import FrontResults
+from redline.view.laws.hosted_results import HostedResults
+from redline.view.laws.known_fields import KnownFields
+from redline.view.laws.known_roles import KnownRoles
 from redline.view.laws.law import History, Law, Problem
 from redline.view.laws.parts_by_role import PartsByRole
 from redline.view.laws.present_content import PresentContent
 from redline.view.laws.reasoning_order import ReasoningOrder
 from redline.view.laws.requested_results import RequestedResults
+from redline.view.laws.signed_reasoning import SignedReasoning
+from redline.view.laws.system_place import SystemPlace
+from redline.view.laws.tool_names import ToolNames
+from redline.view.laws.trailing_space import TrailingSpace
+from redline.view.laws.turn_order import TurnOrder
 from redline.view.laws.unique_call_ids import UniqueCallIds
 from redline.view.laws.well_formed_ids import WellFormedIds
 
@@ -30,6 +43,19 @@ LAWS: tuple[Law, ...] = (
     PartsByRole(),
     ReasoningOrder(),
     EqualCounts(),
+    TurnOrder(),
+    SystemPlace(),
+    HostedResults(),
+    TrailingSpace(),
+    CacheBreakpoints(),
+    KnownFields(),
+    KnownRoles(),
+    BlockShapes(),
+    CallInputs(),
+    ToolNames(),
+    SignedReasoning(),
+    FailedResults(),
+    AcceptedMedia(),
 )
 
 
@@ -39,12 +65,14 @@ def check(messages: Sequence[Payload], *, format: str = "auto") -> list[Problem]
     return problems_of(History.of(history, chosen))
 
 
-def problems_of(history: History) -> list[Problem]:
-    """The same for messages that are read already."""
+def problems_of(history: History, *, is_stored: bool = False) -> list[Problem]:
+    """Every problem of messages that are read already. What is stored may hold fields that are not sent: they count only
+    where these very messages are to be sent."""
     name = history.format.name
     problems = [
         Problem(broken.index, broken.part, law.name, law.rules[name], broken.found)
         for law in _laws_of(name)
+        if not (is_stored and law.name == KnownFields.name)
         for broken in law.broken(history)
     ]
     return sorted(problems, key=lambda problem: (problem.index, -1 if problem.part is None else problem.part))

@@ -6,11 +6,14 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
+from redline import payloads
 from redline.formats.base import Format
+from redline.formats.flaws import Flaw
 from redline.messages import Message
 from redline.pairs import Pairs, pair_up
+from redline.payloads import Path
 
-__all__ = ["Broken", "History", "Law", "Problem"]
+__all__ = ["Broken", "FlawLaw", "History", "Law", "Problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,16 @@ class History(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     format: Format
     pairs: Pairs
+    flaws: Sequence[tuple[int, Flaw]]
+    """What each message alone does wrong, by its position."""
 
     @classmethod
-    def of(cls, messages: Sequence[Message], format: Format) -> "History":
-        """Match calls and results once, for all laws."""
-        return cls(messages, format, pair_up(messages, items_are_messages=format.items_are_messages))
+    def of(cls, messages: Sequence[Message], format: Format, pairs: Pairs | None = None) -> "History":
+        """Match calls and results, unless that is done, and look through each message, once for all laws."""
+        pairs = pairs or pair_up(messages, items_are_messages=format.items_are_messages)
+        natives = [payloads.decode(message.native) for message in messages]
+        flaws = [(index, flaw) for index, native in enumerate(natives) for flaw in format.flaws(native)]
+        return cls(messages, format, pairs, flaws)
 
 
 class Law(Protocol):
@@ -63,3 +71,24 @@ class Law(Protocol):
     def broken(self, history: History) -> Iterator[Broken]:
         """Every place in the history that breaks it."""
         ...
+
+
+class FlawLaw:
+    """A law that one message can break by itself: its format finds the flaws, and knows what to put there instead."""
+
+    name: ClassVar[str]
+    rules: ClassVar[Mapping[str, str]]
+
+    def broken(self, history: History) -> Iterator[Broken]:
+        """The flaws that break this law."""
+        for index, flaw in history.flaws:
+            if flaw.law == self.name:
+                yield Broken(index, _part_at(history.messages[index], flaw.path), flaw.found)
+
+
+def _part_at(message: Message, path: Path) -> int | None:
+    """The part that a place in the payload belongs to; None for the message itself."""
+    for place, part in enumerate(message.parts):
+        if len(path) > 1 and part.at and path[: len(part.at)] == part.at:
+            return place
+    return None

@@ -30,7 +30,7 @@ class PresentContent:
         """Messages without parts, and texts without words where they are refused. Anthropic's prefilled answer may be empty."""
         last, refuses_blank_text = len(history.messages) - 1, history.format.refuses_blank_text
         for index, message in enumerate(history.messages):
-            if not message.parts:
+            if not history.format.says_something(message):
                 if index != last or not may_end_empty(message, history.format):
                     yield Broken(index, None, "the message is empty")
             elif refuses_blank_text:

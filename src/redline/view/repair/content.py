@@ -7,6 +7,7 @@ from redline.messages import Message, Part, Reasoning, Role, Text, ToolCall
 from redline.view.laws.parts_by_role import PartsByRole, is_misplaced
 from redline.view.laws.present_content import may_end_empty
 from redline.view.laws.reasoning_order import ReasoningOrder, ends_in_reasoning
+from redline.view.laws.trailing_space import TrailingSpace, ends_in_space
 from redline.view.repair.values import Change, Draft, Item
 
 __all__ = ["Content"]
@@ -17,6 +18,7 @@ class Content:
 
     def __init__(self, format: Format) -> None:
         self._format = format
+        self._refuses_last_space = format.name in TrailingSpace.rules
         orders_reasoning = format.name in ReasoningOrder.rules
         self._orders_reasoning_in_messages = orders_reasoning and not format.items_are_messages
         self._orders_thoughts = orders_reasoning and format.items_are_messages
@@ -30,9 +32,23 @@ class Content:
             return draft
         changes: list[Change] = []
         said, heard = self._presentable(draft.said, changes), self._presentable(draft.heard, changes)
+        if is_end and self._refuses_last_space and said and not heard:
+            said = self._without_last_space(said, changes)
         if self._orders_thoughts:
             said = _without_last_thoughts(said, changes)
         return Draft(said, heard, [*draft.changes, *changes]) if changes else draft
+
+    def _without_last_space(self, said: Sequence[Item], changes: list[Change]) -> Sequence[Item]:
+        """An answer that the caller begins, without the white space it ends in."""
+        item = said[-1]
+        if not ends_in_space(item.message):
+            return said
+        last = item.message.parts[-1]
+        words = last.text.rstrip() if isinstance(last, Text) else ""
+        trimmed = self._format.rewrite(item.message, last, words) if words else self._format.remove(item.message, [last])
+        changes.append(Change(item.index, "the white space at its end was removed"))
+        kept = [*said[:-1], Item(trimmed, item.source)] if trimmed is not None else said[:-1]
+        return self._presentable(kept, changes)
 
     def _presentable(self, items: Sequence[Item], changes: list[Change]) -> Sequence[Item]:
         for item in items:
@@ -55,7 +71,7 @@ class Content:
         """The parts that must go, all of them if the message says nothing; None if it stays as it is."""
         parts, role = message.parts, message.role
         if not parts:
-            return ()
+            return None if self._format.says_something(message) else ()
         suspects = self._suspects if role == "assistant" else self._suspects_elsewhere
         refused = [part for part in parts if type(part) in suspects and self._is_refused(part, role)]
         if not refused and type(parts[-1]) is not Reasoning and not _is_blank(parts[0]):

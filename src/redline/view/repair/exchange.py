@@ -1,6 +1,6 @@
 """An exchange is what the assistant said at once, the results that came back, and the first other thing said then."""
 
-from redline.messages import ToolCall
+from redline.messages import Opaque, ToolCall
 from redline.pairs import Spot, Step
 from redline.view.repair.values import Change, Item
 
@@ -13,7 +13,7 @@ class Exchange:
     Either side may be silent: messages of the user that follow each other are exchanges in which the assistant says nothing.
     """
 
-    __slots__ = ("changes", "has_last_word", "has_late_results", "heard", "is_speaking", "said", "step")
+    __slots__ = ("changes", "has_last_word", "has_late_results", "heard", "is_speaking", "resolved_next", "said", "step")
 
     def __init__(self) -> None:
         self.said: list[Item] = []
@@ -29,6 +29,8 @@ class Exchange:
         """Whether something else than results was heard: what comes after it is not an answer any more."""
 
         self.has_late_results = False
+        self.resolved_next: frozenset[str | None] = frozenset()
+        """The provider's own calls whose results come in the assistant's next message."""
 
     @property
     def is_answered(self) -> bool:
@@ -45,6 +47,8 @@ class Exchange:
         for place, part in enumerate(item.message.parts):
             if type(part) is ToolCall and not part.is_hosted:
                 self.step.calls[Spot(len(self.said), place)] = part
+            elif type(part) is Opaque and part.is_reference:
+                self.step.has_references = True
         self.said.append(item)
         self.is_speaking = True
 

@@ -46,6 +46,8 @@ class Exchanges:
         """Take the next message. False, and nothing is changed, where a late result forbids it."""
         if item.message.role == "assistant":
             if not (self._format.items_are_messages and self.current.is_speaking):
+                hosted = [part for part in item.message.parts if type(part) is ToolResult and part.is_hosted]
+                self.current.resolved_next = frozenset(result.call_id for result in hosted)
                 self._close()
             self.current.say(item)
             return True
@@ -63,9 +65,10 @@ class Exchanges:
     def _hear(self, item: Item, late: Late) -> bool:
         message, current = item.message, self.current
         results = [part for part in message.parts if type(part) is ToolResult and not part.is_hosted]
+        answered = len(current.step.answers)
         strays = self._strays(results) if results else ()
         if late == "refuse" and any(self._open_calls.home_of(stray) for stray in strays):
-            for _ in range(len(results) - len(strays)):
+            while len(current.step.answers) > answered:
                 current.step.answers.popitem()
             return False
         rest = self._without(item, strays, late) if strays else item

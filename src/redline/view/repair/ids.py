@@ -40,7 +40,8 @@ def with_good_ids(draft: Draft, format: Format, taken: Set[str]) -> Numbered:
         return Numbered(draft, ())
     ids = [call.id for _, call in calls if call.id is not None]
     known = set(ids)
-    are_unique = len(known) == len(ids) and known.isdisjoint(taken)
+    # The ids taken grow with the history and are only ever looked up, never gone through.
+    are_unique = len(known) == len(ids) and not any(own in taken for own in known)
     if are_unique and all(format.accepts_id(*call) for call in calls) and _results_agree(draft, known, format):
         return Numbered(draft, ids)
     items = [*draft.said, *draft.heard]

@@ -43,11 +43,13 @@ def make_legal(
 
     Results that stand too late are first moved to their calls; then the strategy treats the calls without a result, as in
     `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has,
-    results together and in front, a user message first, nothing empty. A list that is legal comes back with the same objects.
+    results together and in front, a user message first, nothing empty, no field that it does not take. What the system says at
+    a place where it cannot is said by the user. A list that is legal comes back with the same objects.
     """
     check_strategy(strategy)
     chosen, history = read_history(messages, format)
-    return _written(legalize(history, chosen, strategy), chosen)
+    written = _written(legalize(history, chosen, strategy), chosen)
+    return chosen.within_limits([chosen.sendable(payload) for payload in written])
 
 
 def _written(repair: Repair, format: Format) -> list[Any]:

@@ -7,6 +7,7 @@ from redline.formats.base import Format
 from redline.view.repair.answer import answer
 from redline.view.repair.drop import drop
 from redline.view.repair.exchange import Exchange
+from redline.view.repair.hosted import has_results_from_before
 from redline.view.repair.strip import strip
 from redline.view.repair.values import Draft, Strategy
 
@@ -25,5 +26,7 @@ def mend(exchange: Exchange, format: Format, strategy: Strategy) -> Draft:
     """The exchange with every call answered; as it is if that holds already."""
     if exchange.is_answered:
         return Draft(exchange.said, exchange.heard, exchange.changes)
+    if strategy == "drop" and any(has_results_from_before(item.message) for item in exchange.said):
+        strategy = "strip"
     draft = STRATEGIES[strategy](exchange, format)
     return draft._replace(changes=[*exchange.changes, *draft.changes])

@@ -8,6 +8,7 @@ from redline import FORMATS, ValidationError, check, convert
 from redline.formats import read_messages
 from redline.messages import Media, Text, ToolCall, ToolResult
 from redline.testing import asks, conversation, conversations, says
+from tests.view.repair.damage import spoiled
 
 WIRES = ["anthropic", "openai_chat", "openai_responses", "gemini"]
 PAIRS = [(source, target) for source in WIRES for target in WIRES if source != target]
@@ -123,3 +124,32 @@ def test_same_format_is_no_conversion():
     """Messages that are in the target format already come back as they are."""
     history = conversation("gemini", [says("user", "hi")])
     assert convert(history, source="gemini", target="gemini").messages[0] is history[0]
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
+def test_open_call_is_converted_into_something_legal(target, strategy):
+    """A call that a crash left open is treated by the strategy, and that is told; the words of the others stay (R20)."""
+    history = conversation("openai_chat", [says("user", "hi"), *asks("read", {"path": "a"}, None, text="Reading.")])
+    done = convert(history, source="openai_chat", target=target, strategy=strategy)
+    assert check(done.messages, format=target) == []
+    assert [change.index for change in done.repairs] == [1]
+    if strategy != "drop":
+        assert "Reading." in content_of(done.messages, target)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_damaged_histories_are_converted_into_something_legal(source, target, data):
+    """Whatever is wrong with the source: the result is legal, and every repair names a message of the source (R20)."""
+    history = data.draw(spoiled(source))
+    done = convert(history, source=source, target=target)
+    assert check(done.messages, format=target) == []
+    assert all(-1 <= change.index < len(history) for change in done.repairs)
+
+
+def test_unknown_strategy_is_refused():
+    """As in `make_legal`."""
+    with pytest.raises(ValidationError, match="no strategy"):
+        convert([{"role": "user", "content": "hi"}], target="gemini", strategy="guess")

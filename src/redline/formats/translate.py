@@ -1,4 +1,4 @@
-"""Messages of one provider in the format of another, with everything that could not be carried listed."""
+"""Messages of one provider said in the format of another, as they are, with everything that could not be carried listed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,13 @@ import msgspec
 
 from redline.errors import ValidationError
 from redline.formats import find_format, read_history
-from redline.formats.base import Composed, Format
+from redline.formats.base import Composed, Format, decode_object
+from redline.formats.openai_parts import identified
 from redline.messages import Message, Part, Role, Text, ToolCall, ToolResult
 from redline.pairs import Spot, pair_up
 from redline.payloads import Payload
 
-__all__ = ["Conversion", "Loss", "convert"]
+__all__ = ["Loss", "Translation", "adapt", "translate"]
 
 _REFUSED_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -32,24 +33,20 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class Translation:
     """The messages in the target format."""
 
     messages: list[Any]
+    origins: list[int]
+    """For each of them, the position of the message it comes from."""
     system: str | None
     """The system prompt, where the target holds it beside the messages."""
     lost: tuple[Loss, ...]
     """What could not be carried. Empty: nothing is missing."""
 
 
-def convert(
-    messages: Sequence[Payload],
-    *,
-    target: str,
-    source: str = "auto",
-    system: str | None = None,
-) -> Conversion:
-    """The messages in the format `target`, so that another provider can go on with the conversation.
+def translate(messages: Sequence[Payload], *, target: str, source: str = "auto", system: str | None = None) -> Translation:
+    """The messages said in the format `target`, legal or not: whether a call has its result is not asked.
 
     `system` is the system prompt that the source holds beside its messages. Calls keep their ids, but for those that are
     missing, used twice or malformed: such a call and its result get an id made from their place.
@@ -59,8 +56,20 @@ def convert(
     writer = find_format(target)
     reader, history = read_history(messages, source)
     if reader is writer:
-        return Conversion(list(messages), system, ())
-    return _written(writer, list(_turns(_identified(reader, history), reader)), system)
+        return Translation(list(messages), list(range(len(messages))), system, ())
+    return _written(writer, list(_turns(_identified(reader, history), reader, writer)), system)
+
+
+def adapt(payload: Payload, *, target: str) -> Translation:
+    """One message said in the format `target`, by the same role: also the system's, which a list would hold apart."""
+    writer = find_format(target)
+    if writer.evidence(decode_object(payload)):
+        return Translation([payload], [0], None, ())
+    _, (message,) = read_history([payload])
+    composed = writer.compose(message.role, tuple(identified(message.parts)))
+    return Translation(
+        list(composed.payloads), [0] * len(composed.payloads), None, tuple(Loss(0, what) for what in composed.lost)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class _Turn:
     parts: tuple[Part, ...]
 
 
-def _written(writer: Format, turns: list[_Turn], system: str | None) -> Conversion:
+def _written(writer: Format, turns: list[_Turn], system: str | None) -> Translation:
     head, body = _split_system(turns)
     prompts = [prompt for prompt in (system, *(_words(turn) for turn in head)) if prompt]
     prompt = "\n\n".join(prompts) or None
@@ -80,12 +89,14 @@ def _written(writer: Format, turns: list[_Turn], system: str | None) -> Conversi
         body = [_Turn(0, "system", (Text(prompt),)), *body]
         prompt = None
     written: list[Any] = []
+    origins: list[int] = []
     lost: list[Loss] = []
     for turn in body:
         composed = _composed(writer, turn)
         written.extend(composed.payloads)
+        origins.extend(turn.index for _ in composed.payloads)
         lost.extend(Loss(turn.index, what) for what in composed.lost)
-    return Conversion(written, prompt, tuple(lost))
+    return Translation(written, origins, prompt, tuple(lost))
 
 
 def _composed(writer: Format, turn: _Turn) -> Composed:
@@ -107,12 +118,15 @@ def _words(turn: _Turn) -> str:
 # --- turns: what one side says at once
 
 
-def _turns(messages: list[Message], reader: Format) -> Iterator[_Turn]:
-    """Messages of results that follow each other are one turn, and so are the model's items where each is a message."""
+def _turns(messages: list[Message], reader: Format, writer: Format) -> Iterator[_Turn]:
+    """Messages of results that follow each other are one turn, and so are the model's items where each is a message.
+
+    What the model says before it calls is one turn with the calls, where the target asks for that.
+    """
     current: _Turn | None = None
     for index, message in enumerate(messages):
         turn = _Turn(index, message.role, message.parts)
-        if current is not None and _belongs(current, turn, reader):
+        if current is not None and _belongs(current, turn, reader, writer):
             current = _Turn(current.index, current.role, current.parts + turn.parts)
             continue
         if current is not None:
@@ -122,10 +136,16 @@ def _turns(messages: list[Message], reader: Format) -> Iterator[_Turn]:
         yield current
 
 
-def _belongs(current: _Turn, following: _Turn, reader: Format) -> bool:
+def _belongs(current: _Turn, following: _Turn, reader: Format, writer: Format) -> bool:
     if current.role != following.role:
         return False
+    if current.role == "assistant" and writer.calls_follow_user and not any(map(_is_call, current.parts)):
+        return True
     return current.role == "tool" or (current.role == "assistant" and reader.items_are_messages)
+
+
+def _is_call(part: Part) -> bool:
+    return isinstance(part, ToolCall) and not part.is_hosted
 
 
 # --- ids and names: each call with an id of its own, each result with the id and name of its call

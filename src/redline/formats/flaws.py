@@ -1,0 +1,67 @@
+"""A flaw is a place in one message that its provider refuses, with the value that makes it acceptable."""
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import Any
+
+import msgspec
+
+from redline import payloads
+from redline.payloads import Path, Payload
+
+__all__ = ["KNOWN_FIELDS", "STORED_FIELDS", "Flaw", "corrected", "fields_in", "null_fields_in", "stored_fields_in"]
+
+KNOWN_FIELDS = "known_fields"
+"""The law that a field is unknown by; such flaws are taken out of every message that is sent."""
+
+STORED_FIELDS = frozenset(
+    {
+        *("timestamp", "timestamp_ms", "uuid", "parentUuid", "parent_uuid", "sessionId", "session_id"),
+        *("messageStatus", "createdAt", "created_at", "stop_reason", "stop_sequence", "finish_reason", "usage"),
+        *("parsed", "parsed_output", "parsed_arguments"),
+    }
+)
+"""Written beside messages by agents that store them and by SDKs that return them; taken by no provider."""
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """Something that the provider refuses wherever the message is."""
+
+    law: str
+    """The law it breaks."""
+    path: Path
+    found: str
+    instead: Any = msgspec.UNSET
+    """What the provider takes there; unset if nothing: the place goes."""
+
+
+def corrected(payload: Payload, flaws: Iterable[Flaw]) -> Payload:
+    """The payload without these flaws: the very same object or bytes if there are none."""
+    gone = []
+    for flaw in flaws:
+        if flaw.instead is msgspec.UNSET:
+            gone.append(flaw.path)
+        else:
+            payload = payloads.replace(payload, flaw.path, flaw.instead)
+    return payloads.remove(payload, gone) if gone else payload
+
+
+def fields_in(held: Mapping[str, Any], refused: Set[str], at: Path = ()) -> Iterator[Flaw]:
+    """The fields of an object that are among those refused."""
+    if not refused.isdisjoint(held):
+        for key in held:
+            if key in refused:
+                yield Flaw(KNOWN_FIELDS, (*at, key), f"the field {key!r} is not taken there")
+
+
+def stored_fields_in(items: object, at: Path, more: Set[str] = frozenset()) -> Iterator[Flaw]:
+    """The fields of a list's objects that only a store or an SDK writes there."""
+    for position, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict):
+            yield from fields_in(item, STORED_FIELDS | more if more else STORED_FIELDS, (*at, position))
+
+
+def null_fields_in(held: Mapping[str, Any], names: Iterable[str], at: Path = ()) -> Iterator[Flaw]:
+    """The fields that may be left out but not be null."""
+    for key in names:
+        if key in held and held[key] is None:
+            yield Flaw(KNOWN_FIELDS, (*at, key), f"the field {key!r} is null")

@@ -1,0 +1,59 @@
+"""The folder in which an agent keeps the sessions of a project, or all of them: read as one transcript."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from redline.errors import TranscriptError
+from redline.transcripts.base import BadRecord, RecordedConversation, Transcript
+from redline.transcripts.gemini_cli import GeminiCli
+
+__all__ = ["read_folder"]
+
+_DATABASES = "opencode*.db"
+_CHATS = "session-*.json*"
+_LONGEST_NAME = 100
+
+
+def read_folder(folder: Path, read_file: Callable[[Path], Transcript]) -> Transcript:
+    """The database in opencode's folder, or every session of Gemini CLI with its sub-agents. Other folders are refused."""
+    databases = _files(folder, _DATABASES)
+    if len(databases) == 1:
+        return read_file(databases[0])
+    for chats in (folder, folder / "chats"):
+        if _files(chats, _CHATS):
+            return _read_chats(chats, read_file)
+    raise TranscriptError(
+        f"{folder} is a folder, not a session file, and Gemini CLI or opencode keep no sessions there. Name a file in it."
+    )
+
+
+def _read_chats(chats: Path, read_file: Callable[[Path], Transcript]) -> Transcript:
+    """A file that cannot be read is listed among the problems."""
+    problems: list[BadRecord] = []
+
+    def conversations(found: list[Path]) -> Iterator[RecordedConversation]:
+        for path in found:
+            try:
+                transcript = read_file(path)
+            except TranscriptError as refused:
+                problems.append(BadRecord(str(path), 1, 1, str(refused)))
+                continue
+            problems.extend(transcript.problems)
+            yield from transcript
+
+    sessions = [
+        replace(session, subagents=tuple(conversations(_subagent_files(chats, session.id))))
+        for session in conversations(_files(chats, _CHATS))
+    ]
+    return Transcript(chats, GeminiCli.name, tuple(sessions), tuple(problems))
+
+
+def _subagent_files(chats: Path, session: str) -> list[Path]:
+    """In a folder that is named after the session; an id that could lead elsewhere has none."""
+    is_plain = session.replace("-", "").isalnum() and len(session) <= _LONGEST_NAME
+    return _files(chats / session, "*.jsonl") if is_plain else []
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if path.is_file())

@@ -1,0 +1,204 @@
+"""opencode's database: a table each of sessions, messages and parts, read while opencode writes to it."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from redline.errors import TranscriptError
+from redline.formats.ai_sdk import AiSdk
+from redline.transcripts.base import BadRecord, Branch, Position, RecordedConversation, Transcript
+from redline.transcripts.foreign_database import ForeignDatabase
+from redline.transcripts.on_demand import OnDemand
+from redline.transcripts.opencode_messages import (
+    StoredHistory,
+    StoredMessage,
+    StoredPart,
+    read_history,
+    read_info,
+    read_part,
+)
+from redline.transcripts.reader import Sample
+from redline.transcripts.shapes import text_in
+from redline.transcripts.source import Source, decode_line
+
+__all__ = ["OpenCodeDatabase"]
+
+Head = TypeVar("Head")
+
+_TABLES = frozenset({"session", "message", "part"})
+_SESSION_COLUMNS = ("id", "parent_id", "directory", "title", "version", "revert")
+_DEEPEST = 20
+"""How far down sub-agents of sub-agents are nested; what is deeper, or goes in a circle, is listed beside the others."""
+_NOBODY = "\n"
+"""No id: the parent of sessions that have none."""
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY message_id, id"
+_MESSAGE = "SELECT data FROM message WHERE id = ?"
+_PARTS_OF_MESSAGE = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
+_ROWS = ("SELECT rowid, 'message', id, data FROM message", "SELECT rowid, 'part', id, data FROM part")
+
+
+class OpenCodeDatabase:
+    """Reads `~/.local/share/opencode/opencode.db`. Of all its tables only these three are looked at."""
+
+    name: ClassVar[str] = "opencode-db"
+
+    def recognizes(self, sample: Sample) -> bool:
+        """A database with the tables of opencode."""
+        return sample.tables >= _TABLES
+
+    def read(self, source: Source) -> Transcript:
+        """A conversation for each session, sub-agents within their parents'. Messages are read when they are looked at."""
+        database = ForeignDatabase(source.path)
+        conversations = _nested(database, database.ask(_sessions))
+        problems = OnDemand(lambda: database.ask(partial(_broken_rows, database.path)))
+        return Transcript(source.path, self.name, conversations, problems)
+
+
+# --- sessions
+
+
+class _Row(NamedTuple):
+    """One session, as its table has it."""
+
+    id: str
+    parent_id: str
+    directory: str
+    title: str
+    version: str
+    revert: str
+
+
+def _sessions(connection: sqlite3.Connection) -> list[_Row]:
+    """In the order they were begun. Columns that a version of opencode does not have are empty."""
+    known = {_text(row[1]) for row in connection.execute("PRAGMA table_info(session)")}
+    columns = ", ".join(name if name in known else "NULL" for name in _SESSION_COLUMNS)
+    rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created, id")
+    return [_Row(*map(_text, row)) for row in rows]
+
+
+def _nested(database: ForeignDatabase, rows: Sequence[_Row]) -> tuple[RecordedConversation, ...]:
+    by_id = {row.id: row for row in rows}
+    children: dict[str, list[_Row]] = {}
+    for row in by_id.values():
+        has_parent = row.parent_id in by_id and _has_top(row, by_id)
+        children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
+
+    def conversation(row: _Row) -> RecordedConversation:
+        return _conversation(database, row, tuple(map(conversation, children.get(row.id, ()))))
+
+    return tuple(map(conversation, children.get(_NOBODY, ())))
+
+
+def _has_top(row: _Row, by_id: dict[str, _Row]) -> bool:
+    """Whether the way up from a session ends, and soon enough."""
+    for _ in range(_DEEPEST):
+        if row.parent_id not in by_id:
+            return True
+        row = by_id[row.parent_id]
+    return False
+
+
+def _conversation(database: ForeignDatabase, row: _Row, subagents: tuple[RecordedConversation, ...]) -> RecordedConversation:
+    session = _Session(database, row)
+    known = {"cwd": row.directory, "version": row.version, "title": row.title, "parent": row.parent_id}
+    return RecordedConversation(
+        id=row.id,
+        format=AiSdk.name,
+        entries=OnDemand(lambda: session.active.entries),
+        branches=OnDemand(lambda: session.branches),
+        subagents=subagents,
+        compactions=OnDemand(lambda: session.active.compactions),
+        metadata={key: value for key, value in known.items() if value} | {"pruned": OnDemand(lambda: session.active.pruned)},
+    )
+
+
+# --- the messages of a session, when they are asked for
+
+
+class _Session:
+    """The messages of one session as they were when they were first looked at."""
+
+    def __init__(self, database: ForeignDatabase, row: _Row) -> None:
+        self._database, self._row = database, row
+
+    @cached_property
+    def active(self) -> StoredHistory:
+        """What goes on."""
+        return read_history(self, self._records[: self._end])
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """What the user took back: opencode keeps it until something else is said, and does not send it."""
+        taken = read_history(self, self._records[self._end :]).entries
+        return (Branch(len(self.active.entries) - 1 if self._end else None, taken),) if taken else ()
+
+    def decode(self, position: Position) -> dict[str, Any]:
+        """The message with this id as it is now, in the shape of an export."""
+        return self._database.ask(partial(_message, self._database.path, text_in(position.member)))
+
+    @cached_property
+    def _records(self) -> list[tuple[Position, StoredMessage]]:
+        return self._database.ask(partial(_records, self._row.id))
+
+    @cached_property
+    def _end(self) -> int:
+        """How many messages come before the one that the user went back to."""
+        revert = _head(decode_line, self._row.revert.encode()) or {}
+        ids = [position.member for position, _ in self._records]
+        if revert.get("messageID") not in ids:
+            return len(ids)
+        return ids.index(revert["messageID"]) + bool(revert.get("partID"))
+
+
+def _records(session_id: str, connection: sqlite3.Connection) -> list[tuple[Position, StoredMessage]]:
+    parts: dict[str, list[StoredPart]] = {}
+    lengths: Counter[str] = Counter()
+    for message_id, data in connection.execute(_PARTS, (session_id,)):
+        if (part := _head(read_part, data)) is not None:
+            parts.setdefault(_text(message_id), []).append(part)
+            lengths[_text(message_id)] += len(data)
+    records = []
+    for message_id, data in connection.execute(_MESSAGES, (session_id,)):
+        if (info := _head(read_info, data)) is not None:
+            name = info.id = _text(message_id)
+            record = StoredMessage(info, parts.get(name, []))
+            records.append((Position(0, len(data) + lengths[name], member=name), record))
+    return records
+
+
+def _message(path: Path, message_id: str, connection: sqlite3.Connection) -> dict[str, Any]:
+    row = connection.execute(_MESSAGE, (message_id,)).fetchone()
+    info = _head(decode_line, row[0]) if row else None
+    if info is None:
+        raise TranscriptError(f"{path} has no message {message_id!r} any more: opencode took it back. Read the file again.")
+    parts = [_head(decode_line, data) for (data,) in connection.execute(_PARTS_OF_MESSAGE, (message_id,))]
+    return {"info": info, "parts": [part for part in parts if part is not None]}
+
+
+def _broken_rows(path: Path, connection: sqlite3.Connection) -> list[BadRecord]:
+    """The rows that are passed over because they hold no JSON object. The line is the number of the row."""
+    return [
+        BadRecord(str(path), number, 1, f"the row of {_text(table)} {_text(name)!r} is not a JSON object")
+        for query in _ROWS
+        for number, table, name, data in connection.execute(query)
+        if _head(decode_line, data) is None
+    ]
+
+
+# --- values: a column may hold anything
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _head(decode: Callable[[bytes], Head], value: Any) -> Head | None:
+    """What `decode` makes of a JSON object; None for what is none."""
+    try:
+        return decode(value) if isinstance(value, bytes) else None
+    except (ValueError, RecursionError):
+        return None

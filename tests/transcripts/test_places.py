@@ -1,0 +1,69 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+import redline
+from redline.transcripts import READERS
+from tests.transcripts.opencode_store import make_database
+
+DATA = Path(__file__).parent / "data" / "gemini"
+
+
+def by_format(**given):
+    return {place.format: place for place in redline.session_places(**given)}
+
+
+def test_places_below_the_home_folder():
+    """Where the agents keep their sessions if nobody told them otherwise."""
+    home = Path("/home/dev")
+    assert {name: str(place.folder) for name, place in by_format(home=home, environ={}).items()} == {
+        "claude-code": "/home/dev/.claude/projects",
+        "codex": "/home/dev/.codex/sessions",
+        "gemini-cli": "/home/dev/.gemini/tmp",
+        "opencode-db": "/home/dev/.local/share/opencode",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "folder"),
+    [
+        ("CLAUDE_CONFIG_DIR", "claude-code", "/else/projects"),
+        ("CODEX_HOME", "codex", "/else/sessions"),
+        ("GEMINI_CLI_HOME", "gemini-cli", "/else/.gemini/tmp"),
+        ("XDG_DATA_HOME", "opencode-db", "/else/opencode"),
+    ],
+)
+def test_places_that_were_moved(variable, name, folder):
+    """Each agent has a variable for it; an empty one means nothing."""
+    places = by_format(home=Path("/home/dev"), environ={variable: "/else"})
+    assert str(places[name].folder) == folder
+    unmoved = by_format(home=Path("/home/dev"), environ={variable: ""})
+    assert str(unmoved[name].folder).startswith("/home/dev/")
+
+
+def test_the_environment_is_asked_unless_told_otherwise(monkeypatch):
+    """For the user whose process this is."""
+    monkeypatch.setenv("CODEX_HOME", "/else")
+    assert str(by_format()["codex"].folder) == "/else/sessions"
+
+
+def test_every_place_has_a_reader():
+    """The format of a place is one that can be read."""
+    assert by_format().keys() <= {reader.name for reader in READERS}
+
+
+def test_what_is_there_is_found(tmp_path):
+    """Sessions and those of their sub-agents, the database without its journals; nothing where nothing is."""
+    places = by_format(home=tmp_path, environ={})
+    assert [list(place.files()) for place in places.values()] == [[], [], [], []]
+    chats = tmp_path / ".gemini" / "tmp" / "shop" / "chats"
+    (chats / "parent").mkdir(parents=True)
+    shutil.copy(DATA / "looked.jsonl", chats / "session-1.jsonl")
+    shutil.copy(DATA / "subagent.jsonl", chats / "parent" / "s.jsonl")
+    places["opencode-db"].folder.mkdir(parents=True)
+    database = make_database(places["opencode-db"].folder)
+    database.with_name("opencode.db-wal").touch()
+    assert [path.name for path in places["gemini-cli"].files()] == ["s.jsonl", "session-1.jsonl"]
+    assert list(places["opencode-db"].files()) == [database]
+    assert {redline.read_transcript(path).format for path in places["gemini-cli"].files()} == {"gemini-cli"}
