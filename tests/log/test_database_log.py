@@ -31,7 +31,7 @@ def test_conversations_in_one_database_are_apart(place):
 def test_newer_conversation_is_not_opened(place, monkeypatch):
     """One of a newer Redline is left to the newer Redline."""
     with monkeypatch.context() as newer:
-        newer.setattr(migrations, "VERSION", 2)
+        newer.setattr(migrations, "VERSION", VERSION + 1)
         open_log(place, header=Header(conversation="c", version=VERSION + 1)).append([message("a")], parent=ROOT)
     with pytest.raises(LogError, match=r"The conversation '.*' in .* cannot be opened: it was written by a newer Redline"):
         open_log(place)
