@@ -1,6 +1,7 @@
 """What comes in is checked where it comes in; defaults do what a newcomer expects."""
 
 import datetime
+import json
 import math
 import threading
 
@@ -62,6 +63,16 @@ def test_a_conversation_has_a_clock():
     assert talk.request().strikes == ()
     now[0] = 16 * MINUTE
     assert len(talk.request().strikes) == 3
+
+
+def test_results_without_a_time_are_told(tmp_path):
+    """Rules that go by age or order leave them alone, and `explain` says so (R30)."""
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(commands(7)))
+    with redline.open(path) as talk:
+        told = talk.request().explain()
+    assert "7 results have no time" in told
+    assert "no time" not in Conversation(commands(7)).request().explain()
 
 
 def test_the_clock_is_checked_too():
