@@ -193,6 +193,8 @@ def test_rules_by_name_know_the_project():
         {"token_limit": "many"},
         {"format": "nope"},
         {"tools": [3]},
+        {"clock": 5},
+        {"counter": 3},
     ],
 )
 def test_settings_are_checked_when_a_conversation_is_made(tmp_path, wrong):
@@ -331,6 +333,16 @@ def test_usage_that_is_none_is_refused(wrong):
     """Only whole numbers of at least 0, or what a provider reports (R15, R51)."""
     with pytest.raises(ValidationError):
         Conversation([HELLO]).record_usage(**wrong)
+
+
+def test_an_answer_that_says_nothing_is_no_end(tmp_path):
+    """Models give empty answers now and then: the usage counts, no message is added, and the loop goes on (R34)."""
+    talk = Conversation([HELLO], model="claude-sonnet-4-6")
+    empty = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 700, "output_tokens": 1}}
+    assert talk.add_response(empty) == 0
+    assert talk.check_tokens() >= 700
+    talk.add(HELLO)
+    assert len(talk.request().messages) == 2
 
 
 # --- places

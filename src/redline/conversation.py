@@ -140,6 +140,10 @@ class Conversation:
             raise ValidationError(f"policy must be a redline.Policy, not {policy!r}")
         self._policy = dataclasses.replace(policy or Policy(), **given)
         self._model, self._system, self._tools = _checked_model(model), _checked_system(system), tuple(tools)
+        if not callable(clock):
+            raise ValidationError(f"clock must be a function that gives milliseconds since 1970, not {clock!r}")
+        if counter is not None and not callable(getattr(counter, "count", None)):
+            raise ValidationError(f"counter must have a method count(text), not {counter!r}")
         self._clock, self._blobs, self._redact = clock, blobs, redact
         self._counter = counter or default_counter()
         self._tool_description = describe_tools(self._tools, self._policy.words)
@@ -264,15 +268,15 @@ class Conversation:
         """Store what the provider's SDK returned, whole or streamed: the message, and what it says of tokens.
 
         Taken are the responses of the SDKs of Anthropic, OpenAI (Chat and Responses) and Google, as objects or dictionaries.
-        The index of the last message is returned.
+        The index of the last message is returned; an answer in which the model says nothing adds none.
         """
         answer = read_answer(response, None if len(self._state) == 0 else self.format)
         time_ms = self._time(timestamp_ms, "timestamp_ms")
         stored = [payload for message in answer.messages for payload in self._in_own_format(message)]
-        if not stored:
-            raise ValidationError("The response says nothing that can be stored: it has no content and no calls.")
         usage = [_reported(answer.usage)] if answer.usage is not None else []
-        self._commit([*usage, *(MessageAdded(payload, time_ms) for payload in stored)])
+        records: list[Record] = [*usage, *(MessageAdded(payload, time_ms) for payload in stored)]
+        if records:
+            self._commit(records)
         return len(self._state) - 1
 
     @_whole
