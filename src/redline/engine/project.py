@@ -22,7 +22,7 @@ from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.engine.when_free import WhenFree
 from redline.formats.base import Format
-from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike
+from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike, UsageReported
 from redline.rules import RULES, make_rules
 from redline.rules.rule import Rule
 from redline.tokens import Counter
@@ -86,6 +86,9 @@ class Projector:
         self._account: Account | None = None
         self._bound = BoundReasoning(state)
         self._counted, self._counted_tokens = 0, 0
+        self._added_since: tuple[UsageReported, int] | None = None
+        self._added_until = self._added_tokens = 0
+        """What the messages have that were added since usage was reported."""
         _, find = self._outgoing.messages()
         in_force = (strike for index in state.struck for strike in state.strikes_on(index))
         self._strikes: Vector[Strike] = Vector(
@@ -119,7 +122,7 @@ class Projector:
             self._marking.drop(strike.index, strike.at)
         self._outgoing.refresh({strike.index for strike in done.strikes})
         if self._account is not None:
-            self._account.book(done.strikes, done.ledger)
+            self._account.book(done.strikes, done.ledger, done.refused_parts)
         self._known_strikes = self._state.next_strike
 
     def forget(self) -> None:
@@ -145,6 +148,11 @@ class Projector:
             and not restoring_problem(state, strike)
         )
 
+    @property
+    def saved_tokens(self) -> int:
+        """What the strikes take out of a request that applies nothing more."""
+        return self._saved_tokens
+
     def sent_tokens(self) -> int:
         """About how many tokens the messages of a request have that applies nothing more; each is counted once."""
         self._catch_up()
@@ -158,8 +166,13 @@ class Projector:
         state = self._state
         if state.usage is None:
             return self.sent_tokens()
-        added = sum(self._sizes.of_message(index) for index in state.uncovered)
-        return state.usage.input_tokens + state.usage.output_tokens + added
+        start = state.covered
+        if self._added_since != (state.usage, start):
+            self._added_since, self._added_until, self._added_tokens = (state.usage, start), start, 0
+        indices = state.view.indices
+        self._added_tokens += sum(map(self._sizes.of_message, indices[self._added_until :]))
+        self._added_until = len(indices)
+        return state.usage.input_tokens + state.usage.output_tokens + self._added_tokens
 
     def checkpoint(self) -> Checkpoint | None:
         """What was worked out, if it is worth storing by now. What is not up to date is not stored."""
@@ -204,7 +217,7 @@ class Projector:
 
     def _case(self, now: float, sent_to: Destination | None, bound: BoundReasoning | None) -> Case:
         return Case(
-            tuple(self._marking.pending.values()),
+            self._marking.list_pending(),
             now,
             self._open_account,
             sent_to,

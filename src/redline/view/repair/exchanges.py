@@ -68,8 +68,7 @@ class Exchanges:
         answered = len(current.step.answers)
         strays = self._strays(results) if results else ()
         if late == "refuse" and any(self._open_calls.home_of(stray) for stray in strays):
-            while len(current.step.answers) > answered:
-                current.step.answers.popitem()
+            current.step.forget_after(answered)
             return False
         rest = self._without(item, strays, late) if strays else item
         current.is_speaking = False
