@@ -18,7 +18,7 @@ LAYERS = (
     ("view",),
     ("rules",),
     ("engine",),
-    ("aio", "conversation", "offload", "opening", "policy", "recall", "sessions", "simplify"),
+    ("aio", "conversation", "given", "offload", "opening", "policy", "recall", "sessions", "simplify"),
     ("inspection", "mending", "replay", "testing"),
     ("cli", "inspector", "proxy", "adapters"),
 )

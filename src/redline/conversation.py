@@ -32,6 +32,16 @@ from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
 from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
+from redline.given import (
+    check_count,
+    check_counter,
+    check_function,
+    check_log,
+    check_methods,
+    check_model,
+    check_system,
+    make_list,
+)
 from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
@@ -53,7 +63,6 @@ from redline.log.records import (
 )
 from redline.payloads import Payload
 from redline.policy import Policy
-from redline.prices import Price
 from redline.rules.rule import Rule
 from redline.times import check_time_ms
 from redline.tokens import Counter, default_counter
@@ -139,22 +148,28 @@ class Conversation:
         if policy is not None and not isinstance(policy, Policy):
             raise ValidationError(f"policy must be a redline.Policy, not {policy!r}")
         self._policy = dataclasses.replace(policy or Policy(), **given)
-        self._model, self._system, self._tools = _checked_model(model), _checked_system(system), tuple(tools)
-        if not callable(clock):
-            raise ValidationError(f"clock must be a function that gives milliseconds since 1970, not {clock!r}")
-        if counter is not None and not callable(getattr(counter, "count", None)):
-            raise ValidationError(f"counter must have a method count(text), not {counter!r}")
+        check_function("clock", clock)
+        if redact is not None:
+            check_function("redact", redact)
+        if blobs is not None:
+            check_methods("blobs", blobs, "put", "get")
+        check_log(log)
+        said = make_list("messages", messages)
+        self._model, self._system, self._tools = check_model(model), check_system(system), make_list("tools", tools)
         self._clock, self._blobs, self._redact = clock, blobs, redact
-        self._counter = counter or default_counter()
+        self._counter = default_counter() if counter is None else counter
+        check_counter(self._counter)
         self._tool_description = describe_tools(self._tools, self._policy.words)
         if token_limit is not None:
-            _check_count("token_limit", token_limit)
+            check_count("token_limit", token_limit)
         self._watch = TokenWatch(token_limit)
         self._destinations = Destinations(self._counter)
         self._auto: AutoCompaction | None = None
         self._lock = threading.RLock()
         self._is_broken = False
         fixed = None if format == "auto" else find_format(format)
+        if name is not None and not isinstance(name, str):
+            raise ValidationError(f"name must be text, not {type(name).__name__}")
         opened = open_log(log, redact=redact) if isinstance(log, str | os.PathLike) else log
         self._name = masked(name or (os.fspath(log) if isinstance(log, str | os.PathLike) else "memory"))
         self._address = name or (os.fspath(log) if isinstance(log, str | os.PathLike) else None)
@@ -166,7 +181,7 @@ class Conversation:
         if fixed is None and (preferred := format_of(self._model)) is not None and preferred in self._state.votes:
             self._fixed_format = find_format(preferred)
             self._stand(self._timeline.head)
-        for message in messages:
+        for message in said:
             self.add(message)
 
     def __enter__(self) -> Self:
@@ -410,6 +425,7 @@ class Conversation:
         log: Log | str | os.PathLike[str] | None = None,
     ) -> "Conversation":
         """Carry a compaction out with the text that was asked for."""
+        check_methods("steps", steps, "send")
         try:
             steps.send(text)
         except StopIteration as finished:
@@ -421,7 +437,8 @@ class Conversation:
     def compact_when(self, *, tokens: int, summarize: Summarize, keep_last: int, most_failures: int = 3) -> None:
         """Compact in place whenever `check_tokens` finds more than so many. After failures in a row it stops trying."""
         for what, value in {"tokens": tokens, "keep_last": keep_last, "most_failures": most_failures}.items():
-            _check_count(what, value)
+            check_count(what, value)
+        check_function("summarize", summarize)
         self._auto = AutoCompaction(tokens, summarize, keep_last, Breaker(most_failures))
 
     # --- tokens
@@ -464,8 +481,7 @@ class Conversation:
 
     def on_token_limit(self, callback: Callable[[int, int], object]) -> None:
         """Call back with (used, limit), once for each time that the limit is passed."""
-        if not callable(callback):
-            raise ValidationError(f"on_token_limit takes a function of two numbers, not {callback!r}")
+        check_function("callback", callback)
         self._watch.on_limit(callback)
 
     def close(self) -> None:
@@ -706,6 +722,7 @@ class Conversation:
 
     def _begun_with(self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
         """Another conversation with the same settings, that begins with these records."""
+        check_log(log)
         address = os.fspath(log) if isinstance(log, str | os.PathLike) else None
         target = log if log is not None and not isinstance(log, str | os.PathLike) else None
         if address is not None:
@@ -827,25 +844,6 @@ def _tell(request: Request, projector: Projector, name: str) -> None:
         _request_logger.debug("refused, message %d, %s: %s", refusal.mark.index, refusal.mark.rule, refusal.problem.found)
     for change in request.repairs:
         _request_logger.debug("repaired, message %d: %s", change.index, change.what)
-
-
-def _checked_model(model: object) -> Model | None:
-    if model is None or isinstance(model, Price) or (isinstance(model, str) and model):
-        return model
-    raise ValidationError(f"model must be the name of a model or a redline.prices.Price, not {model!r}")
-
-
-def _checked_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:
-    if system is None or isinstance(system, str):
-        return system
-    if isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
-        return tuple(system)
-    raise ValidationError(f"system must be a text, or a list of blocks as the provider takes it, not {system!r}")
-
-
-def _check_count(what: str, value: object, *, least: int = 0) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValidationError(f"{what} must be a whole number of at least {least}, not {value!r}")
 
 
 def _listed(numbers: Iterable[int]) -> str:

@@ -17,7 +17,7 @@ from redline.formats import find_format
 from redline.log.durable import Durability, DurableLog, Header, Redact
 from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
-from redline.log.opening import open_log
+from redline.log.opening import check_address, open_log
 from redline.log.records import (
     Checkpoint,
     HeadMoved,
@@ -67,6 +67,9 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     The session file of another agent is continued in a log beside it (`session.jsonl.redline.jsonl`) that names its origin;
     `number` says which conversation, where the file holds several. What the agent itself has added since is taken over too.
     """
+    check_address(address)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ValidationError(f"number must be a whole number of at least 0, not {number!r}")
     wanted = None if format == "auto" else find_format(format).name
     log, message_format = _log_at(address, number, durability, redact, wanted or format_of(model))
     try:

@@ -180,3 +180,31 @@ def test_what_was_removed_is_not_sent_again(tmp_path, monkeypatch, change, sched
     with redline.open(where, durability="os") as again:
         assert again.request(now=now, schedule=schedule).body == expected
         assert any(isinstance(one.record, Checkpoint) for one in again._timeline.log.read())
+
+
+@pytest.mark.parametrize("has_asked", [True, False])
+def test_a_checkpoint_settles_no_format(tmp_path, has_asked):
+    """A model settles it as long as it is said; what was worked out meanwhile is not taken for another format (R50)."""
+    path = tmp_path / "chat.jsonl"
+    with redline.open(path) as talk:
+        talk.add(OTHER)
+    with redline.open(path, model="claude-sonnet-4-6") as talk:
+        for number in range(9):
+            talk.add({"role": ("assistant", "user")[number % 2], "content": f"word {number}"})
+        if has_asked:
+            talk.request()
+        assert talk.format == "anthropic"
+    with redline.open(path) as talk:
+        assert talk.format == "openai_chat"
+        assert len(talk.request().messages) == 10
+
+
+@pytest.mark.parametrize("votes", [{}, {"telegram": 3}])
+def test_votes_that_nobody_knows_are_counted_again(votes):
+    """A checkpoint of another version, or one that was made with a fixed format (R50)."""
+    log = MemoryLog()
+    Conversation([{"role": "user", "parts": [{"text": "hi"}]}], log=log)
+    log.append([Checkpoint("any", b"{}", votes)], parent=0)
+    again = Conversation(log=log)
+    assert again.format == "gemini"
+    assert len(again.request().messages) == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from redline import FORMATS, Conversation, check
 from redline.log.memory import MemoryLog
 from redline.placeholders import is_placeholder
+from redline.rules import HistoricalReads
 from redline.testing import asks, conversation, says
 
 MINUTE = 60_000
@@ -162,3 +163,14 @@ def test_what_the_documents_promise_holds_for_what_is_sent(format, strategy, ste
                 said = texts(sent)
                 assert not any(map(is_placeholder, said[-5:])), "one of the last five is struck"
                 assert not sent.messages or check(sent.messages, format=format) == []
+
+
+def test_other_rules_lift_nothing_while_the_view_is_as_it_was():
+    """A move before the first strike takes no ground away from it (R4)."""
+    talk = talk_of(reads(8))
+    talk.process({"operation": "truncate", "truncate": {"keep_last": 16}})
+    struck = talk.request(now=600 * MINUTE, rules=[HistoricalReads(keep_recent=1)]).strikes
+    assert len(struck) == 7
+    after = talk.request(now=600 * MINUTE)
+    assert after.lifted == ()
+    assert [one.number for one in after.strikes] == [one.number for one in struck]

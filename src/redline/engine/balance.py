@@ -18,6 +18,7 @@ import msgspec
 
 from redline.engine.pending import Cut, Pending, Stretch, Waiting
 from redline.log.records import LedgerEntry
+from redline.rules.settings import check_at_least
 
 __all__ = ["Balance", "Choice", "Moment", "Rates", "Reason"]
 
@@ -35,6 +36,9 @@ class Rates:
     """How many requests, this one among them, are taken to follow before the cache goes cold."""
     most_loss: float = 0.045
     """The share of the bill by which a session may be dearer than without strikes, if it ends after a rewrite."""
+
+    def __post_init__(self) -> None:
+        check_at_least(0, "rates", read=self.read, write=self.write, foresight=self.foresight, most_loss=self.most_loss)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from redline.view.view import View
 
 __all__ = ["Keeper", "Snapshot", "digest_of", "fingerprint"]
 
-_SHAPE = 3
+_SHAPE = 4
 """Counts up when a snapshot is made in another way, so that one of an older version is not taken for one of this."""
 _LEAST_MESSAGES = 50
 """Fewer are worked out again in a moment."""
@@ -30,7 +30,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """What was worked out, by part. All of it follows from the record and the settings; it is only there to be quick."""
 
     view: str
-    """The view that it was made from, as a digest."""
+    """The view that it was made from and the format that it was read in, as a digest."""
     next_strike: int
     outgoing: OutgoingSnapshot
     marking: MarkingSnapshot
@@ -50,7 +50,7 @@ class Keeper:
         """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
         checkpoint, view = self._state.checkpoints.get(self._made_with or "", (None, None))
         snapshot = _decoded(checkpoint.known) if checkpoint is not None else None
-        if checkpoint is None or view is None or snapshot is None or snapshot.view != digest_of(view):
+        if checkpoint is None or view is None or snapshot is None or snapshot.view != digest_of(view, self._state.format.name):
             self._reach(0, 0)
             return None
         self._reach(len(view.indices), len(checkpoint.known))
@@ -65,7 +65,7 @@ class Keeper:
         self._counted = visible
         if self._said < _LEAST_SHARE * self._size:
             return None
-        snapshot = make(digest_of(state.view))
+        snapshot = make(digest_of(state.view, state.format.name))
         content = _encoded(snapshot) if snapshot is not None else None
         self._reach(visible, self._size if content is None else len(content))
         return Checkpoint(self._made_with, content, state.votes) if content is not None else None
@@ -76,9 +76,9 @@ class Keeper:
         self._counted, self._said = visible, 0
 
 
-def digest_of(view: View) -> str:
-    """Names a view: which messages are visible, in which order and version."""
-    content = msgspec.json.encode([runs_of(view.indices), sorted(view.versions.items())])
+def digest_of(view: View, format: str) -> str:
+    """Names a view: which messages are visible, in which order and version, read in which format."""
+    content = msgspec.json.encode([format, runs_of(view.indices), sorted(view.versions.items())])
     return hashlib.blake2b(content, digest_size=12).hexdigest()
 
 

@@ -165,6 +165,7 @@ class State:
                 self.batches = self.batches.rolled_back(batch)
                 self._move_view()
             case StrikesApplied(strikes):
+                self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
                 self.requests.add(record, len(self))
             case HeadMoved(strikes):
@@ -188,8 +189,9 @@ class State:
     def take(self, checkpoint: Checkpoint) -> None:
         """Remember what was worked out before; nothing changes by it."""
         self.checkpoints[checkpoint.made_with] = checkpoint, self.view
-        self._vote, self._uncounted = self._vote.at(checkpoint.votes), []
-        self._elect()
+        if (counted := self._vote.at(checkpoint.votes)) is not None:
+            self._vote, self._uncounted = counted, []
+            self._elect()
 
     def apply_all(self, records: Iterable[Record]) -> None:
         """Take many in; messages that follow each other all at once."""

@@ -20,14 +20,17 @@ class FormatVote:
 
     @property
     def votes(self) -> dict[str, int]:
-        """By format that all messages can be of, how many speak for it."""
-        return dict(self._certain)
+        """By format that all messages can be of, how many speak for it; none where the format is fixed, as nobody counts."""
+        return {} if self._is_fixed else dict(self._certain)
 
-    def at(self, votes: Mapping[str, int]) -> "FormatVote":
-        """The same with votes that were counted before."""
+    def at(self, votes: Mapping[str, int]) -> "FormatVote | None":
+        """With votes that were counted before; None if none were, or not for formats that are known."""
+        if self._is_fixed:
+            return self
+        if not votes or not FORMATS.keys() >= votes.keys():
+            return None
         vote = FormatVote()
-        vote._is_fixed = self._is_fixed
-        vote._certain = dict(self._certain if self._is_fixed else votes)
+        vote._certain = dict(votes)
         return vote
 
     @property

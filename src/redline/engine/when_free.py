@@ -11,8 +11,10 @@ from redline.engine.balance import Choice, Moment, Rates
 from redline.engine.binding import BoundReasoning
 from redline.engine.destinations import Model, price_of
 from redline.engine.schedule import Case, Decision, Decisions
+from redline.errors import ValidationError
 from redline.prices import Price
 from redline.rules.rule import Mark
+from redline.rules.settings import check_at_least, shown
 
 __all__ = ["WhenFree"]
 
@@ -40,6 +42,13 @@ class WhenFree:
     window_tokens: float | None = None
     tier_tokens: float | None = None
     tier_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rates, Rates):
+            raise ValidationError(f"when_free: rates must be Rates, not {shown(self.rates)}")
+        check_at_least(0, self.name, lifetime_ms=self.lifetime_ms, tier_factor=self.tier_factor)
+        limits = {"window_tokens": self.window_tokens, "tier_tokens": self.tier_tokens}
+        check_at_least(0, self.name, **{name: value for name, value in limits.items() if value is not None})
 
     @classmethod
     def for_model(cls, model: Model | None) -> "WhenFree":

@@ -50,11 +50,9 @@ def format_of_model(model: str) -> str | None:
 
 
 def _named(name: str) -> Format:
-    try:
+    if isinstance(name, str) and name in FORMATS:
         return FORMATS[name]
-    except KeyError:
-        known = ", ".join(("auto", *FORMATS))
-        raise ValidationError(f"There is no format named {name!r}. Known are: {known}.") from None
+    raise ValidationError(f"There is no format named {name!r}. Known are: {', '.join(('auto', *FORMATS))}.")
 
 
 def _decoded(messages: Sequence[Payload]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from redline.addresses import masked
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
-__all__ = ["list_conversations", "open_log", "unused_address"]
+__all__ = ["check_address", "list_conversations", "open_log", "unused_address"]
 
 
 def open_log(
@@ -67,6 +67,18 @@ def unused_address(address: str) -> str:
     return f"{address.partition('#')[0]}#{quote(free, safe='')}"
 
 
+def check_address(address: object) -> str:
+    """The address as text; a ValidationError if no log can be there."""
+    text = os.fspath(address) if isinstance(address, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise ValidationError(f"The address of a log is text or a path, for example 'chat.jsonl', not {type(address).__name__}")
+    if not text:
+        raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
+    if "\0" in text or not _is_sayable(text):
+        raise ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
+    return text
+
+
 class _Address(NamedTuple):
     kind: Literal["file", "sqlite", "postgresql"]
     place: str
@@ -78,9 +90,7 @@ _EXAMPLES = {"sqlite": "sqlite:///chats.db#NAME", "postgresql": "postgresql://us
 
 
 def _parsed(address: str | os.PathLike[str]) -> _Address:
-    text = os.fspath(address)
-    if not text:
-        raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
+    text = check_address(address)
     scheme = _SCHEME.match(text) if isinstance(address, str) else None
     if scheme is None:
         return _Address("file", text, "")
@@ -93,6 +103,14 @@ def _parsed(address: str | os.PathLike[str]) -> _Address:
                 raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
             return _Address("postgresql", place, unquote(conversation))
     raise ValidationError(f"There are no logs at {scheme[0]} addresses. Write a path, {' or '.join(_EXAMPLES.values())}")
+
+
+def _is_sayable(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _sqlite_path(rest: str) -> str:
