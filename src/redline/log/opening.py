@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from redline.addresses import masked
+from redline.addresses import address_text, masked
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
@@ -32,7 +32,7 @@ def open_log(
 
         return JsonlLog(place, durability=durability, header=header, redact=redact)
     if not conversation:
-        raise ValidationError(f"The address does not say which conversation. Write its name behind it: {_EXAMPLES[kind]}")
+        raise ValidationError(f"The address does not say which conversation. Write its name after it: {_EXAMPLES[kind]}")
     if kind == "sqlite":
         from redline.log.sqlite import SqliteLog
 
@@ -78,7 +78,7 @@ _EXAMPLES = {"sqlite": "sqlite:///chats.db#NAME", "postgresql": "postgresql://us
 
 
 def _parsed(address: str | os.PathLike[str]) -> _Address:
-    text = os.fspath(address)
+    text = address_text(address)
     if not text:
         raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
     scheme = _SCHEME.match(text) if isinstance(address, str) else None
@@ -96,7 +96,7 @@ def _parsed(address: str | os.PathLike[str]) -> _Address:
 
 
 def _sqlite_path(rest: str) -> str:
-    """Behind `sqlite://` and a third slash, as other programs write it: relative, or absolute with a fourth."""
+    """After `sqlite://` and a third slash, as other programs write it: relative, or absolute with a fourth."""
     if len(rest) < 2 or not rest.startswith("/"):
         raise ValidationError(f"An SQLite address has three slashes and a path: {_EXAMPLES['sqlite']}")
     return unquote(rest[1:])
