@@ -78,6 +78,7 @@ class Outgoing:
                 self._settle()
             else:
                 self._go_over_again()
+        self._sent = self._sent.extended([self.form_of(piece) for piece in self.pieces[len(self._sent) :]])
         sources, end = _Sources(self._unsettled), self._legalizer.end()
         self.tail = [self._piece(item, sources) for item in (*end.said, *end.heard)]
         self._last_changes = end.changes
@@ -92,8 +93,8 @@ class Outgoing:
         sent, settled, tail = self._sent, self._places, _Places()
         for place, piece in enumerate(self.tail, len(sent)):
             tail.add(place, piece)
-            sent = sent.appended(self.form_of(piece))
-        return sent, lambda index, at: tail.find(index, at) or settled.find(index, at)
+        whole = sent.extended([self.form_of(piece) for piece in self.tail])
+        return whole, lambda index, at: tail.find(index, at) or settled.find(index, at)
 
     def changes(self) -> Sequence[Change]:
         """What the repair did until now, by index of the message."""
@@ -169,7 +170,6 @@ class Outgoing:
         sources = _Sources(self._unsettled)
         for item in self._legalizer.settled[len(self.pieces) - self._settled_before :]:
             self._add(self._piece(item, sources))
-            self._sent = self._sent.appended(self.form_of(self.pieces[-1]))
         open_from = self._legalizer.open_from
         self._open_from = self._open_from if open_from is None else open_from
 
