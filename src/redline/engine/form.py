@@ -119,9 +119,9 @@ class Forms(Sequence[Form]):
     def __iter__(self) -> Iterator[Form]:
         return map(self._form, self._items)
 
-    def appended(self, form: Form) -> "Forms":
-        """These and one more."""
-        return self._with(self._items.appended(form))
+    def extended(self, forms: Sequence[Form]) -> "Forms":
+        """These and more."""
+        return self._with(self._items.extended(forms))
 
     def changed(self, place: int, form: Form) -> "Forms":
         """These with another one at a place."""

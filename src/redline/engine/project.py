@@ -116,8 +116,8 @@ class Projector:
     def keep(self, done: Projection, now: float) -> None:
         """The request was made, and recorded: its strikes are part of every request from now on."""
         self._marking.keep_due(self._time(now))
+        self._strikes = self._strikes.extended(done.strikes)
         for strike in done.strikes:
-            self._strikes = self._strikes.appended(strike)
             self._saved_tokens += strike.tokens_saved
             self._marking.drop(strike.index, strike.at)
         self._outgoing.refresh({strike.index for strike in done.strikes})
@@ -299,14 +299,11 @@ class Projector:
     def _request(
         self, draft: Draft, decisions: Decisions, refused: tuple[Refusal, ...], context_management: dict[str, Any] | None
     ) -> Request:
-        in_force = self._strikes
-        for strike in draft.strikes:
-            in_force = in_force.appended(strike)
         pieces, end, tail = self._outgoing.pieces, len(self._outgoing.pieces), self._outgoing.tail
         return Request(
             format=self._state.format.name,
             sent=draft.sent,
-            strikes=in_force,
+            strikes=self._strikes.extended(draft.strikes),
             new_strikes=tuple(draft.strikes),
             list_held=decisions.held,
             refused=refused,
