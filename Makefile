@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+MADE   := $(VENV)/.made
 READY  := $(VENV)/.ready
+DEV    := $(VENV)/.dev
 WORKERS ?= 2
 
 .PHONY: demo test check bench format clean
@@ -10,19 +12,19 @@ WORKERS ?= 2
 demo: $(READY)
 	@$(BIN)/python -m redline demo
 
-test: $(READY)
+test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(READY)
+check: $(DEV)
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m bench
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff check --fix src tests bench
 	$(BIN)/ruff format src tests bench
 
@@ -30,11 +32,24 @@ clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Registries limit how fast one may ask: pip retries each download, and the whole step is tried again.
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Redline needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
+define install
 	@for try in 1 2 3 4 5; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -c constraints.txt -e '.[dev]' && break; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -c constraints.txt -e '$(1)' && break; \
 	  [ $$try = 5 ] && exit 1; echo "pip failed, trying again ($$try of 5)"; sleep $$((try * 10)); \
 	done
-	@touch $(READY)
+endef
+
+# The package and what it needs, which is all that the demo takes.
+$(READY): pyproject.toml constraints.txt | $(MADE)
+	$(call install,.)
+	@touch $@
+
+# What tests, checks and measurements take as well.
+$(DEV): pyproject.toml constraints.txt | $(MADE)
+	$(call install,.[dev])
+	@touch $(READY) $@
+
+$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit("Redline needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@

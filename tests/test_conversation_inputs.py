@@ -1,6 +1,7 @@
 """What comes in is checked where it comes in; defaults do what a newcomer expects."""
 
 import datetime
+import json
 import math
 import threading
 
@@ -62,6 +63,16 @@ def test_a_conversation_has_a_clock():
     assert talk.request().strikes == ()
     now[0] = 16 * MINUTE
     assert len(talk.request().strikes) == 3
+
+
+def test_results_without_a_time_are_told(tmp_path):
+    """Rules that go by age or order leave them alone, and `explain` says so (R30)."""
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(commands(7)))
+    with redline.open(path) as talk:
+        told = talk.request().explain()
+    assert "7 results have no time" in told
+    assert "no time" not in Conversation(commands(7)).request().explain()
 
 
 def test_the_clock_is_checked_too():
@@ -182,6 +193,8 @@ def test_rules_by_name_know_the_project():
         {"token_limit": "many"},
         {"format": "nope"},
         {"tools": [3]},
+        {"clock": 5},
+        {"counter": 3},
     ],
 )
 def test_settings_are_checked_when_a_conversation_is_made(tmp_path, wrong):
@@ -320,6 +333,16 @@ def test_usage_that_is_none_is_refused(wrong):
     """Only whole numbers of at least 0, or what a provider reports (R15, R51)."""
     with pytest.raises(ValidationError):
         Conversation([HELLO]).record_usage(**wrong)
+
+
+def test_an_answer_that_says_nothing_is_no_end(tmp_path):
+    """Models give empty answers now and then: the usage counts, no message is added, and the loop goes on (R34)."""
+    talk = Conversation([HELLO], model="claude-sonnet-4-6")
+    empty = {"type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 700, "output_tokens": 1}}
+    assert talk.add_response(empty) == 0
+    assert talk.check_tokens() >= 700
+    talk.add(HELLO)
+    assert len(talk.request().messages) == 2
 
 
 # --- places

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import logging
 import re
 import subprocess
 import sys
@@ -30,6 +31,23 @@ def code_of(page):
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
+def loggers():
+    """The names of the loggers that the source writes to."""
+    for path in sorted((ROOT / "src" / "redline").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+        for literal in re.findall(r"= logging\.getLogger\((.*)\)", path.read_text(encoding="utf-8")):
+            yield module if literal == "__name__" else literal.strip('"')
+
+
+@pytest.fixture(autouse=True)
+def levels_as_before():
+    """What a page says of logging holds for its own code, not for the tests that follow."""
+    levels = {name: logging.getLogger(name).level for name in (None, "redline", *loggers())}
+    yield
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
 RUN_ELSEWHERE = ("loops.md",)
 """Pages whose code has a test of its own: tests/loops/test_documented_loops.py."""
 
@@ -44,6 +62,26 @@ def test_code_in_the_documents_runs(page, tmp_path, monkeypatch):
     scope = {"__name__": page.stem}
     for block in code_of(page):
         exec(compile(block, str(page), "exec"), scope)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```\n\n```text\n" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_output_in_the_documents_is_what_the_code_prints(page, tmp_path, monkeypatch, capsys):
+    """A text right after code is what that code prints; counts of tokens depend on the counter that is installed."""
+    monkeypatch.chdir(tmp_path)
+    scope = {"__name__": page.stem}
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
+    while any(output for _, output in blocks):
+        code, output = blocks.pop(0)
+        capsys.readouterr()
+        exec(compile(code, str(page), "exec"), scope)
+        assert not output or without_counts(capsys.readouterr().out) == without_counts(output)
+
+
+def without_counts(text):
+    """The text with every count of tokens replaced by a word."""
+    return re.sub(r"[\d,]+(?= tokens|\))", "N", text)
 
 
 @pytest.mark.parametrize("name", redline.__all__)
@@ -83,6 +121,12 @@ def test_every_error_is_documented(name):
     """Each error has a line of its own."""
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert f"| `{name}` |" in page
+
+
+@pytest.mark.parametrize("name", sorted(loggers()))
+def test_every_logger_is_documented(name):
+    """Each logger has a row that says what it is told at which level."""
+    assert f"| `{name}` |" in (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

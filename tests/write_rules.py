@@ -20,14 +20,16 @@ from redline.testing import asks, conversation, says
 found = "orders.py:1: def total()\\n" * 20
 turns = [turn for number in range(6) for turn in asks("Grep", {"pattern": "total"}, found, id=f"t{number}")]
 talk = redline.Conversation(conversation("gemini", [says("user", "Where is it?"), *turns]))
-request = talk.request(now=0, rules=["stale_terminal", MaskedResults(keep_recent=2, words=redline.EN)])
+request = talk.request(rules=["stale_terminal", MaskedResults(keep_recent=2, words=redline.EN)])
 print(request.explain())
 assert request.stats.by_rule["masked_results"].strikes == 4
 ```
 
 A rule says what may go, and why; the [schedule](request.md#schedules) says when. A rule is switched on by its name in
-`rules=`, with its defaults, or as an object with settings of your own. Two are on if you say nothing
-(`redline.default_rules(project_root=…)`); `redline.RULES` has them all by name.
+`rules=`, with its defaults, or as an object with settings of your own: for all requests in the
+[policy](conversation.md#settings), `Policy(rules=[…], words=redline.EN)`, or for one, as above. Two are on if you say nothing
+(`redline.default_rules(project_root=…)`); `redline.RULES` has them all by name. Nothing is struck?
+[A checklist](why-nothing-is-struck.md).
 
 For every rule: results that report a failure stay (unless both its `errors_too` and `Protection(errors=False)` are set),
 pinned messages and [protected](request.md#what-is-never-struck) tools and paths stay, what the provider ran itself is left
@@ -43,6 +45,7 @@ All that Redline says to a model is in one value, `redline.Words`: every placeho
 call, the line for messages that are not shown, the heading of a tool description. Two come with Redline: `redline.DOCUMENTS`
 (Chinese, as the documents have them; the default) and `redline.EN`. Make your own from one of them, with
 `dataclasses.replace(redline.EN, stale_terminal="[old output]")`; they are checked when they are made.
+`Policy(words=…)` sets them for a conversation.
 
 A rule that puts words in the place of something takes `words=`, or the one text as `placeholder=` (`notice=`, `stub=`). What
 is a placeholder in any of these words is recognised and left alone, whichever are set.

@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
@@ -131,7 +132,7 @@ class Conversation:
     # --- what takes a function of the caller's, which may be async here
 
     async def compact(
-        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | None = None
+        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
     ) -> "Conversation":
         """Let a summary stand for older history. Until it is there, other calls of this conversation wait."""
         asked = self._asked(summarize)

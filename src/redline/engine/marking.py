@@ -39,6 +39,8 @@ class MarkingSnapshot(msgspec.Struct, frozen=True):
     """Which of them, by number, move their part's words to the blobs."""
     ahead: tuple[int | bytes, ...]
     """The last messages that were shown and were not final: an index, or what the repair made."""
+    untimed: int = 0
+    """How many results have no time."""
 
 
 class Marking:
@@ -61,6 +63,8 @@ class Marking:
         self._folds: list[Fold] = [rule.fold() for rule in rules]
         self._tools = tools
         self._facts = Facts(tools)
+        self.untimed = 0
+        """How many results have no time: rules that go by age or order leave them alone."""
         self._shown = 0
         self._ahead: list[int | bytes] = []
         """The last of them that were not final when they were shown: an index, or what the repair made."""
@@ -126,6 +130,7 @@ class Marking:
             pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
             moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
             ahead=tuple(self._ahead),
+            untimed=self.untimed,
         )
 
     def restore(self, snapshot: MarkingSnapshot) -> bool:
@@ -142,7 +147,7 @@ class Marking:
         self._facts = Facts(self._tools, start=snapshot.turn)
         for piece in self._stream(snapshot.turn.messages, snapshot.shown):
             self._look_at(piece)
-        self._shown, self._ahead = snapshot.shown, list(snapshot.ahead)
+        self._shown, self._ahead, self.untimed = snapshot.shown, list(snapshot.ahead), snapshot.untimed
         for number, mark in enumerate(snapshot.pending):
             if not _is_struck(self._state, mark):
                 self._hold(self._with_blob(mark) if number in snapshot.moving else mark)
@@ -158,6 +163,7 @@ class Marking:
 
     def _show(self, piece: Piece) -> None:
         for seen in self._look_at(piece):
+            self.untimed += seen.result is not None and seen.timestamp_ms is None
             for fold in self._folds:
                 for mark in fold.see(seen):
                     self._keep(mark)

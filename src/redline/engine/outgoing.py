@@ -1,11 +1,12 @@
 """The messages as they are sent: visible, made legal, struck; kept up to date as the view grows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, groupby
+from itertools import chain, count, groupby
 
 import msgspec
 
 from redline.engine.form import Form, Forms, Origin, Repaired
+from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.state import State, runs_of
 from redline.log.records import Strike
 from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -39,8 +40,10 @@ class OutgoingSnapshot(msgspec.Struct, frozen=True):
     """What the system says and the provider takes beside the messages, likewise."""
     settled: int
     """How many messages the repair has given, these among them."""
+    corrections: tuple[Change, ...]
+    """What was wrong with single messages and was put right, by index."""
     changes: tuple[Change, ...]
-    """What the repair did, by index."""
+    """What else the repair did, by index."""
     standing: Standing
 
 
@@ -67,7 +70,11 @@ class Outgoing:
         """What the system says and the provider takes beside the messages: final, and not."""
         self._sent = Forms(self._state)
         self._places = _Places()
+        self._earlier_corrections: tuple[Change, ...] = ()
         self._earlier_changes: tuple[Change, ...] = ()
+        """What the repair did before the snapshot that this goes on from."""
+        self._last_changes: Sequence[Change] = ()
+        """What the repair did to what is not final."""
 
     def catch_up(self) -> None:
         """Take in what has become visible since."""
@@ -78,9 +85,9 @@ class Outgoing:
                 self._settle()
             else:
                 self._go_over_again()
-        sources = _Sources(self._unsettled)
-        self.tail, self._system_tail = [], []
-        for item in self._legalizer.tail():
+        sources, end = _Sources(self._unsettled), self._legalizer.end()
+        self.tail, self._system_tail, self._last_changes = [], [], end.changes
+        for item in (*end.said, *end.heard):
             is_apart = self._is_apart(item, has_begun=bool(self.pieces or self.tail))
             (self._system_tail if is_apart else self.tail).append(self._piece(item, sources))
 
@@ -101,10 +108,20 @@ class Outgoing:
         """What the system says that the provider takes beside the messages."""
         return [self.form_of(piece) for piece in (*self._system, *self._system_tail)]
 
-    def changes(self) -> tuple[Change, ...]:
-        """What the repair did, by index of the message."""
-        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.all_changes()))
-        return tuple(sorted(changes, key=lambda change: change.index))
+    def changes(self) -> Sequence[Change]:
+        """What the repair did until now, by index of the message."""
+        corrections, settled, last = self._legalizer.corrections, self._legalizer.changes, self._last_changes
+        earlier_corrections, earlier = self._earlier_corrections, self._earlier_changes
+        corrected, count, by_index = len(corrections), len(settled), self._by_index()
+        return LazyTuple(
+            len(earlier_corrections) + corrected + len(earlier) + count + len(last),
+            lambda: (
+                *earlier_corrections,
+                *map(by_index, corrections[:corrected]),
+                *earlier,
+                *map(by_index, chain(settled[:count], last)),
+            ),
+        )
 
     def place_of(self, index: int) -> int | None:
         """Where a message is in what is final; where its first part is, if the repair changed it."""
@@ -128,13 +145,15 @@ class Outgoing:
         standing = self._legalizer.standing
         if standing is None:
             return None
-        changes = (*self._earlier_changes, *map(self._by_index, self._legalizer.settled_changes()))
+        by_index = self._by_index()
+        final = (by_index(one) for one in self._legalizer.corrections if one.index < standing.count)
         return OutgoingSnapshot(
             visible=standing.count,
             pieces=tuple(_in_runs(self.pieces)),
             system=tuple(_in_runs(self._system)),
             settled=self._settled,
-            changes=changes,
+            corrections=(*self._earlier_corrections, *final),
+            changes=(*self._earlier_changes, *map(by_index, self._legalizer.changes)),
             standing=standing,
         )
 
@@ -146,7 +165,7 @@ class Outgoing:
         self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing, lifts_system=True)
         self._taken = self._given_from = self._open_from = snapshot.visible
         self._settled = self._settled_before = snapshot.settled
-        self._earlier_changes = snapshot.changes
+        self._earlier_corrections, self._earlier_changes = snapshot.corrections, snapshot.changes
         self._system = [piece for run in snapshot.system for piece in self._of_run(run)]
         for run in snapshot.pieces:
             if isinstance(run, RepairedSnapshot):
@@ -182,8 +201,8 @@ class Outgoing:
                 continue
             self._add(piece)
             self._sent = self._sent.appended(self.form_of(piece))
-        standing = self._legalizer.standing
-        self._open_from = self._open_from if standing is None else standing.count
+        open_from = self._legalizer.open_from
+        self._open_from = self._open_from if open_from is None else open_from
 
     def _is_apart(self, item: Item, *, has_begun: bool) -> bool:
         return item.message.role == "system" and self._state.format.is_apart(item.message, has_begun=has_begun)
@@ -203,8 +222,10 @@ class Outgoing:
         indices = self._state.view.indices[self._open_from : self._taken]
         return list(zip(indices, self._given[self._open_from - self._given_from :], strict=True))
 
-    def _by_index(self, change: Change) -> Change:
-        return msgspec.structs.replace(change, index=self._state.view.indices[change.index]) if change.index >= 0 else change
+    def _by_index(self) -> Callable[[Change], Change]:
+        """From a change that names its message by number to one that names it by index, in the view as it is now."""
+        indices, replace = self._state.view.indices, msgspec.structs.replace
+        return lambda one: replace(one, index=indices[one.index]) if one.index >= 0 else one
 
 
 def _in_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int] | RepairedSnapshot]:

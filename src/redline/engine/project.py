@@ -300,6 +300,7 @@ class Projector:
             repairs=self._outgoing.changes(),
             count_tokens=lambda: self._tokens_of((*pieces[:end], *tail)),
             context_management=context_management,
+            untimed=self._marking.untimed,
             system=_said_by(self._outgoing.system(), self._state.format),
             find=draft.find,
         )

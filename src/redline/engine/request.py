@@ -75,7 +75,7 @@ class Request:
     list_held: Callable[[], Iterable[Decision]]
     """Says which marks wait; they may be many, and are listed only if someone asks."""
     refused: tuple[Refusal, ...]
-    repairs: tuple[Change, ...]
+    repairs: Sequence[Change]
     """What was done so that the provider takes it."""
     count_tokens: Callable[[], int]
     """Estimates what is sent, without strikes; it is counted only if someone asks."""

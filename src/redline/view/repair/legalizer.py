@@ -99,7 +99,8 @@ class Legalizer:
         self._wants_hosted_results = format.name in HostedResults.rules
         self._is_assistants = behind.is_assistants
         self._hosted_ids = frozenset(behind.hosted_ids)
-        self._corrections: list[Change] = []
+        self.corrections: list[Change] = []
+        """What was wrong with single messages wherever they are, settled or not, and was put right."""
         self._has_begun = behind.has_begun
         self._ids = dict.fromkeys(behind.ids)
         self._count = behind.count
@@ -159,29 +160,30 @@ class Legalizer:
         )
 
     @property
+    def open_from(self) -> int | None:
+        """How many messages are settled whole, those before the first that is not; None while that depends on what comes."""
+        return None if self._put_off else self._open_from
+
+    @property
     def has_open_calls(self) -> bool:
-        """Whether a call of what is not settled waits for its result."""
-        return bool(self._put_off) or not self._exchanges.current.is_answered
+        """Whether a call of what is not settled waits for its result, or the assistant may still add one to what it says."""
+        current = self._exchanges.current
+        is_going_on = self._format.items_are_messages and current.is_speaking
+        return bool(self._put_off) or is_going_on or not current.is_answered
 
     def tail(self) -> tuple[Item, ...]:
         """What is not settled yet, as it would be if nothing more came."""
-        end = self._end()
+        end = self.end()
         return (*end.said, *end.heard)
 
     def all_changes(self) -> tuple[Change, ...]:
         """What was done, as it would be if nothing more came."""
-        return (*self._corrections, *self.changes, *self._end().changes)
-
-    def settled_changes(self) -> tuple[Change, ...]:
-        """What was done to get to where one can go on from later."""
-        standing = self.standing
-        count = self._count if standing is None else standing.count
-        return (*(change for change in self._corrections if change.index < count), *self.changes)
+        return (*self.corrections, *self.changes, *self.end().changes)
 
     def repair(self) -> Repair:
         """All of it, as it would be if nothing more came."""
-        end = self._end()
-        return Repair((*self.settled, *end.said, *end.heard), (*self._corrections, *self.changes, *end.changes))
+        end = self.end()
+        return Repair((*self.settled, *end.said, *end.heard), (*self.corrections, *self.changes, *end.changes))
 
     def _settle_as_is(self, messages: Sequence[Message]) -> None:
         """Begin with messages that are legal."""
@@ -192,7 +194,8 @@ class Legalizer:
         if self._format.call_ids_are_unique:
             self._ids = {call.id: None for message in messages for call in message.calls if call.id is not None}
 
-    def _end(self) -> Draft:
+    def end(self) -> Draft:
+        """What is not settled yet, as it would be if nothing more came, and what was done to it."""
         return self._legal(self._exchanges.current, is_end=True).draft
 
     def _add(self, message: Message) -> None:
@@ -221,7 +224,7 @@ class Legalizer:
         return msgspec.structs.replace(correct, timestamp_ms=message.timestamp_ms), flaws
 
     def _note(self, flaws: Sequence[Flaw]) -> None:
-        self._corrections += [Change(self._count, f"corrected: {flaw.found} ({flaw.law})") for flaw in flaws]
+        self.corrections += [Change(self._count, f"corrected: {flaw.found} ({flaw.law})") for flaw in flaws]
 
     def _note_last(self, items: Sequence[Item]) -> None:
         """Remember who spoke last, and what the provider is still to give to it."""
