@@ -285,8 +285,9 @@ def test_rewinding_leaves_a_branch():
     assert (other.after, other.messages) == (2, 4)
     talk.switch(other)
     assert [message["content"] for message in talk.messages] == ["a", "b", "c", "d"]
-    with pytest.raises(ExecutionError, match="no branch 99"):
-        talk.switch(99)
+    for wrong in (99, float(other.number), True, None):
+        with pytest.raises(ExecutionError, match="no branch"):
+            talk.switch(wrong)
     with pytest.raises(ExecutionError, match="no message 7"):
         talk.rewind(7)
 

@@ -4,9 +4,10 @@ import json
 import pytest
 
 import redline
-from redline import LogError, ValidationError, check
+from redline import Conversation, LogError, ValidationError, check
 from redline.log import codec
 from redline.opening import is_foreign
+from redline.testing import asks, conversation, says
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_path, needs_corpus
 
@@ -180,3 +181,19 @@ def test_log_whose_header_is_damaged_is_opened(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'"redline-log"', b'"redline-lag"', 1))
     assert not is_foreign(path)
     assert [message["content"] for message in redline.open(path).messages] == ["hi"]
+
+
+@pytest.mark.parametrize("stored", [None, "openai_chat"])
+@pytest.mark.parametrize("format", ["anthropic", "gemini", "openai_responses"])
+@pytest.mark.parametrize("address", ["chat.jsonl", "sqlite:///chats.db#x"])
+def test_a_log_is_not_read_in_another_format(tmp_path, monkeypatch, address, format, stored):
+    """Calls would be lost silently; the error names both formats, and without format= all is there (R16)."""
+    monkeypatch.chdir(tmp_path)
+    with redline.open(address, format=stored or "auto") as talk:
+        for message in conversation("openai_chat", [says("user", "go"), *asks("ls", {}, "a.py", id="c1")]):
+            talk.add(message)
+    for call in (lambda: redline.open(address, format=format), lambda: Conversation(log=address, format=format)):
+        with pytest.raises(ValidationError, match=f"not in {format}"):
+            call()
+    with redline.open(address, model="claude-sonnet-4-6") as talk:
+        assert len(talk.request().messages) == 3

@@ -27,7 +27,7 @@ from redline.engine.state import State, runs_of
 from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
-from redline.formats import find_format
+from redline.formats import Format, find_format
 from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
 from redline.formats.translate import adapt
@@ -39,6 +39,7 @@ from redline.given import (
     check_log,
     check_methods,
     check_model,
+    check_stored_format,
     check_system,
     make_list,
 )
@@ -170,10 +171,9 @@ class Conversation:
         fixed = None if format == "auto" else find_format(format)
         if name is not None and not isinstance(name, str):
             raise ValidationError(f"name must be text, not {type(name).__name__}")
-        opened = open_log(log, redact=redact) if isinstance(log, str | os.PathLike) else log
         self._name = masked(name or (os.fspath(log) if isinstance(log, str | os.PathLike) else "memory"))
         self._address = name or (os.fspath(log) if isinstance(log, str | os.PathLike) else None)
-        self._timeline = Timeline(opened if opened is not None else MemoryLog())
+        self._timeline = Timeline(_opened(log, redact, fixed))
         self._fixed_format = fixed
         self._state: State
         self._projectors: list[Projector]
@@ -355,7 +355,7 @@ class Conversation:
         """Go on at the end of another branch."""
         number = branch.number if isinstance(branch, Branch) else branch
         known = [one.number for one in self.branches]
-        if isinstance(number, bool) or number not in known:
+        if not isinstance(number, int) or isinstance(number, bool) or number not in known:
             raise ExecutionError(f"There is no branch {number!r}. Those there are: {_listed(known)}.")
         self._move(number)
 
@@ -537,7 +537,10 @@ class Conversation:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
         time_ms = self._time(now, "now")
         if self._state.has_moved and self._state.strikes:  # strikes may have to be lifted first
-            return self.fork().request(now=time_ms, rules=rules, schedule=schedule, model=model, preamble=preamble)
+            apart = self.fork()
+            lifted = apart._lift(time_ms, rules)
+            made = apart.preview(now=time_ms, rules=rules, schedule=schedule, model=model, preamble=preamble)
+            return dataclasses.replace(made, lifted=lifted)
         chosen, sent_to = self._choose(schedule, model, preamble)
         projector = self._projector(rules)
         with _undone_on_failure(self, projector):
@@ -811,6 +814,16 @@ def _undone_on_failure(talk: Conversation, projector: Projector) -> Iterator[Non
     except BaseException:
         talk._projectors = [one for one in talk._projectors if one is not projector]
         raise
+
+
+def _opened(log: Log | str | os.PathLike[str] | None, redact: Callable[[bytes], bytes] | None, fixed: Format | None) -> Log:
+    """The log that was given, or the one at the address."""
+    if log is None or not isinstance(log, str | os.PathLike):
+        return MemoryLog() if log is None else log
+    opened = open_log(log, redact=redact)
+    if fixed is not None:
+        check_stored_format(opened, fixed.name)
+    return opened
 
 
 def _reported(usage: Usage) -> UsageReported:

@@ -4,8 +4,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from redline import payloads
 from redline.engine.destinations import Model
 from redline.errors import ValidationError
+from redline.formats import FORMATS
+from redline.log.durable import DurableLog
+from redline.log.records import MessageAdded
 from redline.prices import Price
 from redline.rules.settings import shown
 
@@ -16,6 +20,7 @@ __all__ = [
     "check_log",
     "check_methods",
     "check_model",
+    "check_stored_format",
     "check_system",
     "make_list",
 ]
@@ -67,6 +72,16 @@ def check_log(log: object) -> None:
     """Refuse what is neither an address nor a log; None is none."""
     if log is not None and not isinstance(log, str | os.PathLike) and not _has(log, "append", "read", "close"):
         raise ValidationError(f"log must be an address, for example 'chat.jsonl', or a log, not {shown(log)}")
+
+
+def check_stored_format(log: DurableLog, format: str) -> None:
+    """Refuse to read a log in a format that its messages are not of: calls and results would be lost."""
+    if log.header.message_format == format:
+        return
+    natives = (payloads.decode(one.record.payload) for one in log.read() if isinstance(one.record, MessageAdded))
+    if not all(FORMATS[format].evidence(native) for native in natives):
+        known = log.header.message_format or "another format"
+        raise ValidationError(f"The messages of this log are in {known}, not in {format}. Open it without format=…")
 
 
 def make_list(what: str, values: Iterable[T]) -> tuple[T, ...]:

@@ -14,6 +14,7 @@ from redline.engine.destinations import Model, format_of
 from redline.engine.protection import Protection
 from redline.errors import ValidationError
 from redline.formats import find_format
+from redline.given import check_stored_format
 from redline.log.durable import Durability, DurableLog, Header, Redact
 from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
@@ -73,6 +74,8 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     wanted = None if format == "auto" else find_format(format).name
     log, message_format = _log_at(address, number, durability, redact, wanted or format_of(model))
     try:
+        if wanted is not None:
+            check_stored_format(log, wanted)
         return Conversation(
             policy=policy,
             model=model,

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redline import Conversation
+from redline import Conversation, Policy
 from redline.blobs.memory import MemoryBlobs
 from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
@@ -87,3 +87,20 @@ def done(talk, what, value, history, place, now, rules, schedule):
         case "rewind" if talk.all_messages:
             talk.rewind(min(value, len(talk.all_messages) - 1))
     return None
+
+
+def test_a_preview_stores_nothing_after_the_view_moved():
+    """Neither a record nor a blob, and what it would lift is told (R1, R4)."""
+    blobs = MemoryBlobs()
+    talk = Conversation(blobs=blobs, policy=Policy(rules=[OffloadResults(min_chars=100, keep_recent=0)]))
+    calls = [asks("grep", {"q": "x"}, f"line {number} " * 900, id=f"c{number}") for number in range(3)]
+    history = conversation("openai_chat", [says("user", "go"), *(turn for pair in calls for turn in pair)])
+    for message in history[:-2]:
+        talk.add(message)
+    assert len(talk.request().strikes) == 2
+    talk.process({"operation": "truncate", "truncate": {"keep_last": 4}})
+    for message in history[-2:]:
+        talk.add(message)
+    stored = list(blobs.list())
+    assert len(talk.preview().new_strikes) == 1
+    assert list(blobs.list()) == stored

@@ -139,7 +139,8 @@ happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max
 
 
 def balance_of(talk, schedule):
-    (projector,) = (one for one in talk._projectors if one.settings.rules == RULES)
+    rules = talk.policy.made_rules(RULES)
+    (projector,) = (one for one in talk._projectors if one.settings.rules == rules)
     return projector._open_account(schedule.rates, schedule.lifetime_ms)._balance
 
 
