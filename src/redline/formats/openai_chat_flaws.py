@@ -64,6 +64,8 @@ def _in_content(native: dict[str, Any]) -> Iterator[Flaw]:
             yield Flaw("block_shapes", at, f"a {type(part).__name__} among the parts")
         elif kind_of(part) == "image_url" and isinstance(part.get("image_url"), str):
             yield Flaw("block_shapes", (*at, "image_url"), "the picture's address as a string", {"url": part["image_url"]})
+        elif kind_of(part) == "text" and not isinstance(part.get("text"), str):
+            yield Flaw("block_shapes", (*at, "text"), "a text part without text", "")
 
 
 def _in_calls(native: dict[str, Any]) -> Iterator[Flaw]:

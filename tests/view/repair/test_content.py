@@ -72,10 +72,10 @@ def test_items_of_reasoning_at_the_end_go():
 
 
 def test_what_only_the_assistant_says_is_taken_from_others():
-    """A call or reasoning in a message of the user is removed; a hosted call is not."""
+    """A call or reasoning in a message of the user is removed, and what only the provider runs too (R59)."""
     hosted = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     after = presented(ANTHROPIC, heard=[user(use("a"), thinking(), hosted, "hi")])
-    assert both(after) == [user(hosted, "hi")]
+    assert both(after) == [user("hi")]
     assert "a ToolCall that is not for the user to say" in after.changes[0].what
 
 

@@ -45,7 +45,7 @@ class Exchanges:
     def add(self, item: Item, late: Late) -> bool:
         """Take the next message. False, and nothing is changed, where a late result forbids it."""
         if item.message.role == "assistant":
-            if not (self._format.items_are_messages and self.current.is_speaking):
+            if not self.current.is_empty and not (self._format.items_are_messages and self.current.is_speaking):
                 hosted = [part for part in item.message.parts if type(part) is ToolResult and part.is_hosted]
                 self.current.resolved_next = frozenset(result.call_id for result in hosted)
                 self._close()

@@ -15,6 +15,7 @@ from redline.view.laws.first_message import FirstMessage
 from redline.view.laws.hosted_results import HostedResults
 from redline.view.laws.known_fields import KnownFields
 from redline.view.laws.reasoning_order import tied_length
+from redline.view.laws.trailing_space import TrailingSpace, ends_in_space
 from redline.view.repair.content import Content
 from redline.view.repair.exchange import Exchange
 from redline.view.repair.exchanges import Exchanges, start_of_exchange
@@ -67,6 +68,10 @@ class Standing(msgspec.Struct, frozen=True):
     open_keys: OpenKeys = OpenKeys()
     is_assistants: bool = False
     """Whether the assistant spoke last."""
+    ends_in_space: bool = False
+    """Whether the last words are the assistant's and end in white space, which the provider refuses at the end of all."""
+    has_input: bool = False
+    """Whether the assistant was given anything yet, or reasoned: what it says then is not cut off from its reasoning."""
     hosted_ids: tuple[str | None, ...] = ()
     """Of the provider's own calls in the last message, those without a result."""
 
@@ -97,7 +102,9 @@ class Legalizer:
         self._content, self._together = Content(format), Together(format)
         self._wants_user_first = format.name in FirstMessage.rules
         self._wants_hosted_results = format.name in HostedResults.rules
-        self._is_assistants = behind.is_assistants
+        self._refuses_last_space = format.name in TrailingSpace.rules
+        self._is_assistants, self._ends_in_space = behind.is_assistants, behind.ends_in_space
+        self._has_input = behind.has_input
         self._hosted_ids = frozenset(behind.hosted_ids)
         self.corrections: list[Change] = []
         """What was wrong with single messages wherever they are, settled or not, and was put right."""
@@ -156,6 +163,8 @@ class Legalizer:
             ids=tuple(self._ids),
             open_keys=self._exchanges.open_keys,
             is_assistants=self._is_assistants,
+            ends_in_space=self._ends_in_space,
+            has_input=self._has_input,
             hosted_ids=tuple(self._hosted_ids),
         )
 
@@ -228,11 +237,15 @@ class Legalizer:
 
     def _note_last(self, items: Sequence[Item]) -> None:
         """Remember who spoke last, and what the provider is still to give to it."""
-        for item in reversed(items):
-            if item.message.role != "system":
-                self._is_assistants = item.message.role == "assistant"
+        messages = [item.message for item in items]
+        for message in reversed(messages):
+            if message.role != "system":
+                self._is_assistants = message.role == "assistant"
                 break
-        spoken = next((item.message for item in reversed(items) if item.message.role == "assistant"), None)
+        if messages:
+            self._ends_in_space = self._refuses_last_space and ends_in_space(messages[-1])
+            self._has_input = self._has_input or tied_length(messages, self._format) < len(messages)
+        spoken = next((message for message in reversed(messages) if message.role == "assistant"), None)
         if spoken is not None and self._wants_hosted_results:
             self._hosted_ids = open_ids(spoken)
 
@@ -274,23 +287,38 @@ class Legalizer:
             is_going_on = is_end and not exchange.has_last_word
             resolved = None if is_going_on else exchange.resolved_next
             draft = with_whole_hosted_calls(draft, self._format, self._hosted_ids, resolved)
-        draft = self._content.without_refused(draft, is_end=is_end and self._has_begun)
+        draft = self._content.without_refused(draft, is_end=is_end, has_begun=self._has_begun)
         draft = self._with_system_in_place(self._without_ties(draft))
         if draft.said and self._wants_user_first and not self._has_begun:
             draft = self._with_line(draft, NOT_SHOWN, "the user must begin")
         elif draft.said and self._format.calls_follow_user and self._is_assistants and draft.said[0].message.calls:
             draft = self._with_line(draft, GO_ON, "a call must follow the user or a result")
+        elif is_end and self._ends_in_space and not draft.said and not draft.heard:
+            line = self._line(GO_ON)
+            draft = Draft(
+                (),
+                [line],
+                [
+                    *draft.changes,
+                    Change(
+                        max(self._count - 1, 0),
+                        "a line of the user was added: the assistant's words before it end in white space",
+                    ),
+                ],
+            )
         return with_good_ids(draft, self._format, self._ids.keys())
 
     def _with_line(self, draft: Draft, words: str, why: str) -> Draft:
         """The user says a line before the assistant."""
-        line = self._format.read(self._format.compose("user", (Text(words),)).payloads[0])
         added = Change(draft.said[0].index, f"a line of the user was added before it: {why}")
-        return Draft([Item(line, None), *draft.said], draft.heard, [*draft.changes, added])
+        return Draft([self._line(words), *draft.said], draft.heard, [*draft.changes, added])
+
+    def _line(self, words: str) -> Item:
+        return Item(self._format.read(self._format.compose("user", (Text(words),)).payloads[0]), None)
 
     def _without_ties(self, draft: Draft) -> Draft:
         """Items at the very beginning are not tied to reasoning that came before them."""
-        count = 0 if self._has_begun else tied_length([item.message for item in draft.said], self._format)
+        count = 0 if self._has_input else tied_length([item.message for item in draft.said], self._format)
         said = list(draft.said)
         changes: list[Change] = []
         for number, item in enumerate(said[:count]):
