@@ -90,7 +90,7 @@ def test_which_conversation_of_several(tmp_path):
 @pytest.mark.parametrize("address", [None, 5, b"chat.jsonl", {}, "a\0b"])
 def test_what_is_no_address_is_refused(address):
     """With an error of Redline's own that says what an address is (R61)."""
-    with pytest.raises(ValidationError, match="An address is a path, or a text such as|no file name can have"):
+    with pytest.raises(ValidationError, match=r"An address is a path, or a text such as|no file name can have"):
         redline.open(address)
 
 
