@@ -90,7 +90,8 @@ class Projector:
         self._added_until = self._added_tokens = 0
         """What the messages have that were added since usage was reported."""
         _, find = self._outgoing.messages()
-        in_force = (strike for index in state.struck for strike in state.strikes_on(index))
+        version_of = state.view.version_of
+        in_force = (one for one in state.strikes.values() if one.version == version_of(one.index))
         self._strikes: Vector[Strike] = Vector(
             sorted((one for one in in_force if find(one.index, one.at) is not None), key=lambda strike: strike.number)
         )
