@@ -26,9 +26,10 @@ class Content:
         misplaced = {Reasoning, ToolCall} if format.name in PartsByRole.rules else set[type]()
         self._suspects, self._suspects_elsewhere = blank, blank | misplaced
 
-    def without_refused(self, draft: Draft, *, is_end: bool) -> Draft:
+    def without_refused(self, draft: Draft, *, is_end: bool, has_begun: bool) -> Draft:
         """The exchange as the provider takes it. At the end of a history an answer may be left empty, to be written."""
-        if is_end and not draft.heard and draft.said and may_end_empty(draft.said[-1].message, self._format):
+        is_answer = is_end and has_begun and bool(draft.said) and not draft.heard
+        if is_answer and may_end_empty(draft.said[-1].message, self._format):
             return draft
         changes: list[Change] = []
         said, heard = self._presentable(draft.said, changes), self._presentable(draft.heard, changes)

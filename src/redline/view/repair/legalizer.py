@@ -15,6 +15,7 @@ from redline.view.laws.first_message import FirstMessage
 from redline.view.laws.hosted_results import HostedResults
 from redline.view.laws.known_fields import KnownFields
 from redline.view.laws.reasoning_order import tied_length
+from redline.view.laws.trailing_space import TrailingSpace, ends_in_space
 from redline.view.repair.content import Content
 from redline.view.repair.exchange import Exchange
 from redline.view.repair.exchanges import Exchanges, start_of_exchange
@@ -30,7 +31,7 @@ from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
 __all__ = ["GO_ON", "NOT_SHOWN", "Legalizer", "Standing", "clean", "legalize"]
 
 GO_ON = "(Go on.)"
-"""What the user says between two turns of the model, where the second may not follow the first."""
+"""What the user says where the model may not go on from its own words: between two turns, and after white space."""
 NOT_SHOWN = DOCUMENTS.not_shown
 """What the user says first where the assistant would."""
 
@@ -67,6 +68,8 @@ class Standing(msgspec.Struct, frozen=True):
     open_keys: OpenKeys = OpenKeys()
     is_assistants: bool = False
     """Whether the assistant spoke last."""
+    ends_in_space: bool = False
+    """Whether it ended in white space."""
     hosted_ids: tuple[str | None, ...] = ()
     """Of the provider's own calls in the last message, those without a result."""
 
@@ -96,8 +99,9 @@ class Legalizer:
         self._exchanges = Exchanges(format, behind.open_keys)
         self._content, self._together = Content(format), Together(format)
         self._wants_user_first = format.name in FirstMessage.rules
+        self._refuses_last_space = format.name in TrailingSpace.rules
         self._wants_hosted_results = format.name in HostedResults.rules
-        self._is_assistants = behind.is_assistants
+        self._is_assistants, self._ends_in_space = behind.is_assistants, behind.ends_in_space
         self._hosted_ids = frozenset(behind.hosted_ids)
         self.corrections: list[Change] = []
         """What was wrong with single messages wherever they are, settled or not, and was put right."""
@@ -156,6 +160,7 @@ class Legalizer:
             ids=tuple(self._ids),
             open_keys=self._exchanges.open_keys,
             is_assistants=self._is_assistants,
+            ends_in_space=self._ends_in_space,
             hosted_ids=tuple(self._hosted_ids),
         )
 
@@ -196,7 +201,12 @@ class Legalizer:
 
     def end(self) -> Draft:
         """What is not settled yet, as it would be if nothing more came, and what was done to it."""
-        return self._legal(self._exchanges.current, is_end=True).draft
+        draft = self._legal(self._exchanges.current, is_end=True).draft
+        if not self._ends_in_space or draft.said or any(item.message.role != "system" for item in draft.heard):
+            return draft
+        line = self._line(GO_ON)
+        added = Change(self._count - 1, "a line of the user was added: the last words of the assistant end in white space")
+        return Draft(draft.said, [*draft.heard, Item(line, None)], [*draft.changes, added])
 
     def _add(self, message: Message) -> None:
         """Results in a message of the assistant that answer its own calls wait: the user's own results go before them."""
@@ -231,6 +241,7 @@ class Legalizer:
         for item in reversed(items):
             if item.message.role != "system":
                 self._is_assistants = item.message.role == "assistant"
+                self._ends_in_space = self._refuses_last_space and ends_in_space(item.message)
                 break
         spoken = next((item.message for item in reversed(items) if item.message.role == "assistant"), None)
         if spoken is not None and self._wants_hosted_results:
@@ -274,7 +285,7 @@ class Legalizer:
             is_going_on = is_end and not exchange.has_last_word
             resolved = None if is_going_on else exchange.resolved_next
             draft = with_whole_hosted_calls(draft, self._format, self._hosted_ids, resolved)
-        draft = self._content.without_refused(draft, is_end=is_end and self._has_begun)
+        draft = self._content.without_refused(draft, is_end=is_end, has_begun=self._has_begun)
         draft = self._with_system_in_place(self._without_ties(draft))
         if draft.said and self._wants_user_first and not self._has_begun:
             draft = self._with_line(draft, NOT_SHOWN, "the user must begin")
@@ -284,9 +295,12 @@ class Legalizer:
 
     def _with_line(self, draft: Draft, words: str, why: str) -> Draft:
         """The user says a line before the assistant."""
-        line = self._format.read(self._format.compose("user", (Text(words),)).payloads[0])
+        line = self._line(words)
         added = Change(draft.said[0].index, f"a line of the user was added before it: {why}")
         return Draft([Item(line, None), *draft.said], draft.heard, [*draft.changes, added])
+
+    def _line(self, words: str) -> Message:
+        return self._format.read(self._format.compose("user", (Text(words),)).payloads[0])
 
     def _without_ties(self, draft: Draft) -> Draft:
         """Items at the very beginning are not tied to reasoning that came before them."""
