@@ -1,3 +1,6 @@
+import pytest
+
+from redline import Conversation, ValidationError
 from redline.engine.marking import Marking
 from redline.engine.outgoing import Outgoing
 from redline.engine.protection import Protection
@@ -6,6 +9,7 @@ from redline.engine.state import State
 from redline.log.records import MessageAdded, PinSet
 from redline.payloads import encode
 from redline.rules.masked_results import MaskedResults
+from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 
@@ -77,3 +81,37 @@ def test_what_is_known_of_a_mark():
     marking, _ = marked(state_of())
     (first, *_) = marking.pending.values()
     assert marking.seen(first).tool == "Bash"
+
+
+WRONG_MARKS = [
+    {"index": 99},
+    {"index": -1},
+    {"index": 10**30},
+    {"replacement": {"a": object()}},
+    {"replacement": 5},
+    {"because": None},
+    {"blob": "text"},
+    {"at": ["content"]},
+]
+
+
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+@pytest.mark.parametrize("wrong", WRONG_MARKS, ids=str)
+def test_a_mark_that_means_nothing_is_refused(wrong, schedule):
+    """A rule of one's own that errs is told so, and the conversation goes on (R51)."""
+
+    class Own:
+        name = "own"
+
+        def fold(self):
+            return OwnFold()
+
+    class OwnFold(TimelessFold):
+        def see(self, seen):
+            given = {"rule": "own", "index": seen.index, "at": seen.part.at, "replacement": "", "because": "so"}
+            return [Mark(**{**given, **wrong})]
+
+    talk = Conversation([{"role": "user", "content": "a long text " * 50}])
+    with pytest.raises(ValidationError, match="A rule made a mark that cannot be recorded"):
+        talk.request(rules=[Own()], schedule=schedule)
+    assert len(talk.request().messages) == 1

@@ -13,7 +13,7 @@ from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.errors import ValidationError
 from redline.messages import Message, Text, ToolResult
-from redline.payloads import Path, encoded
+from redline.payloads import Path, encode, encoded
 from redline.rules.offload import moved_content
 from redline.rules.rule import Fold, Mark, Rule
 from redline.tools import DEFAULT, ToolBook
@@ -109,7 +109,7 @@ class Marking:
     def take_due(self, now: float) -> None:
         """Let the marks count that the passing of time has made due, until `give_back` or `keep_due`."""
         for fold in self._folds:
-            for mark in fold.due(now):
+            for mark in fold.due(now) or ():
                 if self._keep(mark):
                     self._lent.append((mark.index, mark.at))
 
@@ -183,7 +183,7 @@ class Marking:
         for seen in self._look_at(piece):
             self.untimed += seen.result is not None and seen.timestamp_ms is None
             for fold in self._folds:
-                for mark in fold.see(seen):
+                for mark in fold.see(seen) or ():
                     self._keep(mark)
 
     def _look_at(self, piece: Piece) -> list[Seen]:
@@ -194,7 +194,7 @@ class Marking:
 
     def _keep(self, mark: Mark) -> bool:
         """Whether the mark is one more that waits; what would save nothing is no mark."""
-        _check_mark(mark)
+        _check_mark(mark, len(self._state))
         state, target = self._state, (mark.index, mark.at)
         if mark.index in state.pins or (mark.rule, *target) in state.shunned:
             return False
@@ -253,8 +253,8 @@ def marked_parts(
     marked: set[tuple[str, int, Path]] = set()
     for piece in (*outgoing.pieces, *outgoing.complete_tail):
         for seen in facts.add_parts(*_parts_of(piece, state)):
-            marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.see(seen))
-    marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.due(now))
+            marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.see(seen) or ())
+    marked.update((mark.rule, mark.index, mark.at) for fold in folds for mark in fold.due(now) or ())
     return marked
 
 
@@ -274,15 +274,24 @@ def _original_parts(piece: Repaired, state: State) -> Iterator[tuple[int, int, M
             yield origin.index, place, message
 
 
-def _check_mark(mark: Mark) -> None:
+def _check_mark(mark: Mark, stored: int) -> None:
     """A rule of somebody's own may say anything; what is recorded must be readable again."""
-    kinds = {"rule": str, "index": int, "at": tuple, "replacement": str | dict | None, "because": str}
-    if isinstance(mark, Mark) and all(isinstance(getattr(mark, name), kind) for name, kind in kinds.items()):
+    kinds = {"rule": str, "index": int, "at": tuple, "replacement": str | dict | None, "because": str, "blob": bytes | None}
+    is_typed = isinstance(mark, Mark) and all(isinstance(getattr(mark, name), kind) for name, kind in kinds.items())
+    if is_typed and 0 <= mark.index < stored and (not isinstance(mark.replacement, dict) or _is_json(mark.replacement)):
         return
     raise ValidationError(
         f"A rule made a mark that cannot be recorded: {mark!r}. A Mark needs the rule's name, the index and `at` of the part, "
-        "a replacement (a text, an object or None) and a text that says why (because)."
+        "a replacement (a text, a JSON object or None), a text that says why (because), and bytes for the blobs if any."
     )
+
+
+def _is_json(value: object) -> bool:
+    try:
+        encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _encoded(memory: object) -> msgspec.Raw | None:

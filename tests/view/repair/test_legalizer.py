@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redline import FORMATS, check, make_legal
+from redline import FORMATS, Conversation, check, make_legal
 from redline.testing import asks, conversation, says
 from redline.view.laws import History, problems_of
 from redline.view.repair import NOT_SHOWN, Legalizer, clean, legalize
@@ -240,3 +240,24 @@ def test_items_after_a_message_that_vanishes_are_untied():
     once = make_legal(said, format="openai_responses")
     assert check(once, format="openai_responses") == []
     assert make_legal(once, format="openai_responses") == once
+
+
+SPOKEN = {"role": "assistant", "content": "so far "}
+ASKED = {"role": "user", "content": "go"}
+OPEN_CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "ls", "input": {}}]}
+SYSTEM = {"role": "system", "content": "be brief"}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("history", [[SPOKEN], [SYSTEM, SPOKEN], [ASKED, SPOKEN, OPEN_CALL], [ASKED, SPOKEN, SPOKEN]])
+def test_what_the_repair_leaves_last_does_not_end_in_white_space(history, strategy):
+    """Also where the user's line was added before it, or the call after it was dropped; whole, growing, reopened (R59)."""
+    repaired = make_legal(history, format="anthropic", strategy=strategy)
+    assert check(repaired, format="anthropic") == []
+    assert make_legal(repaired, format="anthropic", strategy=strategy) == repaired
+    talk = Conversation(format="anthropic", strategy=strategy)
+    for message in history:
+        talk.add(message)
+        assert check(talk.request().messages, format="anthropic") == []
+    talk.add(ASKED)
+    assert [one for one in talk.request().messages if one["role"] == "assistant"][:1] == [SPOKEN]
