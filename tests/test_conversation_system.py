@@ -5,6 +5,7 @@ import json
 import pytest
 
 from redline import FORMATS, Conversation, check
+from redline.errors import ValidationError
 from redline.log.memory import MemoryLog
 from redline.testing import asks, conversation, fake_provider, says
 
@@ -101,3 +102,13 @@ def test_what_is_stored_beside_a_message_is_not_sent(format):
     assert json.loads(request.body) == request.messages
     assert check(request.messages, format=format) == []
     assert {problem.law for problem in check(stored, format=format)} == {"known_fields"}
+
+
+def test_what_the_conversation_lacks_is_given_to_arguments():
+    """The model, the system prompt and the tools may be named where the SDK is called, but only once (R34)."""
+    talk = Conversation(format="anthropic")
+    talk.add({"role": "user", "content": "Hi."})
+    given = talk.request().arguments(model="claude-sonnet-4-6", system="Be brief.", max_tokens=10)
+    assert (given["model"], given["system"], given["max_tokens"]) == ("claude-sonnet-4-6", "Be brief.", 10)
+    with pytest.raises(ValidationError, match="model is set by the conversation"):
+        talk.request(model="claude-sonnet-4-6").arguments(model="claude-opus-4-8")

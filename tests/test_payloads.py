@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import redline
 from redline import payloads
+from redline.errors import ValidationError
 from redline.payloads import Path
 
 any_text = st.text(st.characters(), max_size=6)
@@ -284,3 +286,21 @@ def test_torn_depth_is_refused_at_once(text: bytes) -> None:
 def test_a_number_of_thousands_of_digits_stays_as_it_is_written() -> None:
     """Python does not convert it, and the rest of the payload is read (R61)."""
     assert payloads.decode(b'{"n":%s,"m":1}' % (b"9" * 5000)) == {"n": "9" * 5000, "m": 1}
+
+
+def list_of_depth(depth):
+    """A list in a list in a list."""
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [10**5000, list_of_depth(3_000)], ids=["digits", "depth"])
+def test_what_cannot_be_written_is_a_documented_error(value):
+    """A number of thousands of digits, or a value nested beyond any reader, is a ValidationError in everything (R61)."""
+    said = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "x", "input": {"a": value}}]}
+    with pytest.raises(ValidationError, match="cannot be written as JSON"):
+        redline.Conversation(format="anthropic").add(said)
+    with pytest.raises(ValidationError, match="cannot be written as JSON"):
+        redline.convert([{"role": "user", "content": "Go."}, said], source="anthropic", target="openai_chat")

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from redline.errors import ValidationError
+
 __all__ = [
     "MAX_DEPTH",
     "Path",
@@ -76,18 +78,25 @@ def decode_text(text: str) -> Any:
 
 
 def encode(value: object) -> bytes:
-    """Compact JSON; text that is not valid Unicode is escaped instead of refused."""
+    """Compact JSON; text that is not valid Unicode is escaped instead of refused.
+
+    A ValidationError for what no JSON reader would take back: nested too deeply, or numbers of thousands of digits.
+    """
     try:
         return _encode_fast(value)
-    except (UnicodeEncodeError, OverflowError, TypeError):
+    except (ValueError, OverflowError, TypeError, RecursionError):
+        pass
+    try:
         return json.dumps(value, separators=(",", ":"), default=_base64_text).encode()
+    except (RecursionError, ValueError) as problem:
+        raise ValidationError(f"This cannot be written as JSON: {problem}. Pass it as text instead.") from problem
 
 
 def try_encode(value: object) -> bytes | None:
     """Compact JSON; None for what cannot be written: nested too deeply, numbers of thousands of digits, other objects."""
     try:
         return encode(value)
-    except (RecursionError, TypeError, ValueError):
+    except (TypeError, ValidationError):
         return None
 
 

@@ -41,7 +41,7 @@ class Destinations:
     def _look_at(self, preamble: object) -> None:
         try:
             encoded = payloads.encode(preamble)
-        except (TypeError, ValueError, RecursionError) as problem:
+        except (TypeError, ValidationError) as problem:
             raise ValidationError(
                 f"preamble must be JSON, as it is sent: texts, numbers, lists and dicts with text keys. {problem}"
             ) from problem

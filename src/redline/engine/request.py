@@ -131,12 +131,16 @@ class Request:
 
         For `messages.create` of Anthropic, `chat.completions.create` and `responses.create` of OpenAI,
         `models.generate_content` of Google: `client.messages.create(**request.arguments(max_tokens=1000))`. With
-        `breakpoints`, Anthropic is told where to cache.
+        `breakpoints`, Anthropic is told where to cache. Model, system prompt and tools may be given here if the conversation
+        has none.
         """
         messages = self.with_breakpoints() if breakpoints else self.messages
+        own: dict[str, Any] = {"model": self.model, "system": self.system, "tools": self.tools}
+        if twice := sorted(name for name in own if own[name] and name in more):
+            raise ValidationError(f"{', '.join(twice)} is set by the conversation; leave it out here, or set it only here.")
         if self.context_management is not None:
             more = {"context_management": self.context_management, **more}
-        return sdk_arguments(self.format, messages, model=self.model, system=self.system, tools=self.tools, **more)
+        return sdk_arguments(self.format, messages, **{**own, **more})
 
     def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
         """The messages with cache breakpoints for Anthropic, so many at most: the same otherwise, words alone as one block.

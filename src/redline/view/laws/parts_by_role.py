@@ -14,7 +14,7 @@ class PartsByRole:
 
     name: ClassVar[str] = "parts_by_role"
     rules: ClassVar[Mapping[str, str]] = {
-        "anthropic": "tool_use, server tools and thinking are the assistant's, tool_result blocks are the user's",
+        "anthropic": "tool_use, server_tool_use and thinking are only in assistant messages, tool_result only in user messages",
         "openai_chat": "tool_calls can only be in assistant messages",
         "gemini": "functionCall parts belong to the model, functionResponse parts to the user",
         "ai_sdk": "tool-call and reasoning parts belong to the assistant, tool-result parts to a tool message",

@@ -57,7 +57,7 @@ def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "
     return Legalizer.over(messages, format, strategy).repair()
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a repair must know of the messages that are settled, to go on behind them without them."""
 
     count: int = 0
