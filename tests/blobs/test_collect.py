@@ -227,3 +227,18 @@ def test_a_record_beyond_a_reader_stops_it(tmp_path):
         file.writelines(codec.sealed_lines([b'{"type":"from the future"}'], first=1, parent=0))
     with pytest.raises(ExecutionError, match="Leave its blobs"):
         garbage(blobs, [open_log(tmp_path / "chat.jsonl")], delete=True)
+
+
+def test_what_a_torn_last_record_names_stays(tmp_path):
+    """A crash cut it short; as long as what is left of it is kept, so is what it names (R66)."""
+    blobs = old_blobs(tmp_path, b"content", b"forgotten")
+    path = tmp_path / "chat.jsonl"
+    log = open_log(path)
+    log.append([MessageAdded(payload("first"))], parent=ROOT)
+    log.append([MessageAdded(payload(f"text {REFERENCE} and more"))], parent=0)
+    log.close()
+    path.write_bytes(path.read_bytes()[:-6])
+    assert garbage(blobs, [open_log(path)], delete=True) == {reference_of(b"forgotten")}
+    assert garbage(blobs, [open_log(path)], delete=True) == set()
+    path.with_name("chat.jsonl.torn").unlink()
+    assert garbage(blobs, [open_log(path)], delete=True) == {REFERENCE}

@@ -44,7 +44,9 @@ def test_what_is_not_visible_is_not_exported(tmp_path):
     talk = Conversation(HISTORY, log=log)
     talk.process({"operation": "truncate", "truncate": {"keep_last": 1}})
     log.close()
-    assert json.loads(redline("export", tmp_path / "chat.jsonl").stdout) == HISTORY[-1:]
+    exported = json.loads(redline("export", tmp_path / "chat.jsonl").stdout)
+    assert exported[-1:] == HISTORY[-1:]
+    assert not [message for message in exported if message in HISTORY[:-1]]
 
 
 def test_a_session_file_is_exported_without_interrupted_calls(tmp_path):

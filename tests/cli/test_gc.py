@@ -99,3 +99,14 @@ def test_blobs_that_are_not_there_are_an_error(tmp_path, place, monkeypatch):
     talk_about(tmp_path / "a.jsonl", "nothing")
     done = redline("gc", "a.jsonl", "--blobs", place)
     assert (done.returncode, done.stdout, "check --blobs" in done.stderr) == (2, "", True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to the superuser")
+def test_a_log_in_a_folder_that_cannot_be_read_stops_it(tmp_path, blobs):
+    """It is not passed over as the session of another agent: its blobs would look forgotten (R66)."""
+    talk_about(tmp_path / "logs" / "a.jsonl", blobs.put(b"one"))
+    talk_about(tmp_path / "logs" / "b.jsonl", blobs.put(b"two"))
+    (tmp_path / "logs" / "b.jsonl").chmod(0)
+    done = redline("gc", tmp_path / "logs", "--blobs", blobs.path, "--delete", "--grace", "0")
+    assert (done.returncode, "b.jsonl cannot be opened" in done.stderr) == (2, True)
+    assert len(list(blobs.list())) == 3

@@ -112,3 +112,15 @@ def test_what_is_not_there_is_an_error(tmp_path):
     with pytest.raises(LogError, match="cannot be read"):
         transcript_of_file(tmp_path / "chat.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_lost_with_a_damaged_record_is_counted(tmp_path):
+    """A reader learns that the rest of the conversation is missing, not one line of it (R37)."""
+    path = tmp_path / "chat.jsonl"
+    begun(path).close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[2].replace(b"ls", b"xx"), *lines[3:]]))
+    transcript = transcript_of_file(path)
+    assert [len(recorded.entries) for recorded in transcript] == [1]
+    (bad,) = transcript.problems
+    assert bad.reason == f"damaged or incomplete, and with it {len(lines) - 3} later records that were made on it"

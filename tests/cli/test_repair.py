@@ -83,13 +83,23 @@ def test_a_place_that_cannot_be_written_is_exit_code_1(tmp_path):
     assert (done.returncode, "cannot be written" in done.stderr) == (1, True)
 
 
-def test_what_cannot_be_proven_is_exit_code_1_and_not_left_behind(tmp_path):
-    """Where the order of the lines contradicts their parents, that is said, and nothing is written."""
+def test_what_cannot_be_repaired_is_exit_code_1_and_not_left_behind(tmp_path):
+    """Where no line says who speaks, that is said, and nothing is written."""
+    path, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    line = tree_line(0, None)
+    line["message"] = {"role": None, "content": [{"type": "text", "text": "hi"}]}
+    path.write_text(json.dumps(line) + "\n")
+    done = redline("repair", path, "--write", out)
+    assert (done.returncode, "none of its lines says who speaks" in done.stderr, out.exists()) == (1, True, False)
+
+
+def test_lines_whose_order_contradicts_their_parents_are_repaired(tmp_path):
+    """The agent would go on from the last line of the file; the repair puts the last message there (R61)."""
     lines = [(2, 1), (0, None), (1, 0), (2, 1)]
     path, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
     path.write_text("".join(json.dumps(tree_line(uuid, parent)) + "\n" for uuid, parent in lines))
-    done = redline("repair", path, "--write", out)
-    assert (done.returncode, "would still be refused" in done.stderr, out.exists()) == (1, True, False)
+    assert redline("repair", path, "--write", out).returncode == 0
+    assert redline("check", out).returncode == 0
 
 
 def tree_line(uuid, parent):

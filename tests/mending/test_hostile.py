@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import redline
 from redline.errors import RedlineError
-from tests.mending.sessions import STRATEGIES, claude_line, neovate_line, sound, use, write
+from tests.mending.sessions import STRATEGIES, claude_line, neovate_line, result, sound, use, write
 from tests.transcripts.hostile import KINDS, LINES, hostile_file
 from tests.transcripts.test_neovate import answers, asks, line
 
@@ -85,3 +85,16 @@ def test_a_session_in_which_nobody_speaks_is_refused(tmp_path, strategy):
     record["message"]["role"] = None
     with pytest.raises(redline.ExecutionError, match="none of its lines says who speaks"):
         redline.mend_transcript(write(tmp_path, [record]), strategy=strategy).write(tmp_path / "out.jsonl")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_lines_that_were_written_in_another_order_are_repaired_too(tmp_path, strategy):
+    """The agent goes on from the last line of the file, so the last message that stays comes to be that (R61)."""
+    records = [
+        claude_line("a", None),
+        claude_line("c", "b", content=result("c1")),
+        claude_line("b", "a", "assistant", use("c1"), id="m1"),
+        claude_line("d", "c", "assistant", use("c2"), id="m2"),
+    ]
+    (said,) = sound(write(tmp_path, records), strategy).promised
+    assert next(call.id for message in said for call in message.calls) == "c1"

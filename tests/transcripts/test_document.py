@@ -117,7 +117,8 @@ def test_every_document_splits_into_what_it_holds(value, indent, escaped):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "line 1, column 1"),
+        (b"", "is empty"),
+        (b" \n", "is empty"),
         (b'{"a": [1,\n "\xc3\xa9" x', "line 2, column 6"),
         (b'{"a": 1} {"b": 2}', "line 1, column 10"),
         (b'{"messages": [{"role": "us', "line 1, column 24"),

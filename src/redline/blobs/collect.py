@@ -23,9 +23,9 @@ def collect_garbage(
 ) -> list[StoredBlob]:
     """The blobs that no record of the logs names, if they were put before a time; with `delete` those that were deleted.
 
-    Every record counts: all branches, strikes that were undone, and messages that merely mention a reference. All logs that use
-    the blobs must be given; if one of them is damaged, that is an ExecutionError. Put the time, in milliseconds since 1970, an
-    hour back or more: a blob is stored a moment before the record that refers to it.
+    Every record counts: all branches, strikes that were undone, messages that merely mention a reference, and what a crash left
+    of a record. All logs that use the blobs must be given; if one of them is damaged, that is an ExecutionError. Put the time,
+    in milliseconds since 1970, an hour back or more: a blob is stored a moment before the record that refers to it.
     """
     # First the blobs, then the logs: what is recorded in between is seen.
     old = {entry.reference: entry for entry in blobs.entries() if entry.put_ms < older_than_ms}
@@ -48,15 +48,20 @@ def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
         )
     if damage := [torn for torn in log.torn if torn.kept_in is None]:
         raise ExecutionError(f"{damage[0]} {_UNKNOWN} Leave its blobs as they are.")
+    found |= wanted.intersection(_numbers_in(log.unfinished))
     return {reference.decode() for reference in found}
 
 
 def _references_in(record: Record) -> Iterator[bytes]:
-    """Whatever could be one: also within longer numbers, because an escape before it may end in a digit (`\\u000a`)."""
     for content in _contents(record):
-        for number in _LONG_NUMBERS.findall(content):
-            for start in range(len(number) - _DIGITS + 1):
-                yield number[start : start + _DIGITS]
+        yield from _numbers_in(content)
+
+
+def _numbers_in(content: bytes) -> Iterator[bytes]:
+    """Whatever could be a reference: also within longer numbers, because an escape before it may end in a digit (`\\u000a`)."""
+    for number in _LONG_NUMBERS.findall(content):
+        for start in range(len(number) - _DIGITS + 1):
+            yield number[start : start + _DIGITS]
 
 
 def _contents(record: Record) -> Iterator[bytes]:

@@ -72,7 +72,7 @@ def _problems(conversation: RecordedConversation) -> Iterator[tuple[Problem, int
 
 def _show(session: SessionInput, transcript: Transcript, found: list[_Found]) -> None:
     for bad in transcript.problems:
-        complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; it is left out")
+        complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; left out")
     for conversation, problem, line in found:
         whose = f"{conversation.id}, " if len(transcript) > 1 else ""
         place = place_of_message(problem.index, line)

@@ -70,8 +70,8 @@ def _logs_at(arguments: Sequence[str]) -> list[SessionInput]:
     blobs would look forgotten."""
     found = find_sessions(argument.partition("#")[0] if "://" in argument else argument for argument in arguments)
     for log in found:
-        if log.problem:
-            raise LogError(f"{log.problem} Nothing was looked for.")
+        if problem := log.problem or _why_unreadable(log):
+            raise LogError(f"{problem} Nothing was looked for.")
     logs = [log for log in found if log.is_log]
     strangers = [one for one in found if not one.is_log and not one.is_found]
     if strangers or not logs:
@@ -79,6 +79,16 @@ def _logs_at(arguments: Sequence[str]) -> list[SessionInput]:
             f"There is no Redline log at {strangers[0].name if strangers else arguments[0]}. Nothing was looked for."
         )
     return logs
+
+
+def _why_unreadable(log: SessionInput) -> str:
+    """A file that cannot be opened may be a log as well."""
+    try:
+        if log.path is not None:
+            log.path.open("rb").close()
+    except OSError as problem:
+        return f"{log.name} cannot be opened: {problem.strerror}. Check its permissions."
+    return ""
 
 
 def _opened(logs: Sequence[SessionInput]) -> Iterator[DurableLog]:

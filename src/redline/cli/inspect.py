@@ -99,8 +99,9 @@ def _show_table(found: Sequence[Inspection]) -> None:
 def _show_page(one: Inspection) -> None:
     show_title(one.path)
     show_rows((Column("", least=24), Column("", "note", least=30)), list(_summary(one)))
-    show_title("Tokens by kind")
-    show_rows(("kind", "tokens"), [(kind, count) for kind, count in one.tokens.items() if count])
+    if any(one.tokens.values()):
+        show_title("Tokens by kind")
+        show_rows(("kind", "tokens"), [(kind, count) for kind, count in one.tokens.items() if count])
     if one.tools:
         show_title("Tools")
         rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in one.tools.items()]

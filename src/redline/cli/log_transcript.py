@@ -49,7 +49,10 @@ def transcript_of_file(path: Path) -> Transcript:
         stored = list(reading.records(lines(), expected=0))
     except OSError as problem:
         raise LogError(f"{path} cannot be read: {problem.strerror}. Check its permissions.") from problem
-    damage = tuple(BadRecord(str(path), int(one.place.split()[-1]), 1, "damaged or incomplete") for one in reading.torn)
+    torn = [int(one.place.split()[-1]) for one in reading.torn]
+    lost = len({place.line for place in places.values()} - {places[one.number].line for one in stored} - set(torn))
+    why = "damaged or incomplete" + (f", and with it {lost:,} later records that were made on it" if lost else "")
+    damage = tuple(BadRecord(str(path), line, 1, why) for line in torn)
     name = header.conversation if header else path.stem
     return Transcript(path, FORMAT, (_recorded(stored, name, header, places),), damage)
 

@@ -46,6 +46,11 @@ class DatabaseLog(ABC):
         return self._reading.torn
 
     @property
+    def unfinished(self) -> bytes:
+        """Nothing: a transaction is whole or absent."""
+        return b""
+
+    @property
     def set_aside(self) -> str | None:
         """None: what is damaged in a database stays there."""
         return None

@@ -71,6 +71,11 @@ class DurableLog(Log, Protocol):
         ...
 
     @property
+    def unfinished(self) -> bytes:
+        """What crashes left of appends that were never acknowledged, as far as it was kept."""
+        ...
+
+    @property
     def set_aside(self) -> str | None:
         """The file with damaged records that were cut off the log's end, also by an earlier process; None if there is none."""
         ...

@@ -64,6 +64,12 @@ class JsonlLog:
         return self._reading.torn
 
     @property
+    def unfinished(self) -> bytes:
+        """What the `.torn` file beside it holds."""
+        torn = self._beside(".torn")
+        return torn.read_bytes() if torn.exists() else b""
+
+    @property
     def set_aside(self) -> str | None:
         """The `.damaged` file beside it, if there is one; a `.torn` file holds only what was never acknowledged."""
         damaged = self._beside(".damaged")

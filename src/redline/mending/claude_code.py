@@ -98,9 +98,13 @@ class _Session:
         if self._chain:
             self._chain.write(self._edits)
         if self._left:
-            keep_last(self._conversation, max(self._left, key=_offset), self._edits)
+            keep_last(self._conversation, self._last_line(*drafts[-1]), self._edits, among=self._left)
         self._repeat_for_twins()
         return Mended(self._edits, messages)
+
+    def _last_line(self, step: Step, draft: Draft) -> Position:
+        """The line that the conversation ends with; where a line is added after it, the last one in the file."""
+        return cast("Position", draft.line) if self._is_home(step, draft) else max(self._left, key=_offset)
 
     def _is_home(self, step: Step, draft: Draft) -> bool:
         """Whether a draft is written where its line is; one that moves up takes the line with it, or a copy."""

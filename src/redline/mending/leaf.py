@@ -1,6 +1,6 @@
 """Agents go on from the last message or window in a file: sees to it that this is still the repaired conversation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from redline.formats import Format
 from redline.mending.fixes import Fix, fix_for
@@ -11,12 +11,12 @@ from redline.view.repair import NOT_SHOWN
 
 __all__ = ["keep_last", "placeholder", "why_placeholder", "would_be_replaced"]
 
-_WHY = "moved to the end: the conversation goes on from here, not from the abandoned branch behind it"
+_WHY = "moved to the end: the conversation goes on from here, not from what is written after it"
 
 
-def keep_last(conversation: RecordedConversation, last: Position, edits: LineEdits) -> None:
-    """Move the last line that is left behind the branches, if some stand behind it now."""
-    if any(position.offset > last.offset for position in _branches(conversation)):
+def keep_last(conversation: RecordedConversation, last: Position, edits: LineEdits, *, among: Iterable[Position] = ()) -> None:
+    """Move the last line of the conversation to the end, if branches or other lines that are left come after it in the file."""
+    if any(position.offset > last.offset for position in (*_branches(conversation), *among)):
         edits.move_last(last, Fix("move", _WHY, last.line))
 
 

@@ -157,12 +157,14 @@ def _as_text(held: Raw) -> str:
 
 
 def _check(text: str, name: str) -> None:
+    if not text.strip():
+        raise TranscriptError(f"{name} is empty. Restore the file or leave it out.")
     try:
         payloads.decode_text(text)
     except json.JSONDecodeError as problem:
         line, column = _line_and_column(text, problem.pos)
         raise TranscriptError(
-            f"{name} is not JSON: {problem.msg} at line {line}, column {column}. "
+            f"{name} is not JSON: {problem.msg.removesuffix(' at')} at line {line}, column {column}. "
             "Was it cut off while it was being written? Restore the file or leave it out."
         ) from problem
     except ValueError as problem:  # deep nesting that is not closed
