@@ -67,14 +67,16 @@ def write_claude_code_session(path: Path, size_bytes: int, seed: int = 7) -> int
     return lines
 
 
-def history(format: str, most_chars: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+def history(format: str, most_chars: int, seed: int = 7, *, open_calls: bool = False) -> Iterator[dict[str, Any]]:
     """A history without end in a format: calls of three tools with a few words each, and half a minute later the result.
 
     Results have 100 to `most_chars` characters, evenly on a logarithmic scale: with 10,000 a message has 1 kB on average, with
-    50,000 it has 4 kB, as in recorded sessions.
+    50,000 it has 4 kB, as in recorded sessions. With `open_calls`, every tenth call gets no result: the user speaks instead.
     """
     rng, time_ms = random.Random(seed), _START.timestamp() * 1000
     for number, (role, parts) in enumerate(_turns(rng, most_chars)):
+        if open_calls and role == "tool" and number % 20 == 2:
+            role, parts = "user", (Text("Stop that."),)
         for payload in FORMATS[format].compose(role, parts).payloads:
             yield {**payload, "timestamp": time_ms + 30_000 * number}
 

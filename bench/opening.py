@@ -1,4 +1,4 @@
-"""Opening a conversation of 200 MB with 40,000 messages, and its first request, beside bare decoding of the log's lines.
+"""Opening a conversation of 200 MB with 40,000 messages, and its first request with all messages, beside bare decoding.
 
 python -m bench.opening [MESSAGES]
 """
@@ -76,11 +76,17 @@ def _measure(path: Path, now: float, schedule: str, ending: str) -> None:
     for _ in range(5):
         bare, _ = _seconds(lambda: [decode(line) for line in path.read_bytes().splitlines()[1:]])
         opened, talk = _seconds(lambda: redline.open(path, counter=Estimate()))
-        requests = [_seconds(partial(talk.preview, now=now, schedule=schedule))[0] for _ in range(2)]
-        times.append((bare, opened, *requests))
-    bare, opened, first, second = map(min, zip(*times, strict=True))
-    print(f"{ending}: bare decode {bare:.2f} s, opened {opened:.2f} s ({opened / bare:.2f}x), ", end="")
-    print(f"first request {first * 1000:.0f} ms, next {second * 1000:.1f} ms")
+        first, request = _seconds(partial(talk.preview, now=now, schedule=schedule))
+        listed, messages = _seconds(partial(getattr, request, "messages"))
+        encoded = [msgspec.json.encode(message) for message in messages]
+        decoded, _ = _seconds(partial(list, map(msgspec.json.decode, encoded)))
+        second, _ = _seconds(partial(talk.preview, now=now, schedule=schedule))
+        times.append((bare, opened, first, listed, decoded, second))
+        talk.close()
+    bare, opened, first, listed, decoded, second = map(min, zip(*times, strict=True))
+    print(f"{ending}: bare decode of the log {bare:.2f} s, opened {opened:.2f} s ({opened / bare:.2f}x), ", end="")
+    print(f"first request {first * 1000:.0f} ms, its messages {listed * 1000:.0f} ms more ", end="")
+    print(f"(bare decode of them {decoded * 1000:.0f} ms), next request {second * 1000:.1f} ms")
 
 
 def _seconds(job: Callable[[], Given]) -> tuple[float, Given]:

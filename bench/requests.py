@@ -1,6 +1,6 @@
 """How long a request takes after one more message, at histories of growing length; and the one-shot functions.
 
-python -m bench.requests [FORMAT ...]
+python -m bench.requests [FORMAT ...] [MESSAGES ...]
 """
 
 import json
@@ -16,11 +16,21 @@ import msgspec
 
 import redline
 from bench.generate import history
+from redline.engine.budget import Budget
+from redline.engine.schedule import Eager, Schedule
+from redline.engine.when_free import WhenFree
+from redline.formats import FORMATS
 from redline.tokens import Estimate
 
-_LENGTHS = (100, 1_000, 10_000, 100_000)
+_LENGTHS = (1_000, 4_000, 10_000, 40_000)
 _STEPS = 60
-_BODIES = 9
+_SCHEDULES: dict[str, Schedule] = {
+    "eager": Eager(),
+    "when_free": WhenFree(),
+    "budget": Budget(),
+    "budget, below": Budget(trigger_tokens=10**9),
+}
+"""The last never reaches its trigger, so that all marks wait."""
 _MOST_CHARS = (10_000, 50_000)
 """Of a result, so that a message has 1 kB and 4 kB on average."""
 _ONE_SHOT_LENGTH = 10_000
@@ -28,44 +38,42 @@ _SEEDS = range(4)
 """Each function sees each history once: what it may remember of one is of no use for the next."""
 
 
-def main(formats: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Print both tables."""
-    print("\nOne more message and a request, default rules, eager (median of 60)\n")
-    print(f"{'messages':>10} {'add ms':>10} {'request ms':>12} {'+ body ms':>12} {'first, ms':>12} {'µs a message':>13}")
-    for length in _LENGTHS:
-        add, request, body, first = _times_at(length)
-        print(f"{length:10,} {add:10.3f} {request:12.3f} {body:12.3f} {first:12.1f} {first * 1000 / length:13.1f}")
+    lengths = [int(one) for one in arguments if one.isdigit()] or _LENGTHS
+    formats = [one for one in arguments if not one.isdigit()]
+    print(f"\nOne more message and a request, default rules: ms of the processor (median of {_STEPS}) at so many messages;")
+    print("how much more at the last length than at the first; and the first request over them all, µs a message\n")
+    print(f"{'':44}", *(f"{length:>8,}" for length in lengths), f"{'grows':>8} {'first':>8}")
+    for format in formats or FORMATS:
+        for open_calls in (False, True):
+            messages = list(islice(history(format, _MOST_CHARS[0], open_calls=open_calls), lengths[-1] + _STEPS))
+            for name, schedule in _SCHEDULES.items():
+                times = [_times_at(format, messages[: length + _STEPS], schedule) for length in lengths]
+                row = [request * 1000 for request, _ in times]
+                title = f"{format}{', open calls' if open_calls else ''}: {name}"
+                first = times[-1][1] * 1e6 / lengths[-1]
+                print(f"{title:44}", *(f"{one:8.2f}" for one in row), f"{row[-1] / row[0]:7.1f}x {first:8.0f}", flush=True)
     _one_shots(formats or ("openai_chat", "anthropic"))
 
 
 # --- requests
 
 
-def _times_at(length: int) -> tuple[float, float, float, float]:
-    messages = history("openai_chat", _MOST_CHARS[0])
-    conversation = redline.Conversation(islice(messages, length), format="openai_chat", counter=Estimate())
-    now = _now(conversation)
-    first = _seconds(partial(conversation.request, now=now))
-    adds, requests, bodies = list[float](), list[float](), list[float]()
-    for message in islice(messages, _STEPS):
-        now += 1000
-        adds.append(_seconds(partial(conversation.add, message)))
-        requests.append(_seconds(partial(conversation.request, now=now)))
-    for message in islice(messages, _BODIES):  # apart: joining all the bytes leaves nothing else in the processor's cache
-        now += 1000
-        conversation.add(message)
-        bodies.append(_seconds(partial(_body, conversation, now)))
-    add, request, body = (statistics.median(times) * 1000 for times in (adds, requests, bodies))
-    return add, request, body, first * 1000
+def _times_at(format: str, messages: Sequence[Any], schedule: Schedule) -> tuple[float, float]:
+    """Of one more message and a request, the median; and of the first request."""
+    conversation = redline.Conversation(messages[:-_STEPS], format=format, counter=Estimate())
+    first = _seconds(partial(_request, conversation, messages[-_STEPS - 1], schedule))
+    return statistics.median(_seconds(partial(_turn, conversation, one, schedule)) for one in messages[-_STEPS:]), first
 
 
-def _body(conversation: redline.Conversation, now: float) -> bytes:
-    return conversation.request(now=now).body
+def _turn(conversation: redline.Conversation, message: Any, schedule: Schedule) -> None:
+    conversation.add(message)
+    _request(conversation, message, schedule)
 
 
-def _now(conversation: redline.Conversation) -> float:
-    last: float = conversation.all_messages[-1]["timestamp"]
-    return last
+def _request(conversation: redline.Conversation, message: Any, schedule: Schedule) -> None:
+    conversation.request(now=message["timestamp"], schedule=schedule)
 
 
 # --- one-shot functions

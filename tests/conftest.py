@@ -11,6 +11,7 @@ from tests.postgres import postgres as postgres
 
 settings.register_profile(
     "default",
+    max_examples=40,  # every run draws others, and `thorough` many
     deadline=None,  # machines are noisy; a slow example is no wrong one
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

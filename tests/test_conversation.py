@@ -174,7 +174,7 @@ def test_bytes_are_kept_verbatim():
     assert Conversation([raw]).request(now=0).body == b"[" + raw + b"]"
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), now=st.integers(0, 10**9))
 def test_every_request_is_legal_and_never_longer(data, format, now):
     """Whatever the history and the rules: legal, deterministic, no more tokens than before, errors and pins kept."""
@@ -272,7 +272,7 @@ class Talking(RuleBasedStateMachine):
 
 
 TestTalking = Talking.TestCase
-TestTalking.settings = settings(max_examples=40, stateful_step_count=20)
+TestTalking.settings = settings(max_examples=20, stateful_step_count=20)
 
 
 def test_rewinding_leaves_a_branch():

@@ -335,6 +335,18 @@ def test_usage_that_is_none_is_refused(wrong):
         Conversation([HELLO]).record_usage(**wrong)
 
 
+def test_usage_covers_the_answer_that_follows():
+    """What was reported includes the reply, added before or after; only what is said then is estimated."""
+    reply, more = {"role": "assistant", "content": "reply " * 500}, {"role": "user", "content": "more " * 100}
+    before, after = Conversation([HELLO, reply]), Conversation([HELLO])
+    for talk in (before, after):
+        talk.record_usage(input_tokens=100, output_tokens=20)
+    after.add(reply)
+    assert before.check_tokens() == after.check_tokens() == 120
+    before.add(more)
+    assert 200 < before.check_tokens() < 300
+
+
 def test_an_answer_that_says_nothing_is_no_end(tmp_path):
     """Models give empty answers now and then: the usage counts, no message is added, and the loop goes on (R34)."""
     talk = Conversation([HELLO], model="claude-sonnet-4-6")

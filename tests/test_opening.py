@@ -83,6 +83,15 @@ def test_which_conversation_of_several(tmp_path):
     assert redline.open(path, number=1).messages[0]["content"] == "second"
     with pytest.raises(ValidationError, match="holds 2 conversations"):
         redline.open(path, number=2)
+    with pytest.raises(ValidationError, match="number must be a whole number of at least 0, not '1'"):
+        redline.open(path, number="1")
+
+
+@pytest.mark.parametrize("address", [None, 5, b"chat.jsonl", {}, "a\0b"])
+def test_what_is_no_address_is_refused(address):
+    """With an error of Redline's own that says what an address is (R61)."""
+    with pytest.raises(ValidationError, match=r"An address is a path, or a text such as|no file name can have"):
+        redline.open(address)
 
 
 def test_what_the_agent_has_said_since_is_taken_over(tmp_path):

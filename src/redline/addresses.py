@@ -1,9 +1,12 @@
 """Addresses of databases as they may be shown and recorded: without the password that they are opened with."""
 
+import os
 import re
 from urllib.parse import unquote
 
-__all__ = ["masked", "without_password"]
+from redline.errors import ValidationError
+
+__all__ = ["address_text", "masked", "without_password"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?!/)")
 _QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
@@ -11,6 +14,16 @@ _SECRET = re.compile(r"pass|secret|token|credential|api_?key", re.IGNORECASE)
 _PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
 _OPTION = re.compile(r"[?&](?:ssl)?password=([^&#]*)", re.IGNORECASE)
 _MASK = "***"
+
+
+def address_text(address: object) -> str:
+    """An address or a path as text. What is neither raises a ValidationError."""
+    text = os.fspath(address) if isinstance(address, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise ValidationError(f"An address is a path, or a text such as sqlite:///chats.db#name, not {type(address).__name__}.")
+    if "\0" in text:
+        raise ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
+    return text
 
 
 def masked(address: str) -> str:

@@ -651,7 +651,7 @@ class Conversation:
             done.request, lifted=lifted, schedule=schedule.name, model=model, system=system, tools=self._tools
         )
         if projector is not None and _request_logger.isEnabledFor(logging.INFO):
-            _tell(request, projector.sent_tokens(), self._name)
+            _tell(request, projector, self._name)
         return request
 
     def _used(self) -> int:
@@ -831,9 +831,9 @@ def _reported(usage: Usage) -> UsageReported:
     return UsageReported(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
 
 
-def _tell(request: Request, tokens: int, name: str) -> None:
+def _tell(request: Request, projector: Projector, name: str) -> None:
     """One line for each request; at DEBUG one more for each part that was struck, lifted or refused."""
-    saved = sum(strike.tokens_saved for strike in request.strikes)
+    tokens, saved = projector.sent_tokens(), projector.saved_tokens
     by_rule = ", ".join(f"{rule} {count}" for rule, count in sorted(Tally(one.rule for one in request.new_strikes).items()))
     _request_logger.info(
         "%s: %d messages, about %d tokens (%d without strikes); struck now: %s; in force: %d; lifted: %d; refused: %d; "

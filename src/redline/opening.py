@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from redline import payloads
-from redline.addresses import masked
+from redline.addresses import address_text, masked
 from redline.blobs import Blobs
 from redline.conversation import Conversation, now_ms
 from redline.engine.destinations import Model, format_of
@@ -141,9 +141,9 @@ def _take_over(log: DurableLog, path: Path, recorded: RecordedConversation) -> N
 
 def is_foreign(address: str | os.PathLike[str]) -> bool:
     """Whether a file is there that is no Redline log, nor what a crash left of one's first append."""
+    path = Path(address_text(address))
     if isinstance(address, str) and "://" in address:
         return False
-    path = Path(address)
     if not path.is_file() or path.stat().st_size == 0:
         return False
     with path.open("rb") as file:

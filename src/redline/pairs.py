@@ -1,6 +1,10 @@
 """Tool calls and the results that answer them, matched per assistant message and only with the results directly behind it."""
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
 
 import msgspec
 
@@ -16,16 +20,25 @@ class Spot(msgspec.Struct, frozen=True, order=True, gc=False):
     part: int
 
 
-class Step(msgspec.Struct):
+_Key = tuple[Literal["id", "name", "name without id"], str | None]
+
+
+@dataclass(slots=True)
+class Step:
     """What the assistant asked for at once, and what it got."""
 
-    messages: list[int] = []
+    messages: list[int] = field(default_factory=list)
     """The assistant's messages; one, but for formats in which each item is a message of its own."""
-    calls: dict[Spot, ToolCall] = {}
-    answers: dict[Spot, Spot] = {}
+    calls: dict[Spot, ToolCall] = field(default_factory=dict)
+    answers: dict[Spot, Spot] = field(default_factory=dict)
     """From a call to its result."""
     has_references: bool = False
     """Whether something is only named that may be a call: any result may be its answer."""
+
+    _open: dict[_Key, deque[Spot]] = field(default_factory=dict, compare=False, repr=False)
+    """The calls by what a result may know of them, in order; those in front that are answered are taken out."""
+    _sorted: int = field(default=0, compare=False, repr=False)
+    """How many calls are in it."""
 
     @property
     def unanswered(self) -> tuple[Spot, ...]:
@@ -36,18 +49,30 @@ class Step(msgspec.Struct):
 
     def take(self, result: ToolResult, spot: Spot) -> bool:
         """Match a result with a call that is still open, by id before name; False if there is none, nor a reference."""
-        call_id, answers = result.call_id, self.answers
-        by_name: Spot | None = None
-        for call_spot, call in self.calls.items():
-            if call_id is not None and call.id is not None:
-                if call.id == call_id and call_spot not in answers:
-                    answers[call_spot] = spot
-                    return True
-            elif by_name is None and call.name == result.name and call_spot not in answers:
-                by_name = call_spot  # where one of the two has no id, the tool's name must do
-        if by_name is not None:
-            answers[by_name] = spot
-        return by_name is not None or self.has_references
+        if result.call_id is None:
+            call = self._first_open(("name", result.name))
+        else:  # where one of the two has no id, the tool's name must do
+            call = self._first_open(("id", result.call_id)) or self._first_open(("name without id", result.name))
+        if call is not None:
+            self.answers[call] = spot
+        return call is not None or self.has_references
+
+    def forget_after(self, count: int) -> None:
+        """Only the first results, so many of them, are there after all."""
+        while len(self.answers) > count:
+            self.answers.popitem()
+        self._open, self._sorted = {}, 0
+
+    def _first_open(self, key: _Key) -> Spot | None:
+        for spot, call in islice(self.calls.items(), self._sorted, None):
+            self._open.setdefault(("name", call.name), deque()).append(spot)
+            own: _Key = ("id", call.id) if call.id is not None else ("name without id", call.name)
+            self._open.setdefault(own, deque()).append(spot)
+        self._sorted = len(self.calls)
+        waiting = self._open.get(key)
+        while waiting and waiting[0] in self.answers:
+            waiting.popleft()
+        return waiting[0] if waiting else None
 
 
 class Pairs(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from redline import open as open_conversation
 from redline.prices import PRICE_RULES
 from redline.replay.policies import POLICIES
 from tests.cli.sample import write_session
@@ -53,7 +54,7 @@ def test_a_file_without_requests_is_named(tmp_path):
     """Nothing to replay is no error and no traceback (R41)."""
     (tmp_path / "s.jsonl").write_text('{"role": "user", "content": "hi"}\n')
     done = redline("replay", tmp_path / "s.jsonl")
-    assert (done.returncode, done.stdout) == (0, "no request to a model is recorded there\n")
+    assert (done.returncode, done.stdout) == (0, "")
     assert "s.jsonl: no request to a model is recorded there" in done.stderr
     assert json.loads(redline("replay", "--json", tmp_path / "s.jsonl").stdout)["advice"] is None
 
@@ -122,3 +123,37 @@ def test_an_unreadable_file_does_not_stop_the_others(tmp_path):
     assert done.returncode == 2
     assert "bad.jsonl" in done.stderr
     assert json.loads(done.stdout)["sessions"] == 1
+
+
+def test_logs_and_databases_are_replayed(tmp_path):
+    """A Redline log, a database with and without a name, standard input: as every other command takes them (R37)."""
+    database = f"sqlite:///{tmp_path}/chats.db"
+    for address in (str(tmp_path / "chat.jsonl"), f"{database}#one", f"{database}#two words"):
+        with open_conversation(address, model="claude-sonnet-4-5") as talk:
+            talk.add({"role": "user", "content": "hi"})
+            talk.request()
+            talk.add({"role": "assistant", "content": "hello"})
+    for arguments, sessions in (
+        ([tmp_path / "chat.jsonl"], 1),
+        ([f"{database}#two%20words"], 1),
+        ([database], 2),
+        ([tmp_path / "chats.db"], 2),
+        ([tmp_path], 3),
+    ):
+        done = redline("replay", "--json", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        advice = json.loads(done.stdout)["advice"]
+        assert (advice["sessions"], advice["models"]) == (sessions, ["claude-sonnet-4-5"])
+    piped = redline("replay", "-", stdin=(tmp_path / "chat.jsonl").read_text())
+    assert piped.stdout.startswith("This session of redline (1 request to claude-sonnet-4-5) cost $")
+
+
+def test_what_is_no_session_is_named_and_no_more_is_said(tmp_path):
+    """One line each, by the name that was given, without a password, and the exit code 2 (R25, R40)."""
+    (tmp_path / "empty").mkdir()
+    address = "postgresql://me:secret@127.0.0.1:1/none#a"
+    for argument in ("", "-", "/dev/null", tmp_path / "empty", tmp_path / "gone", address):
+        done = redline("replay", argument)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "secret" not in done.stderr
+        assert "/tmp/redline-" not in done.stderr

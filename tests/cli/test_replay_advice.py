@@ -40,7 +40,7 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
     ]
     assert [part in text for part in parts] == [True] * 4
     assert sorted(parts, key=text.index) == parts
-    assert '    conversation.request(\n        schedule="when_free", model="gpt-5.6-sol",' in shown
+    assert '    conversation = redline.open(\n        "chat.jsonl",\n        model="gpt-5.6-sol",\n' in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 

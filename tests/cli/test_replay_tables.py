@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from redline.cli.replay_tables import Arrivals, show_comparison
@@ -22,21 +20,21 @@ def test_each_file_is_told_as_it_comes(capsys):
     """One heading, then a line for each file with its ratios and requests; one without requests has none."""
     arrivals = Arrivals(POLICIES, "rule")
     outcome = compare(long_session(), {"rule": RULE}, POLICIES)
-    arrivals.show(Path("sessions/a.jsonl"), [outcome])
-    arrivals.show(Path("empty.jsonl"), [])
-    arrivals.show(Path("b.jsonl"), [outcome, outcome])
+    arrivals.show("sessions/a.jsonl", [outcome])
+    arrivals.show("empty.jsonl", [])
+    arrivals.show("b.jsonl", [outcome, outcome])
     _, title, headings, *lines = capsys.readouterr().out.splitlines()
     ratio = outcome.outcomes["rule"]["masking_when_free"].cost / outcome.outcomes["rule"]["none"].cost
     assert title.endswith("file by file, at rule")
-    assert headings == "masking_when_free requests file"
+    assert headings == "masking_when_free requests session"
     assert [line.split() for line in lines] == [[f"{ratio:.3f}", "41", "a.jsonl"], [f"{ratio:.3f}", "82", "b.jsonl"]]
 
 
 def test_policies_named_are_the_ones_told(capsys):
     """Where none of them weighs costs, the first that do something."""
     arrivals = Arrivals(("none", "masking_eager"), "rule")
-    arrivals.show(Path("a.jsonl"), [compare(long_session(), {"rule": RULE}, ("masking_eager",))])
-    assert "masking_eager requests file" in capsys.readouterr().out
+    arrivals.show("a.jsonl", [compare(long_session(), {"rule": RULE}, ("masking_eager",))])
+    assert "masking_eager requests session" in capsys.readouterr().out
 
 
 def test_savings_are_told_against_what(monkeypatch, capsys):

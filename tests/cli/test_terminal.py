@@ -28,6 +28,9 @@ COMMANDS = [
     ("convert", "--to", "anthropic"),
     ("export",),
     ("export", "--redact", "--to", "gemini"),
+    ("replay",),
+    ("replay", "--details", "--jobs", "1"),
+    ("replay", "--json"),
 ]
 
 
@@ -45,6 +48,8 @@ def hostile_session(folder):
 def tricked(message, number):
     if isinstance(message["content"], str):
         return {**message, "content": TRICK + message["content"]}
+    if message["role"] == "assistant":
+        message = {**message, "model": f"model {TRICK}"}
     blocks = [
         {**block, **{key: TRICK + block[key] for key in ("id", "name", "tool_use_id") if key in block}}
         for block in message["content"]
@@ -99,7 +104,7 @@ def test_no_command_sends_control_characters_from_data(tmp_path, command):
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", [("inspect",), ("check",), ("repair",)], ids=" ".join)
+@pytest.mark.parametrize("command", [("inspect",), ("check",), ("repair",), ("replay", "--details")], ids=" ".join)
 def test_terminals_get_colors_and_nothing_else(tmp_path, command):
     """The only escapes are those of Redline itself (R55)."""
     path = hostile_session(tmp_path)
@@ -196,7 +201,7 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize("command", ["inspect", "check", "repair", "convert --to gemini", "export"])
+@pytest.mark.parametrize("command", ["inspect", "check", "repair", "convert --to gemini", "export", "replay"])
 def test_no_input_gives_a_traceback(tmp_path, command):
     """An error is a line, and says which session it is about (R40)."""
     paths = [tmp_path / f"{number}.jsonl" for number in range(len(STRANGE))]

@@ -239,7 +239,7 @@ turns = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(turns, st.sampled_from(["when_free", "eager"]), st.sampled_from([(), RULES, (*RULES, OldReasoning(bound_too=True))]))
 def test_no_request_is_refused(story, schedule, rules):
     """Whatever the pauses, the schedule, what is undone or pinned or changed between turns: the provider takes each request."""

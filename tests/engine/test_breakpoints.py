@@ -108,7 +108,7 @@ def test_lifetime_is_on_every_breakpoint():
     assert {block["cache_control"]["ttl"] for one in marked for block in one["content"] if "cache_control" in block} == {"1h"}
     own = history(1, 1)
     own[0] = placed(own[:1], count=1)[0]
-    with pytest.raises(ValidationError, match="behind one that is cached for 5m"):
+    with pytest.raises(ValidationError, match="after one that is cached for 5m"):
         placed(own, ttl="1h")
 
 

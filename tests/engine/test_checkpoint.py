@@ -82,7 +82,7 @@ def seen(request):
     return request.body, sorted(strikes, key=repr), held, request.refused, request.repairs
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), strategy=st.sampled_from(["drop", "answer", "strip"]))
 def test_opened_again_nothing_is_different(data, format, strategy):
     """Whatever was said in whatever order, with any rules and schedule: a conversation that goes on from what was worked out

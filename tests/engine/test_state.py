@@ -80,14 +80,6 @@ def test_strike_belongs_to_a_version():
     assert state.strikes_on(0) == ()
 
 
-def test_usage_covers_the_answer_that_follows():
-    """What was reported includes the reply; only what is said after it is estimated."""
-    state = state_of(said("a"), UsageReported(100, 20), said("reply", "assistant"), said("next"))
-    assert state.uncovered == [2]
-    answered = state_of(said("a"), said("reply", "assistant"), UsageReported(100, 20), said("more", "assistant"))
-    assert answered.uncovered == [2]
-
-
 def test_usage_is_forgotten_when_the_view_changes():
     """What was reported for another view says nothing about this one."""
     assert state_of(said("a"), UsageReported(100), ViewChanged(())).usage is None

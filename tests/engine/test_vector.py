@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from redline.engine.vector import Vector
 
 steps = st.lists(
-    st.tuples(st.just("append"), st.integers())
+    st.tuples(st.just("extend"), st.lists(st.integers(), max_size=600))
     | st.tuples(st.just("change"), st.integers(), st.integers())
     | st.tuples(st.just("cut"), st.integers(0, 700)),
     max_size=30,
@@ -18,8 +18,8 @@ def test_behaves_like_a_list_that_is_copied_at_every_step(start, changes):
     vector, model = Vector(start), list(start)
     seen = [(vector, list(model))]
     for kind, *given_values in changes:
-        if kind == "append":
-            vector, model = vector.appended(given_values[0]), [*model, given_values[0]]
+        if kind == "extend":
+            vector, model = vector.extended(given_values[0]), [*model, *given_values[0]]
         elif kind == "cut":
             vector, model = vector.cut(given_values[0]), model[: given_values[0]]
         elif model:

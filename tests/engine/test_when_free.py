@@ -205,7 +205,7 @@ class TwoTalks:
                 self.to[what] = value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(happenings)
 def test_a_reopened_conversation_decides_as_the_one_that_went_on(story):
     """Whatever was reported, undone, pinned, struck by others or changed: the record is all that a decision depends on."""

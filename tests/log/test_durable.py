@@ -101,7 +101,7 @@ def test_header_is_stored_once(address):
 def test_parent_must_exist(address):
     """Nothing is appended behind a record that is not there."""
     log = open_log(address)
-    with pytest.raises(ValidationError, match="There is no record 0 to append behind; the log has 0 records"):
+    with pytest.raises(ValidationError, match="There is no record 0 to append after; the log has 0 records"):
         log.append([message("a")], parent=0)
     log.append([message("a")], parent=ROOT)
     with pytest.raises(ValidationError, match="no record -2"):

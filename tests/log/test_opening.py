@@ -61,9 +61,9 @@ def test_postgres_address(postgres, tmp_path):
     ("address", "problem"),
     [
         ("", "is empty. Write a path"),
-        ("sqlite:///chats.db", "does not say which conversation. Write its name behind it: sqlite:///chats.db#NAME"),
+        ("sqlite:///chats.db", "does not say which conversation. Write its name after it: sqlite:///chats.db#NAME"),
         ("sqlite:///chats.db#", "sqlite:///chats.db#NAME"),
-        ("postgresql://me:secret@host/db", "behind it: postgresql://user@host/database#NAME"),
+        ("postgresql://me:secret@host/db", "after it: postgresql://user@host/database#NAME"),
         ("sqlite://chats.db#a", "three slashes and a path"),
         ("sqlite:///#a", "three slashes and a path"),
         ("mysql://host/db#a", "There are no logs at mysql:// addresses"),

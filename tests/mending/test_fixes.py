@@ -9,7 +9,7 @@ from redline.mending.fixes import Fix, excerpt, fix_for
     [
         (Fix("remove", "it was torn", 3), "- line 3: it was torn"),
         (Fix("change", "renamed", None, 4), "~ message 4: renamed"),
-        (Fix("add", "answered", 3, 2), "+ behind line 3, message 2: answered"),
+        (Fix("add", "answered", 3, 2), "+ after line 3, message 2: answered"),
         (Fix("move", "late", 9, text="hi"), '^ line 9: late "hi"'),
     ],
 )

@@ -206,7 +206,7 @@ def test_any_session_in_a_document_is_mended(tmp_path, strategy, records):
 REPLACED = {"$set": {"messages": [QUESTION, CRASHED, gemini_record("r", content=gemini_answers("c1"))]}}
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(damaged(REPLACED))
 def test_odd_values_give_only_our_errors(tmp_path, replaced):
     """A record with a value of a type nobody expects is mended, or refused with a RedlineError."""

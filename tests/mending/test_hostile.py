@@ -13,7 +13,8 @@ from tests.mending.sessions import STRATEGIES, claude_line, neovate_line, sound,
 from tests.transcripts.hostile import KINDS, LINES, hostile_file
 from tests.transcripts.test_neovate import answers, asks, line
 
-MENDED = [kind for kind in KINDS if kind.startswith(("claude", "codex", "neovate", "opencode", "lines", "chat", "ai-sdk"))]
+AGENTS = ("claude", "codex", "neovate", "opencode", "gemini", "lines", "chat", "ai-sdk")
+MENDED = [kind for kind in KINDS if kind.startswith(AGENTS)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -68,3 +69,19 @@ def test_a_list_that_loses_its_format_is_repaired_in_the_other(tmp_path):
     mending = sound(write(tmp_path, records))
     assert mending.content == b'{"role": "user", "content": "hi"}\n'
     assert len(mending.fixes) == 2
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_ids_with_half_an_emoji_are_answered_too(tmp_path, strategy):
+    """The id of a line that is added is made from them (R61)."""
+    records = [claude_line("a", None), claude_line("b", "a", "assistant", use("\ud83d"), id="m")]
+    sound(write(tmp_path, records), strategy)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_session_in_which_nobody_speaks_is_refused(tmp_path, strategy):
+    """No line can stay where nobody can tell whose it is; that is said (R61)."""
+    record = claude_line("a", None, "assistant", [{"type": "text", "text": "hi"}])
+    record["message"]["role"] = None
+    with pytest.raises(redline.ExecutionError, match="none of its lines says who speaks"):
+        redline.mend_transcript(write(tmp_path, [record]), strategy=strategy).write(tmp_path / "out.jsonl")

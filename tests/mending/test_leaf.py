@@ -35,4 +35,4 @@ def test_a_placeholder_is_legal_alone():
     for name, format in FORMATS.items():
         message = placeholder(format)
         assert check([message.native], format=name) == []
-        assert why_placeholder(message, 3).place == "behind line 3"
+        assert why_placeholder(message, 3).place == "after line 3"

@@ -54,7 +54,7 @@ def test_places_are_named_as_the_file_has_them(tmp_path):
     bodies = as_lines([{"messages": HISTORY[:1]}, {"messages": HISTORY}])
     assert [fix.place for fix in sound(write(tmp_path, bodies)).fixes] == ["line 2, message 1", "line 2, message 2"]
     (added,) = sound(write(tmp_path, SHAPES["list"](HISTORY), "x.json"), "answer").fixes
-    assert str(added).startswith("+ behind message 2: the call 'c2' of ls is answered as interrupted")
+    assert str(added).startswith("+ after message 2: the call 'c2' of ls is answered as interrupted")
 
 
 def test_a_changed_message_keeps_its_spelling(tmp_path):

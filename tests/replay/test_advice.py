@@ -1,18 +1,19 @@
 """What a person can act on after a replay."""
 
+import ast
 import dataclasses
-import re
 
 import msgspec
 import pytest
 
 import redline
+from redline.formats.context_editing import CONTEXT_EDITING_BETA
 from redline.messages import Text
 from redline.prices import find_price
 from redline.replay.advice import Advice, advise
 from redline.replay.comparison import BASELINE, compare
-from redline.replay.policies import ADVISED
-from redline.rules import RULES
+from redline.replay.marks import rules_of
+from redline.replay.policies import ADVISED, BY_PROVIDER
 from tests.replay.recorded import recorded, step
 
 
@@ -58,11 +59,35 @@ def test_without_a_price_the_cost_is_in_tokens():
 
 
 @pytest.mark.parametrize("policy", ADVISED)
-def test_the_line_that_switches_it_on_works(policy):
-    """As it is printed, in a conversation, with the rules that were replayed."""
+def test_the_code_that_switches_it_on_works(policy, tmp_path, monkeypatch):
+    """As it is printed: a conversation with the model, the schedule and the rules that were replayed (R41)."""
+    monkeypatch.chdir(tmp_path)
     made = {name: getattr(advise([outcome("claude-opus-4-6")]), name) for name in Advice.__dataclass_fields__}
-    line = Advice(**{**made, "policy": policy}).switch_on
-    conversation = redline.Conversation([{"role": "user", "content": "hi"}])
-    request = eval(line.replace("request(", "request(now=0,"), {"conversation": conversation, "redline": redline})
-    assert [message["content"] for message in request.messages] == ["hi"]
-    assert set(re.findall(r"[a-z]+_(?:terminal|reads|results)", line)) <= set(RULES)
+    known: dict[str, redline.Conversation] = {}
+    exec(Advice(**{**made, "policy": policy}).switch_on, known)
+    with known["conversation"] as talk:
+        talk.add({"role": "user", "content": "hi"})
+        request = talk.request()
+        assert [message["content"] for message in request.messages] == ["hi"]
+        assert (request.schedule, request.model) == ("when_free", "claude-opus-4-6")
+        mark_set = policy.removesuffix("_when_free")
+        assert [one.name for one in talk.policy.made_rules()] == [one.name for one in rules_of(mark_set)]
+
+
+@pytest.mark.parametrize("policy", BY_PROVIDER)
+def test_what_the_provider_is_told_is_what_was_replayed(policy):
+    """With the beta that it needs, and the least gain where that is the policy (R41)."""
+    made = {name: getattr(advise([outcome("claude-opus-5-5")]), name) for name in Advice.__dataclass_fields__}
+    code = Advice(**{**made, "policy": policy}).switch_on
+    told = eval(code.replace("client.beta.messages.create", "dict").replace("    ...,\n", ""))
+    gain = 20_000 if policy == "clear_tool_uses_min_gain" else None
+    assert told["betas"] == [CONTEXT_EDITING_BETA]
+    assert [edit.get("clear_at_least", {}).get("value") for edit in told["context_management"]["edits"]] == [gain]
+
+
+def test_a_model_named_to_do_harm_stays_a_name():
+    """A name from a session file cannot become code that is printed to be pasted (R55)."""
+    made = {name: getattr(advise([outcome(None)]), name) for name in Advice.__dataclass_fields__}
+    name = 'x")\nimport os  # '
+    code = Advice(**{**made, "policy": "spec_when_free", "models": (name,)}).switch_on
+    assert repr(ast.parse(code).body[1].value.keywords[0].value.value) == repr(name)

@@ -8,6 +8,7 @@ from tests.transcripts import (
     test_codex,
     test_copilot_cli,
     test_gemini_cli,
+    test_gemini_lines,
     test_inspect_ai,
     test_mini_swe_agent,
     test_neovate,
@@ -40,6 +41,8 @@ LINES = {
     ],
     "codex": [*test_codex.SESSION, *map(json.loads, codex_file(ITEMS, is_compacted=True).splitlines())],
     "copilot-cli": test_copilot_cli.SESSION,
+    "gemini-cli, crashed": [json.loads(line) for line in (test_gemini_lines.DATA / "crashed.jsonl").read_bytes().splitlines()],
+    "gemini-cli, rewound": [json.loads(line) for line in (test_gemini_lines.DATA / "rewound.jsonl").read_bytes().splitlines()],
     "pi": test_pi.SESSION,
     "neovate": [
         test_neovate.line("a", None),

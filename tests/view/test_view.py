@@ -14,7 +14,7 @@ def test_a_view_starts_empty():
 def test_every_change_gives_another_view():
     """A view that was changed from shows what it showed before."""
     before = View.of([1, 2], {1: 3})
-    after = (before.appended(5), before.with_indices([2]), before.with_version(2, 1))
+    after = (before.appended(5), before.with_indices([2]), before.with_versions({2: 1}))
     assert before == View.of([1, 2], {1: 3})
     assert [list(view.indices) for view in after] == [[1, 2, 5], [2], [1, 2]]
     assert [dict(view.versions) for view in after] == [{1: 3}, {1: 3}, {1: 3, 2: 1}]
@@ -22,12 +22,12 @@ def test_every_change_gives_another_view():
 
 def test_a_hidden_message_keeps_its_version():
     """Hiding a message does not bring its first version back."""
-    assert View.of([1, 2]).with_version(1, 4).with_indices([2]).version_of(1) == 4
+    assert View.of([1, 2]).with_versions({1: 4}).with_indices([2]).version_of(1) == 4
 
 
 def test_the_first_version_is_the_same_as_none():
     """A view that was set back to the first version equals one that never had another."""
-    assert View.of([1]).with_version(1, 2).with_version(1, 0) == View.of([1])
+    assert View.of([1]).with_versions({1: 2}).with_versions({1: 0}) == View.of([1])
 
 
 def test_a_view_cannot_be_changed():

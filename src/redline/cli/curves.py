@@ -5,10 +5,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from redline.cli.output import columns_of_terminal, show_title
-from redline.errors import MissingExtraError
+from redline.cli.output import columns_of_terminal, say, show_title
+from redline.cli.printable import printable
+from redline.errors import ExecutionError, MissingExtraError
 from redline.replay.comparison import BASELINE, Outcome, SessionOutcome
 
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ def show_curves(session: SessionOutcome, policies: Sequence[str], rule: str) -> 
     outcomes = {policy: session.outcomes[rule][policy] for policy in _drawn(policies)}
     show_title(f"{session.agent} {session.id}, {session.requests:,} requests")
     for title, curve in (("Tokens in each request", _sizes), ("Cost so far, in uncached input tokens", _sums)):
-        click.echo(f"{title}, at {rule}:")
+        say(f"{title}, at {rule}:")
         for line in _lines({policy: curve(outcome) for policy, outcome in outcomes.items()}):
-            click.echo(line)
+            say(line)
 
 
 def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) -> None:
@@ -44,7 +43,7 @@ def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) ->
     columns = min(1 + len(rules), 2)
     height = -(-(1 + len(rules)) // columns)
     figure = Figure(figsize=(7.5 * columns, 4.2 * height), layout="constrained", dpi=110)
-    figure.suptitle(f"{session.agent} {session.id}, {session.requests:,} requests")
+    figure.suptitle(f"{session.agent} {printable(session.id)}, {session.requests:,} requests", parse_math=False)
     axes = figure.subplots(height, columns, squeeze=False).flatten()
     _draw(axes[0], session.outcomes[rules[0]], policies, _sizes)
     axes[0].set(title=f"tokens in each request, at {rules[0]}")
@@ -55,7 +54,10 @@ def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) ->
         axis.set(title=f"cost so far, in uncached input tokens, at {rule}")
     for axis in axes[1 + len(rules) :]:
         axis.set_visible(False)
-    figure.savefig(path)
+    try:
+        figure.savefig(path, format="png")
+    except OSError as problem:
+        raise ExecutionError(f"{path} cannot be written: {problem.strerror}. Check the path and its permissions.") from problem
 
 
 def bars(values: Sequence[float], highest: float, width: int = _WIDEST) -> str:

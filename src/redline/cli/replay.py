@@ -1,10 +1,10 @@
 """`redline replay`: what each policy would have made of recorded sessions, in cost and in risk, before any is switched on."""
 
-import json
 import os
-import sys
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,29 +12,27 @@ from pathlib import Path
 import click
 
 from redline.cli.curves import draw_curves, show_curves
+from redline.cli.on_each import FINE, on_each
+from redline.cli.output import complain, say, say_json
 from redline.cli.replay_advice import show_advice
 from redline.cli.replay_tables import Arrivals, show_comparison
-from redline.cli.session_files import session_files
-from redline.errors import RedlineError, ValidationError
+from redline.cli.session_files import SessionInput, find_sessions
+from redline.errors import ValidationError
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
 from redline.replay.advice import advise
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare, is_refused
 from redline.replay.policies import POLICIES
 from redline.replay.session import sessions_in
-from redline.transcripts import read_transcript
 
 __all__ = ["command"]
 
-_UNREADABLE = 2
 _HOUR = ":1h"
-_CLEAR_LINE = "\r\x1b[2K"
 
-_Job = Callable[[Path], list[SessionOutcome] | str]
-_Result = tuple[Path, list[SessionOutcome] | str]
+_Job = Callable[[SessionInput], list[SessionOutcome]]
 
 
 @click.command("replay")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
 @click.option("--policy", "policies", multiple=True, help="Only this policy (may be repeated); all without it.")
 @click.option(
     "--prices",
@@ -48,19 +46,28 @@ _Result = tuple[Path, list[SessionOutcome] | str]
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the longest session into this PNG (extra `plot`).")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many processes; as many as there are cores without it.")
 def command(
-    files: tuple[Path, ...],
+    sessions: tuple[str, ...],
     policies: tuple[str, ...],
     names: tuple[str, ...],
     details: bool,
     as_json: bool,
     plot: Path | None,
     jobs: int | None,
-) -> None:
+) -> int:
     """Replay recorded sessions: what they cost, what a policy would have cost, and what it would have risked.
 
-    FILES are session files, or folders of them. First comes what to do about it, at the prices of the model that was used.
-    Costs are those of input, net of what is written to the cache anew, measured against sending everything (`none`).
-    With --details, `bound` is what a mark set would cost if applying it lost no cache.
+    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a folder, or - for standard input. First
+    comes what to do about it, at the prices of the model that was used. Costs are those of input, net of what is written to the
+    cache anew, measured against sending everything (`none`). With --details, `bound` is what a mark set would cost if applying
+    it lost no cache.
+
+    Exit code 0, or 2 if a session could not be read; the others are still replayed.
+
+    \b
+    Examples:
+      redline replay session.jsonl
+      redline replay ~/.claude/projects/my-project --details
+      redline replay session.jsonl --prices claude-opus-5-5 --json
     """
     prices = _Prices(
         rules={name: _rule(name) for name in names} or (dict(PRICE_RULES) if details or as_json or plot else {}),
@@ -68,27 +75,34 @@ def command(
         named=names[0] if names else None,
     )
     chosen = _known(policies) or tuple(POLICIES)
-    paths = list(session_files(files))
-    job = partial(_replayed, prices=prices, policies=chosen, with_requests=plot is not None or len(paths) == 1)
-    found, failed = _run(paths, job, jobs=jobs, is_watched=not as_json)
-    outcomes = [outcome for path in paths for outcome in found.get(path, ())]
+    inputs = find_sessions(sessions)
+    job = partial(_replayed, prices=prices, policies=chosen, with_requests=plot is not None or len(inputs) == 1)
+    found: dict[str, list[SessionOutcome]] = {}
+
+    def take(session: SessionInput) -> int:
+        found[session.name] = result_of(session)
+        if not found[session.name]:
+            complain(f"{session.name}: no request to a model is recorded there")
+        return FINE
+
+    with _started(inputs, job, jobs or os.cpu_count() or 1) as result_of:
+        code = on_each(inputs, take, has_bar=not as_json)
+    outcomes = [outcome for of_session in found.values() for outcome in of_session]
     comparison = Comparison(prices.models)
     for outcome in outcomes:
         comparison.add(outcome)
     if as_json:
-        advice = advise(outcomes).as_json() if outcomes else None
-        click.echo(json.dumps({"advice": advice, **comparison.as_json()}))
-    elif not outcomes:
-        click.echo("no request to a model is recorded there")
-    else:
+        say_json({"advice": advise(outcomes).as_json() if outcomes else None, **comparison.as_json()})
+    elif outcomes:
         show_advice(advise(outcomes))
         if details:
             _show_details(found, comparison, chosen, prices)
         else:
-            click.echo("\n`--details` shows every policy at other prices, `--json` all of it.")
+            say()
+            say("`--details` shows every policy at other prices, `--json` all of it.")
     if plot is not None and outcomes:
         draw_curves(_longest(outcomes), chosen, plot)
-    sys.exit(_UNREADABLE if failed else 0)
+    return code
 
 
 @dataclass(frozen=True)
@@ -110,13 +124,13 @@ class _Prices:
 
 
 def _show_details(
-    found: Mapping[Path, list[SessionOutcome]], comparison: Comparison, policies: Sequence[str], prices: _Prices
+    found: Mapping[str, list[SessionOutcome]], comparison: Comparison, policies: Sequence[str], prices: _Prices
 ) -> None:
     first = next(iter(prices.rules))
     if len(found) > 1:
         arrivals = Arrivals(policies, first, prices.models)
-        for path, outcomes in found.items():
-            arrivals.show(path, outcomes)
+        for name, outcomes in found.items():
+            arrivals.show(name, outcomes)
     show_comparison(comparison, policies, {name: price.input for name, price in prices.models.items()})
     longest = _longest([outcome for outcomes in found.values() for outcome in outcomes])
     allowed = [policy for policy in policies if not is_refused(policy, prices.models.get(first))]
@@ -149,55 +163,30 @@ def _known(policies: tuple[str, ...]) -> tuple[str, ...]:
     return policies
 
 
-def _replayed(path: Path, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool) -> list[SessionOutcome] | str:
-    """What became of the sessions of one file; a text if it cannot be read."""
-    try:
-        sessions = list(sessions_in(read_transcript(path)))
-    except RedlineError as problem:
-        return str(problem)
+def _replayed(
+    session: SessionInput, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool
+) -> list[SessionOutcome]:
+    """What became of the conversations of one session file or log."""
     outcomes = []
-    for session in sessions:
-        own, price = prices.own(session.model)
-        outcomes.append(compare(session, prices.rules, policies, own=own, price=price, with_requests=with_requests))
+    for recorded in sessions_in(session.read()):
+        own, price = prices.own(recorded.model)
+        outcomes.append(compare(recorded, prices.rules, policies, own=own, price=price, with_requests=with_requests))
     return outcomes
 
 
-def _run(
-    paths: Sequence[Path], job: _Job, *, jobs: int | None, is_watched: bool
-) -> tuple[dict[Path, list[SessionOutcome]], bool]:
-    """All files, on all cores. What cannot be replayed is told on standard error, and why."""
-    found: dict[Path, list[SessionOutcome]] = {}
-    results = _results(paths, job, min(jobs or os.cpu_count() or 1, len(paths)))
-    for path, result in _watched(results, len(paths), is_shown=is_watched):
-        if isinstance(result, str):
-            click.echo(f"redline: {result}", err=True)
-            continue
-        found[path] = result
-        if not result:
-            click.echo(f"redline: {path}: no request to a model is recorded there", err=True)
-    # in the order of the files, so that the sums do not depend on which core was faster
-    return {path: found[path] for path in paths if path in found}, len(found) < len(set(paths))
-
-
-def _results(paths: Sequence[Path], job: _Job, jobs: int) -> Iterator[_Result]:
-    if jobs <= 1:
-        yield from ((path, job(path)) for path in paths)
+@contextmanager
+def _started(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Iterator[_Job]:
+    """The job on every session, in as many processes as are of use; what is given back waits for the result of one."""
+    if min(jobs, len(sessions)) <= 1:
+        yield job
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(job, path): path for path in paths}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
-
-
-def _watched(results: Iterator[_Result], length: int, *, is_shown: bool) -> Iterator[_Result]:
-    """The results, with a bar on standard error where somebody looks at it. It makes room for what is told in between."""
-    if not is_shown or not sys.stderr.isatty():
-        yield from results
-        return
-    with click.progressbar(results, length=length, label="replaying", file=sys.stderr) as bar:
-        for result in bar:
-            click.echo(_CLEAR_LINE, nl=False, err=True)
-            yield result
+    # Ctrl-C ends a worker without a word; whoever waits for it is told
+    pool = ProcessPoolExecutor(min(jobs, len(sessions)), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))
+    try:
+        waiting = {session: pool.submit(job, session) for session in sessions}
+        yield lambda session: waiting[session].result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _longest(found: Sequence[SessionOutcome]) -> SessionOutcome:

@@ -1,11 +1,9 @@
 """What `redline replay` says first: one paragraph, and the line that switches the advised policy on."""
 
-import textwrap
 from collections.abc import Iterator
 
-import click
-
-from redline.cli.output import columns_of_terminal
+from redline.cli.output import columns_of_terminal, say
+from redline.cli.printable import printable, wrapped
 from redline.prices import find_price
 from redline.replay.advice import Advice
 from redline.replay.policies import BY_PROVIDER
@@ -17,12 +15,19 @@ _WIDEST = 100
 
 def show_advice(advice: Advice) -> None:
     """On as many lines as the terminal needs; the line of code is not broken, so that it can be copied."""
-    width = min(columns_of_terminal(), _WIDEST)
-    click.echo(textwrap.fill(advice_text(advice), width, break_long_words=False, break_on_hyphens=False))
+    _say_filled(advice_text(advice))
     if advice.switch_on is not None:
-        click.echo(f"\n{textwrap.indent(advice.switch_on, '    ')}")
+        say()
+        for line in advice.switch_on.splitlines():
+            say(f"    {line}" if line else "")
     for assumption in advice.assumed:
-        click.echo(f"\n{textwrap.fill(f'Assumed: {assumption}.', width, break_on_hyphens=False)}")
+        say()
+        _say_filled(f"Assumed: {assumption}.")
+
+
+def _say_filled(text: str) -> None:
+    for line in wrapped(printable(text), min(columns_of_terminal(), _WIDEST)):
+        say(line)
 
 
 def advice_text(advice: Advice) -> str:

@@ -1,13 +1,10 @@
 """The tables of `redline replay --details`: a line for each file, then all policies side by side."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import click
-
-from redline.cli.output import show_figures, show_title
+from redline.cli.output import say, show_figures, show_title
 from redline.prices import Price
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, is_refused
 
@@ -26,20 +23,20 @@ class Arrivals:
         self._rule = rule
         self._has_begun = False
 
-    def show(self, path: Path, outcomes: Sequence[SessionOutcome]) -> None:
-        """What became of a file. Nothing, if no request is recorded in it."""
+    def show(self, name: str, outcomes: Sequence[SessionOutcome]) -> None:
+        """What became of a session file or log. Nothing, if no request is recorded in it."""
         if not outcomes:
             return
         if not self._has_begun:
             self._has_begun = True
             show_title(f"Cost of input beside sending everything, file by file, at {self._rule}")
-            click.echo(" ".join([*self._policies, "requests", "file"]))
+            say(" ".join([*self._policies, "requests", "session"]))
         sums = Comparison()
         for outcome in outcomes:
             sums.add(outcome)
         found = sums.as_json()["prices"][self._rule]["policies"]
         ratios = [f"{found[policy]['ratio']:.3f}".rjust(len(policy)) for policy in self._policies]
-        click.echo(" ".join([*ratios, f"{sums.requests:8,}", path.name]))
+        say(" ".join([*ratios, f"{sums.requests:8,}", name.rsplit("/", 1)[-1]]))
 
 
 def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Mapping[str, float]) -> None:
@@ -56,8 +53,11 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     taken = [policy for policy in policies if policy in prices[rule]["policies"]]
     _show_details(prices[rule]["policies"], taken, is_alone=comparison.sessions == 1)
     if refusing := [name for name, found in prices.items() if found["refused"]]:
-        click.echo(f"\nrefused: {', '.join(refusing)} takes no request in which what is\nbefore its reasoning changed.")
-    click.echo(_baseline(prices[rule]["policies"][BASELINE]["cost"], dollars.get(rule)))
+        say()
+        say(f"refused: {', '.join(refusing)} takes no request in which what is")
+        say("before its reasoning changed.")
+    for line in _baseline(prices[rule]["policies"][BASELINE]["cost"], dollars.get(rule)).splitlines():
+        say(line)
 
 
 def _ratio(found: Mapping[str, Any] | float | None) -> str:

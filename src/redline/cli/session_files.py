@@ -16,7 +16,7 @@ from redline.addresses import masked, without_password
 from redline.errors import RedlineError, TranscriptError
 from redline.transcripts import Transcript, read_transcript
 
-__all__ = ["MOST_FILES", "MOST_PIPED_BYTES", "SESSION_SUFFIXES", "SessionInput", "find_sessions", "session_files"]
+__all__ = ["MOST_FILES", "MOST_PIPED_BYTES", "SESSION_SUFFIXES", "SessionInput", "find_sessions"]
 
 SESSION_SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval"})
 _DATABASE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
@@ -94,12 +94,6 @@ def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
         for session in _sessions_at(argument):
             found.setdefault(session.place, session)
     return list(found.values())
-
-
-def session_files(files: Iterable[Path]) -> Iterator[Path]:
-    """The files, each folder replaced by the session files in it."""
-    for session in find_sessions(map(str, files)):
-        yield Path(session.place)
 
 
 def _sessions_at(argument: str) -> Iterator[SessionInput]:

@@ -1,7 +1,7 @@
 """The account of a conversation's requests: what marks cost by waiting, kept up to date as it grows and is sent."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -38,8 +38,8 @@ class Account:
         self._held: set[Target] = set()
         self._fresh: list[Target] = []
         """Those of them that were not held at the last request."""
-        self._looked_at = 0
-        """So many of the marking's changes are known."""
+        self._journal, self._looked_at = marking.journal, 0
+        """So many entries of the marking's journal are known."""
         self._known_savings: dict[Target, float] = {}
         if snapshot is not None:
             self._known_savings = dict(snapshot.savings)
@@ -50,10 +50,14 @@ class Account:
         """At such rates, with a cache that is promised to live so long."""
         self._balance.rates, self._lifetime_ms = rates, lifetime_ms
         self._grow()
-        touched = self._marking.touched
-        for target in touched[self._looked_at :]:
+        marking = self._marking
+        if marking.journal is not self._journal:  # another one was begun, with the marks that were pending then
+            for target in [target for target in self._held if target not in marking.pending]:
+                self._release(target)
+            self._journal, self._looked_at = marking.journal, 0
+        for target, _ in self._journal[self._looked_at :]:
             self._look_at(target)
-        self._looked_at = len(touched)
+        self._looked_at = len(self._journal)
         return self
 
     def moment(self, now: float, sent_to: Destination | None) -> Moment:
@@ -76,9 +80,10 @@ class Account:
         return self._balance.tokens
 
     @property
-    def refused(self) -> frozenset[Target]:
-        """What a law refused is not tried again."""
-        return frozenset(self._state.requests.refused)
+    def is_refused(self) -> Callable[[Target], bool]:
+        """Says of a part whether a law has refused its mark by now; what was refused is not tried again."""
+        refused, count = self._state.requests.refused, self._state.requests.count
+        return lambda target: refused.get(target, count) < count
 
     def decide(self, moment: Moment) -> Choice:
         """From which position on it pays to apply what is pending."""
@@ -101,14 +106,14 @@ class Account:
         gone = {(strike.index, strike.at) for strike in struck}.union(refused)
         return tuple(target for target in dict.fromkeys(self._fresh) if target in self._held and target not in gone)
 
-    def book(self, strikes: Iterable[Strike], entry: LedgerEntry | None) -> None:
-        """A request was recorded: its strikes, and what it cost if it was weighed."""
+    def book(self, strikes: Iterable[Strike], entry: LedgerEntry | None, refused: Iterable[Target]) -> None:
+        """A request was recorded: its strikes, and what it cost and what it was refused if it was weighed."""
         savings = self._savings(strikes)
         self._balance.shrink(savings)
-        for target in self._held & self._state.requests.refused:
-            self._release(target)
         self._fresh = []
         if entry is not None:
+            for target in refused:
+                self._release(target)
             self._balance.book(entry)
             self._known_requests += 1
 
@@ -127,7 +132,7 @@ class Account:
         if requests.count:
             entry = requests.ledger or LedgerEntry(0.0, 0.0, 0.0, 0.0)
             self._balance.resume(entry, requests=requests.count, sent=min(requests.visible, len(self._position_of)))
-        self._looked_at = len(self._marking.touched)
+        self._journal, self._looked_at = self._marking.journal, len(self._marking.journal)
         for target in self._marking.pending:
             self._look_at(target)
         self._known_savings = {}

@@ -42,34 +42,38 @@ class Keeper:
 
     def __init__(self, state: State, settings: object) -> None:
         self._state, self._made_with = state, fingerprint(settings)
-        self._visible = self._size = 0
-        """How far the last checkpoint reached, and its size."""
+        self._counted = self._said = 0
+        """Of what was said since the last checkpoint: up to where it is counted, and its size."""
+        self._reach(0, 0)
 
     def latest(self) -> Snapshot | None:
         """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
         checkpoint, view = self._state.checkpoints.get(self._made_with or "", (None, None))
         snapshot = _decoded(checkpoint.known) if checkpoint is not None else None
         if checkpoint is None or view is None or snapshot is None or snapshot.view != digest_of(view, self._state.format.name):
-            self._visible = self._size = 0
+            self._reach(0, 0)
             return None
-        self._visible, self._size = len(view.indices), len(checkpoint.known)
+        self._reach(len(view.indices), len(checkpoint.known))
         return snapshot
 
     def checkpoint(self, make: Callable[[str], Snapshot | None]) -> Checkpoint | None:
         """One to be stored, if that is worth it by now; from a digest of the view it is made from."""
-        state = self._state
-        said = state.view.indices[self._visible :]
-        if self._made_with is None or len(said) < _LEAST_MESSAGES:
+        state, visible = self._state, len(self._state.view.indices)
+        if self._made_with is None or visible - self._visible < _LEAST_MESSAGES:
             return None
-        if sum(len(state.payload(index)) for index in said) < _LEAST_SHARE * self._size:
+        self._said += sum(len(state.payload(index)) for index in state.view.indices[self._counted :])
+        self._counted = visible
+        if self._said < _LEAST_SHARE * self._size:
             return None
-        self._visible = len(state.view.indices)
         snapshot = make(digest_of(state.view, state.format.name))
         content = _encoded(snapshot) if snapshot is not None else None
-        if content is None:
-            return None
-        self._size = len(content)
-        return Checkpoint(self._made_with, content, state.votes)
+        self._reach(visible, self._size if content is None else len(content))
+        return Checkpoint(self._made_with, content, state.votes) if content is not None else None
+
+    def _reach(self, visible: int, size: int) -> None:
+        """How far the last checkpoint reached, and its size."""
+        self._visible, self._size = visible, size
+        self._counted, self._said = visible, 0
 
 
 def digest_of(view: View, format: str) -> str:

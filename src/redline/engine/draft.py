@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from redline import payloads
 from redline.engine.form import Form, Forms
 from redline.engine.outgoing import Outgoing
 from redline.engine.state import State
 from redline.errors import ValidationError
 from redline.formats.base import Format
 from redline.log.records import Strike
+from redline.pairs import pair_up
 from redline.view.laws import problems_of
 from redline.view.laws.law import History, Problem
 
@@ -49,18 +51,23 @@ class Draft:
 
 
 def _new_problem(sent: Forms, place: int, after: Form, format: Format, strike: Strike) -> Problem | None:
-    """A law that the messages around the place keep now and would break then."""
+    """A law that the messages around the place keep now and would break then. What one of them alone does wrong counts only
+    for the one that changes."""
     before = sent[max(place - 1, 0) : place + 2]
     inner = min(place, 1)
     try:
-        found = _problems((*before[:inner], after, *before[inner + 1 :]), format)
+        found = _problems((*before[:inner], after, *before[inner + 1 :]), inner, format)
     except ValidationError as refused:
         rule = "a part must have a place for the words that replace it"
         return Problem(strike.index, None, "sayable", rule, str(refused))
-    known = {(problem.law, problem.index) for problem in _problems(before, format)} if found else ()
+    known = {(problem.law, problem.index) for problem in _problems(before, inner, format)} if found else ()
     return next((problem for problem in found if (problem.law, problem.index) not in known), None)
 
 
-def _problems(forms: Sequence[Form], format: Format) -> list[Problem]:
-    messages = tuple(message for message in [form.message for form in forms] if message is not None)
-    return problems_of(History.of(messages, format), is_stored=True)
+def _problems(forms: Sequence[Form], changing: int, format: Format) -> list[Problem]:
+    held = [form.message for form in forms]
+    messages = tuple(message for message in held if message is not None)
+    pairs = pair_up(messages, items_are_messages=format.items_are_messages)
+    own, place = held[changing], sum(message is not None for message in held[:changing])
+    flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
+    return problems_of(History(messages, format, pairs, [(place, flaw) for flaw in flaws]), is_stored=True)

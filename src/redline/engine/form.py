@@ -13,6 +13,7 @@ from redline.messages import Message
 from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.rules.strike import strike as carry_out
+from redline.rules.strike import struck_payload
 
 __all__ = ["Form", "Forms", "Origin", "Repaired"]
 
@@ -37,13 +38,14 @@ class Repaired(msgspec.Struct, frozen=True):
 class Form:
     """A message of the record, or one that the repair made, with its strikes carried out. Never changes once made."""
 
-    __slots__ = ("_index", "_message", "_repaired", "_state", "_version", "strikes")
+    __slots__ = ("_index", "_message", "_native", "_repaired", "_state", "_version", "strikes")
 
     def __init__(self, state: State, index: int, strikes: tuple[Strike, ...], version: int = 0) -> None:
         self._state, self._index, self._version = state, index, version
         self.strikes = strikes
         self._repaired: Repaired | None = None
         self._message: Message | _Unknown | None = _UNKNOWN
+        self._native: bytes | None = None
 
     @classmethod
     def of(cls, state: State, repaired: Repaired, strikes: tuple[Strike, ...] = ()) -> "Form":
@@ -61,7 +63,8 @@ class Form:
     def message(self) -> Message | None:
         """The message; None if nothing is left of it. ValidationError if the format has no way to say a strike."""
         if isinstance(self._message, _Unknown):
-            self._message = self._struck()
+            message, marks = self._marked()
+            self._message = carry_out(message, marks, self._state.format) if marks else message
         return self._message
 
     @property
@@ -75,10 +78,16 @@ class Form:
         """The bytes with every field that was given. What was not struck is as it was given, unread."""
         if self._repaired is None and isinstance(self._message, _Unknown) and not self.strikes:
             return self._state.payload_of(self._index, self._version)
-        message = self.message
-        return b"" if message is None else payloads.encoded(message.native)
+        if self._native is None:
+            if isinstance(self._message, _Unknown):
+                payload = struck_payload(*self._marked(), self._state.format)
+            else:
+                payload = None if self._message is None else self._message.native
+            self._native = b"" if payload is None else payloads.encoded(payload)
+        return self._native
 
-    def _struck(self) -> Message | None:
+    def _marked(self) -> tuple[Message, list[Mark]]:
+        """The message without strikes, and what is to be carried out on it."""
         if self._repaired is None:
             message = self._state.message(self._index, self._version)
             marks = [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
@@ -87,7 +96,7 @@ class Form:
             place_of = {(origin.index, origin.original): origin.at for origin in self._repaired.origins}
             found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
             marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
-        return carry_out(message, marks, self._state.format) if marks else message
+        return message, marks
 
 
 class Forms(Sequence[Form]):
@@ -119,9 +128,9 @@ class Forms(Sequence[Form]):
     def __iter__(self) -> Iterator[Form]:
         return map(self._form, self._items)
 
-    def appended(self, form: Form) -> "Forms":
-        """These and one more."""
-        return self._with(self._items.appended(form))
+    def extended(self, forms: Sequence[Form]) -> "Forms":
+        """These and more."""
+        return self._with(self._items.extended(forms))
 
     def changed(self, place: int, form: Form) -> "Forms":
         """These with another one at a place."""

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from redline.engine.form import Repaired
+from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.protection import Protection
 from redline.engine.sizes import Sizes
@@ -22,6 +23,10 @@ __all__ = ["Marking", "MarkingSnapshot", "Target", "marked_parts"]
 
 Target = tuple[int, Path]
 """A part: the message's index, the place in its payload."""
+
+
+_LEAST_JOURNAL = 1_000
+"""A shorter journal is not begun anew."""
 
 
 class MarkingSnapshot(msgspec.Struct, frozen=True):
@@ -74,8 +79,9 @@ class Marking:
         self._marked_at: dict[int, set[Path]] = {}
         self._lent: list[Target] = []
         """Marks that are pending only for the request that is being made: time made them due."""
-        self.touched: list[Target] = []
-        """Every part whose mark was made or fell away, in order, for those who keep account of them."""
+        self.journal: list[tuple[Target, Mark | None]] = []
+        """Every mark that was made, and every part whose mark fell away, in order, for those who keep account of them. It is
+        only ever appended to; where most of it is of no use any more, another begins with the marks that are pending."""
 
     def catch_up(self) -> bool:
         """Show what is sent by now. False if something else was shown before: then one must begin again."""
@@ -83,10 +89,22 @@ class Marking:
         start = self._shown - len(self._ahead)
         if [_name(piece) for piece in self._stream(start, self._shown)] != self._ahead:
             return False
+        if len(self.journal) > 2 * len(self.pending) + _LEAST_JOURNAL:
+            self.journal = list(self.pending.items())
         for piece in self._stream(self._shown):
             self._show(piece)
         self._shown, self._ahead = len(pieces) + len(tail), [_name(piece) for piece in tail]
         return True
+
+    def list_pending(self) -> Sequence[Mark]:
+        """The marks that are pending now, also if they are looked at later."""
+        journal, count = self.journal, len(self.journal)
+
+        def marks() -> Iterable[Mark]:
+            is_now = self.journal is journal and len(journal) == count
+            return self.pending.values() if is_now else _pending_after(journal[:count])
+
+        return LazyTuple(len(self.pending), marks)
 
     def take_due(self, now: float) -> None:
         """Let the marks count that the passing of time has made due, until `give_back` or `keep_due`."""
@@ -191,12 +209,12 @@ class Marking:
     def _hold(self, mark: Mark) -> None:
         self.pending[mark.index, mark.at] = mark
         self._marked_at.setdefault(mark.index, set()).add(mark.at)
-        self.touched.append((mark.index, mark.at))
+        self.journal.append(((mark.index, mark.at), mark))
 
     def _forget(self, index: int, at: Path) -> None:
         self._marked_at[index].discard(at)
         del self.pending[index, at]
-        self.touched.append((index, at))
+        self.journal.append(((index, at), None))
 
     def _with_blob(self, mark: Mark) -> Mark:
         parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)
@@ -215,6 +233,16 @@ class Marking:
         for piece in pieces[start : end + 1]:
             parts = facts.add_parts(*_parts_of(piece, state))
         return next((seen for seen in parts if seen.index == mark.index and seen.part.at in (mark.at, mark.at[:-2])), None)
+
+
+def _pending_after(journal: Iterable[tuple[Target, Mark | None]]) -> Iterable[Mark]:
+    pending: dict[Target, Mark] = {}
+    for target, mark in journal:
+        if mark is None:
+            del pending[target]
+        else:
+            pending[target] = mark
+    return pending.values()
 
 
 def marked_parts(

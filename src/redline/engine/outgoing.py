@@ -85,6 +85,7 @@ class Outgoing:
                 self._settle()
             else:
                 self._go_over_again()
+        self._sent = self._sent.extended([self.form_of(piece) for piece in self.pieces[len(self._sent) :]])
         sources, end = _Sources(self._unsettled), self._legalizer.end()
         self.tail, self._system_tail, self._last_changes = [], [], end.changes
         for item in (*end.said, *end.heard):
@@ -101,8 +102,8 @@ class Outgoing:
         sent, settled, tail = self._sent, self._places, _Places()
         for place, piece in enumerate(self.tail, len(sent)):
             tail.add(place, piece)
-            sent = sent.appended(self.form_of(piece))
-        return sent, lambda index, at: tail.find(index, at) or settled.find(index, at)
+        whole = sent.extended([self.form_of(piece) for piece in self.tail])
+        return whole, lambda index, at: tail.find(index, at) or settled.find(index, at)
 
     def system(self) -> list[Form]:
         """What the system says that the provider takes beside the messages."""
@@ -200,7 +201,6 @@ class Outgoing:
                 self._system.append(piece)
                 continue
             self._add(piece)
-            self._sent = self._sent.appended(self.form_of(piece))
         open_from = self._legalizer.open_from
         self._open_from = self._open_from if open_from is None else open_from
 

@@ -22,7 +22,7 @@ from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.engine.when_free import WhenFree
 from redline.formats.base import Format
-from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike
+from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike, UsageReported
 from redline.rules import RULES, make_rules
 from redline.rules.rule import Rule
 from redline.tokens import Counter
@@ -86,8 +86,12 @@ class Projector:
         self._account: Account | None = None
         self._bound = BoundReasoning(state)
         self._counted, self._counted_tokens = 0, 0
+        self._added_since: tuple[UsageReported, int] | None = None
+        self._added_until = self._added_tokens = 0
+        """What the messages have that were added since usage was reported."""
         _, find = self._outgoing.messages()
-        in_force = (strike for index in state.struck for strike in state.strikes_on(index))
+        version_of = state.view.version_of
+        in_force = (one for one in state.strikes.values() if one.version == version_of(one.index))
         self._strikes: Vector[Strike] = Vector(
             sorted((one for one in in_force if find(one.index, one.at) is not None), key=lambda strike: strike.number)
         )
@@ -113,13 +117,13 @@ class Projector:
     def keep(self, done: Projection, now: float) -> None:
         """The request was made, and recorded: its strikes are part of every request from now on."""
         self._marking.keep_due(self._time(now))
+        self._strikes = self._strikes.extended(done.strikes)
         for strike in done.strikes:
-            self._strikes = self._strikes.appended(strike)
             self._saved_tokens += strike.tokens_saved
             self._marking.drop(strike.index, strike.at)
         self._outgoing.refresh({strike.index for strike in done.strikes})
         if self._account is not None:
-            self._account.book(done.strikes, done.ledger)
+            self._account.book(done.strikes, done.ledger, done.refused_parts)
         self._known_strikes = self._state.next_strike
 
     def forget(self) -> None:
@@ -145,6 +149,11 @@ class Projector:
             and not restoring_problem(state, strike)
         )
 
+    @property
+    def saved_tokens(self) -> int:
+        """What the strikes take out of a request that applies nothing more."""
+        return self._saved_tokens
+
     def sent_tokens(self) -> int:
         """About how many tokens the messages of a request have that applies nothing more; each is counted once."""
         self._catch_up()
@@ -158,8 +167,13 @@ class Projector:
         state = self._state
         if state.usage is None:
             return self.sent_tokens()
-        added = sum(self._sizes.of_message(index) for index in state.uncovered)
-        return state.usage.input_tokens + state.usage.output_tokens + added
+        start = state.covered
+        if self._added_since != (state.usage, start):
+            self._added_since, self._added_until, self._added_tokens = (state.usage, start), start, 0
+        indices = state.view.indices
+        self._added_tokens += sum(map(self._sizes.of_message, indices[self._added_until :]))
+        self._added_until = len(indices)
+        return state.usage.input_tokens + state.usage.output_tokens + self._added_tokens
 
     def checkpoint(self) -> Checkpoint | None:
         """What was worked out, if it is worth storing by now. What is not up to date is not stored."""
@@ -204,7 +218,7 @@ class Projector:
 
     def _case(self, now: float, sent_to: Destination | None, bound: BoundReasoning | None) -> Case:
         return Case(
-            tuple(self._marking.pending.values()),
+            self._marking.list_pending(),
             now,
             self._open_account,
             sent_to,
@@ -286,14 +300,11 @@ class Projector:
     def _request(
         self, draft: Draft, decisions: Decisions, refused: tuple[Refusal, ...], context_management: dict[str, Any] | None
     ) -> Request:
-        in_force = self._strikes
-        for strike in draft.strikes:
-            in_force = in_force.appended(strike)
         pieces, end, tail = self._outgoing.pieces, len(self._outgoing.pieces), self._outgoing.tail
         return Request(
             format=self._state.format.name,
             sent=draft.sent,
-            strikes=in_force,
+            strikes=self._strikes.extended(draft.strikes),
             new_strikes=tuple(draft.strikes),
             list_held=decisions.held,
             refused=refused,

@@ -39,8 +39,8 @@ class Requests:
         self.last_sent_to: Destination | None = None
         self.waiting: dict[tuple[int, Path], int] = {}
         """By part that a mark waits for: how many requests had been made when it began to."""
-        self.refused: set[tuple[int, Path]] = set()
-        """What a law refused is not tried again."""
+        self.refused: dict[tuple[int, Path], int] = {}
+        """By part whose mark a law refused, which is not tried again: how many requests had been made before."""
         self.reported_prefix: float | None = None
         """The tokens before the messages, as the first reported usage says."""
         self.rewritten: int | None = None
@@ -75,7 +75,8 @@ class Requests:
         for strike in record.strikes:
             self.waiting.pop((strike.index, strike.at), None)
         self.waiting.update(dict.fromkeys(record.held, self.count))
-        self.refused.update(record.refused)
+        for target in record.refused:
+            self.refused.setdefault(target, self.count)
         self.count += 1
 
     def carry(self, strikes: tuple[Strike, ...]) -> None:

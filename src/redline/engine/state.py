@@ -1,7 +1,7 @@
 """The state of a conversation: what its records, taken in order, add up to."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, dropwhile
+from itertools import chain
 
 from redline import payloads
 from redline.engine.requests import Requests
@@ -92,15 +92,13 @@ class State:
         return self._generation
 
     @property
-    def uncovered(self) -> list[int]:
-        """The messages that the reported usage does not include. The answer that it includes may be added only afterwards."""
-        if self.usage is None:
-            return []
+    def covered(self) -> int:
+        """How many visible messages the reported usage includes. The answer that it includes may be added only afterwards."""
         indices, then = self.view.indices, self._reported_at
         is_answered = any(self._is_reply(index) for index in indices[max(then - 1, 0) : then])
-        if self.usage.output_tokens > 0 and not is_answered:
-            return list(dropwhile(self._is_reply, indices[then:]))
-        return list(indices[then:])
+        if self.usage is None or self.usage.output_tokens == 0 or is_answered:
+            return then
+        return next((place for place in range(then, len(indices)) if not self._is_reply(indices[place])), len(indices))
 
     def __len__(self) -> int:
         return len(self._first_said)
@@ -177,9 +175,7 @@ class State:
                 self._start_over()
             case StrikesLifted(lifts):
                 self.has_moved = False
-                for lift in lifts:
-                    self._unstrike(lift.number)
-                    self._start_over()
+                self._unstrike([lift.number for lift in lifts])
             case StrikeUndone(number):
                 self._undo(number)
             case PinSet(index, is_pinned):
@@ -241,7 +237,7 @@ class State:
         for index, payload in change.replaced:
             self._later_versions.setdefault(index, []).append(payload)
             self._uncounted.append(payload)
-            self.view = self.view.with_version(index, len(self._later_versions[index]))
+        self.view = self.view.with_versions({index: len(self._later_versions[index]) for index, _ in change.replaced})
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
         self._move_view()
 
@@ -263,18 +259,22 @@ class State:
             self.next_strike = strike.number + 1
 
     def _undo(self, number: int) -> None:
-        strike = self._unstrike(number)
+        strike = self.strikes[number]
         self.shunned.add((strike.rule, strike.index, strike.at))
-        self._start_over()
+        self._unstrike([number])
 
-    def _unstrike(self, number: int) -> Strike:
-        strike = self.strikes.pop(number)
-        left = {other: one for other, one in self.struck[strike.index].items() if other != number}
-        self.struck = {**self.struck, strike.index: left}
-        self.saved_since_usage -= strike.tokens_saved
-        self.undone.append((strike, len(self)))
-        self.requests.disturb(strike.index)
-        return strike
+    def _unstrike(self, numbers: Sequence[int]) -> None:
+        if not numbers:
+            return
+        self.struck = dict(self.struck)
+        for number in numbers:
+            strike = self.strikes.pop(number)
+            on_message = self.struck[strike.index].items()
+            self.struck[strike.index] = {other: one for other, one in on_message if other != number}
+            self.saved_since_usage -= strike.tokens_saved
+            self.undone.append((strike, len(self)))
+            self.requests.disturb(strike.index)
+        self._start_over()
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
         self._start_over()
@@ -282,8 +282,7 @@ class State:
             self.pins.discard(index)
             return
         self.pins.add(index)
-        for strike in self.strikes_on(index):
-            self._unstrike(strike.number)
+        self._unstrike([strike.number for strike in self.strikes_on(index)])
 
 
 def runs_of(indices: Iterable[int]) -> tuple[tuple[int, int], ...]:

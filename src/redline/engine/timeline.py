@@ -1,6 +1,6 @@
 """The records of a log as a tree: the path to the head is the conversation, the other ends are its branches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redline.log.log import ROOT, Log, Stored
@@ -111,20 +111,16 @@ class Timeline:
     def branches(self) -> list[Branch]:
         """Every end of the tree, the present one among them. An end where nothing was said is only a place one stood."""
         mine = {one.number for one in self.path()}
-        return list(self._ends(mine))
-
-    def _ends(self, mine: set[int]) -> Iterator[Branch]:
-        for one in self._stored.values():
+        counts, found = {ROOT: (0, 0)}, list[Branch]()
+        for one in self._stored.values():  # each after the one that it was made on
+            shared, messages = counts[one.parent]
+            own = _messages_in(one.record)
+            shared, messages = counts[one.number] = shared + own * (one.number in mine), messages + own
             is_current = one.number == self.head
-            if one.number in self._has_child or (isinstance(one.record, HeadMoved | Checkpoint) and not is_current):
-                continue
-            path = self.path(one.number)
-            shared = _count(stored for stored in path if stored.number in mine)
-            yield Branch(one.number, shared, _count(path), is_current)
-
-
-def _count(path: Iterable[Stored]) -> int:
-    return sum(_messages_in(one.record) for one in path)
+            is_end = one.number not in self._has_child and not isinstance(one.record, HeadMoved | Checkpoint)
+            if is_end or is_current:
+                found.append(Branch(one.number, shared, messages, is_current))
+        return found
 
 
 def _messages_in(record: Record) -> int:

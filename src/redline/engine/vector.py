@@ -47,12 +47,14 @@ class Vector(Sequence[Item]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def appended(self, item: Item) -> "Vector[Item]":
-        """The sequence with one more item."""
-        last = self._chunks[-1:]
-        if not last or len(last[0].items) == _CHUNK:
-            return self._with((*self._chunks, _Chunk((item,))), self._length + 1)
-        return self._with((*self._chunks[:-1], _Chunk((*last[0].items, item))), self._length + 1)
+    def extended(self, items: Sequence[Item]) -> "Vector[Item]":
+        """The sequence with more items at its end."""
+        if not items:
+            return self
+        whole = self._length // _CHUNK
+        rest = (*chain.from_iterable(chunk.items for chunk in self._chunks[whole:]), *items)
+        more = (_Chunk(rest[start : start + _CHUNK]) for start in range(0, len(rest), _CHUNK))
+        return self._with((*self._chunks[:whole], *more), self._length + len(items))
 
     def changed(self, place: int, item: Item) -> "Vector[Item]":
         """The sequence with another item at a place."""

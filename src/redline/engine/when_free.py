@@ -101,7 +101,7 @@ class _Reasons:
 
     def __init__(self, account: Account, choice: Choice, moment: Moment, bound: BoundReasoning | None) -> None:
         self._account, self._choice, self._moment = account, choice, moment
-        self._refused = account.refused
+        self._is_refused = account.is_refused
         self._last_bound = bound.last_index if bound is not None else None
 
     def held(self, pending: Sequence[Mark], applied: Sequence[Mark]) -> Iterator[Decision]:
@@ -111,7 +111,7 @@ class _Reasons:
                 yield Decision(mark, is_applied=False, why=self._why(mark))
 
     def _why(self, mark: Mark) -> str:
-        if (mark.index, mark.at) in self._refused:
+        if self._is_refused((mark.index, mark.at)):
             return "the provider would refuse it"
         if self._account.position_of(mark) < self._moment.allowed_from:
             return (

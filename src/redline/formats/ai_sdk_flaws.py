@@ -17,6 +17,8 @@ def find_flaws(native: dict[str, Any]) -> Iterator[Flaw]:
     role, content = native.get("role"), native.get("content")
     if role not in _ROLES:
         yield Flaw("known_roles", ("role",), f"the role {role!r}", "user")
+    if role == "tool" and isinstance(content, str):
+        yield Flaw("known_roles", ("role",), "words of a tool that answer no call", "user")
     if not isinstance(content, list):
         return
     if role == "system":

@@ -26,6 +26,10 @@ _BLOCK_FIELDS = STORED_FIELDS | {"index", "partial_json"}
 _NAMELESS_FIELDS = _BLOCK_FIELDS | {"id"}
 _UNMARKED_FIELDS = _NAMELESS_FIELDS | {"cache_control"}
 """A breakpoint cannot end in thinking: https://docs.claude.com/en/docs/build-with-claude/prompt-caching."""
+_USERS_BLOCKS = frozenset({"image", "document"})
+"""`'image' blocks are not permitted within assistant turns` (SEMOSS/Semoss#2323)."""
+_NOT_IN_RESULTS = frozenset({"thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"})
+"""In the SDK, ToolResultBlockParam.content."""
 _LONGEST_NAME = 200
 """`tool_use.name: String should have at most 200 characters`."""
 
@@ -38,8 +42,14 @@ def find_flaws(native: dict[str, Any]) -> Iterator[Flaw]:
     allowed = _MESSAGE_FIELDS.get(role, _PLAIN_FIELDS) if isinstance(role, str) else _PLAIN_FIELDS
     if not native.keys() <= allowed:
         yield from fields_in(native, native.keys() - allowed)
+    if not isinstance(content, str | list) and not (role == "system" and content is None):
+        found = f"the content is {type(content).__name__}, not text or blocks"
+        yield Flaw("block_shapes", ("content",), found, "" if content is None else str(content))
     for position, block in enumerate(content if isinstance(content, list) else ()):
-        yield from _in_block(block, ("content", position))
+        if role != "user" and (kind := kind_of(block)) in _USERS_BLOCKS:
+            yield Flaw("block_shapes", ("content", position), f"a block of type {kind!r} that is not the user's", _unseen(kind))
+        else:
+            yield from _in_block(block, ("content", position))
 
 
 def _in_block(block: Any, at: Path) -> Iterator[Flaw]:
@@ -122,8 +132,8 @@ def _taken(content: list[Any]) -> list[Any]:
             kept += [{"type": "text", "text": inner}] if inner else []
         elif isinstance(inner, dict) and isinstance(inner.get("type"), str):
             flaws = list(_in_image(inner, ())) if inner["type"] == "image" else []
-            is_blank = inner["type"] == "text" and not inner.get("text")
-            kept += [] if is_blank else [flaws[0].instead if flaws else inner]
+            is_refused = inner["type"] in _NOT_IN_RESULTS or (inner["type"] == "text" and not inner.get("text"))
+            kept += [] if is_refused else [flaws[0].instead if flaws else inner]
     return kept
 
 

@@ -80,7 +80,7 @@ def check_order(messages: Iterable[dict[str, Any]]) -> None:
         for lifetime in _lifetimes(message.get("content")):
             if is_short and lifetime != _DEFAULT:
                 raise ValidationError(
-                    f"Message {place} would be cached for {lifetime}, behind one that is cached for {_DEFAULT}; "
+                    f"Message {place} would be cached for {lifetime}, after one that is cached for {_DEFAULT}; "
                     "Anthropic wants those that live longer first. Pass the ttl that your own breakpoints have."
                 )
             is_short = lifetime == _DEFAULT

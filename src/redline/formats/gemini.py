@@ -168,14 +168,15 @@ def _is_signed(part: dict[str, Any]) -> bool:
 
 
 def _read_call(call: dict[str, Any], at: Path, _inside: Path) -> Part:
-    return ToolCall(_string(call, "id"), _string(call, "name") or "", call.get("args"), at=at)
+    return ToolCall(_string(call, "id") or None, _string(call, "name") or "", call.get("args"), at=at)
 
 
 def _read_result(answer: dict[str, Any], at: Path, inside: Path) -> Part:
     response, attached = answer.get("response"), _part_list(answer)
     words = _response_words(response, (*inside, "response"))
     media = tuple(_read_media(item, (*inside, "parts", position)) for position, item in enumerate(attached))
-    return ToolResult(_string(answer, "id"), (*words, *media), _string(answer, "name"), _is_failure(response), at=at)
+    own = _string(answer, "id") or None
+    return ToolResult(own, (*words, *media), _string(answer, "name"), _is_failure(response), at=at)
 
 
 def _read_hosted_call(call: dict[str, Any], at: Path, _inside: Path) -> Part:

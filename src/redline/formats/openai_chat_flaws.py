@@ -44,11 +44,14 @@ def find_flaws(native: dict[str, Any]) -> Iterator[Flaw]:
 def _in_content(native: dict[str, Any]) -> Iterator[Flaw]:
     """A result's content may be empty but not null; parts must be objects of a type."""
     content, role = native.get("content"), native.get("role")
-    if role == "tool" and (content is None or content == []):
+    has_no_part = isinstance(content, list) and not any(isinstance(part, str | dict) for part in content)
+    if role == "tool" and (content is None or has_no_part):
         yield Flaw("block_shapes", ("content",), "a result whose content is null or no part", "")
-    elif content == [] and role == "assistant" and (native.get("tool_calls") or native.get("function_call")):
+        return
+    if has_no_part and role == "assistant" and (native.get("tool_calls") or native.get("function_call")):
         yield Flaw("block_shapes", ("content",), "the content is an empty list", None)
-    elif isinstance(content, dict | int | float):
+        return
+    if isinstance(content, dict | int | float):
         yield Flaw("block_shapes", ("content",), f"the content is {type(content).__name__}", as_json_text(content))
     if not isinstance(content, list):
         return
@@ -61,6 +64,8 @@ def _in_content(native: dict[str, Any]) -> Iterator[Flaw]:
             yield Flaw("block_shapes", at, f"a {type(part).__name__} among the parts")
         elif kind_of(part) == "image_url" and isinstance(part.get("image_url"), str):
             yield Flaw("block_shapes", (*at, "image_url"), "the picture's address as a string", {"url": part["image_url"]})
+        elif kind_of(part) == "text" and not isinstance(part.get("text"), str):
+            yield Flaw("block_shapes", (*at, "text"), "a text part without text", "")
 
 
 def _in_calls(native: dict[str, Any]) -> Iterator[Flaw]:

@@ -22,6 +22,8 @@ _ID_PREFIXES = {
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _REFUSED_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _TEXT_FIELDS = {"function_call": "arguments", "custom_tool_call": "input"}
+_TEXT_KINDS = ("input_text", "output_text", "text")
+"""`Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'` (jeremychone/rust-genai#119)."""
 _WORDED_OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 
 
@@ -36,10 +38,8 @@ def find_flaws(native: dict[str, Any]) -> Iterator[Flaw]:
         yield from _in_content(native)
     elif kind in _TEXT_FIELDS:
         yield from _in_call(native, _TEXT_FIELDS[kind])
-    elif kind in _WORDED_OUTPUTS and not isinstance(native.get("output"), str | list):
-        held = native.get("output")
-        found = f"the output is {type(held).__name__}"
-        yield Flaw("block_shapes", ("output",), found, "" if held is None else as_json_text(held))
+    elif kind in _WORDED_OUTPUTS:
+        yield from _in_output(native)
     elif kind == "reasoning":
         yield from null_fields_in(native, ("content", "status"))
         if not isinstance(native.get("summary"), list):
@@ -65,13 +65,37 @@ def _in_content(native: dict[str, Any]) -> Iterator[Flaw]:
         yield Flaw("block_shapes", ("content",), f"the content is {type(content).__name__}", as_json_text(content))
     if not isinstance(content, list):
         return
-    yield from stored_fields_in(content, ("content",))
-    for position, part in enumerate(content):
+    kinds = {kind_of(part) for part in content}
+    if native.get("role") == "assistant" and kinds & {"input_text", "text"} and kinds <= {*_TEXT_KINDS}:
+        words = "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+        yield Flaw("block_shapes", ("content",), "the model's words typed as another's", words)
+        return
+    yield from _in_parts(content, "content", "output_text" if native.get("role") == "assistant" else "input_text")
+
+
+def _in_output(native: dict[str, Any]) -> Iterator[Flaw]:
+    held = native.get("output")
+    if isinstance(held, list):
+        yield from _in_parts(held, "output", "input_text")
+    elif not isinstance(held, str):
+        found = f"the output is {type(held).__name__}"
+        yield Flaw("block_shapes", ("output",), found, "" if held is None else as_json_text(held))
+
+
+def _in_parts(parts: list[Any], field: str, text_kind: str) -> Iterator[Flaw]:
+    """Words have one type from the model and another from everybody else."""
+    yield from stored_fields_in(parts, (field,))
+    for position, part in enumerate(parts):
+        at = (field, position)
         if isinstance(part, str):
-            kind = "output_text" if native.get("role") == "assistant" else "input_text"
-            yield Flaw("block_shapes", ("content", position), "a string among the parts", {"type": kind, "text": part})
+            yield Flaw("block_shapes", at, "a string among the parts", {"type": text_kind, "text": part})
         elif not isinstance(part, dict):
-            yield Flaw("block_shapes", ("content", position), f"a {type(part).__name__} among the parts")
+            yield Flaw("block_shapes", at, f"a {type(part).__name__} among the parts")
+        elif kind_of(part) in _TEXT_KINDS:
+            if kind_of(part) != text_kind:
+                yield Flaw("block_shapes", (*at, "type"), f"the type {kind_of(part)!r} where it is {text_kind!r}", text_kind)
+            if not isinstance(part.get("text"), str):
+                yield Flaw("block_shapes", (*at, "text"), "a text part without text", "")
 
 
 def _in_call(native: dict[str, Any], key: str) -> Iterator[Flaw]:

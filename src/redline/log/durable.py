@@ -85,4 +85,4 @@ def check_durability(durability: str) -> None:
 def check_parent(parent: int, next_number: int) -> None:
     """Refuse a parent that the log does not have."""
     if not ROOT <= parent < next_number:
-        raise ValidationError(f"There is no record {parent} to append behind; the log has {next_number} records.")
+        raise ValidationError(f"There is no record {parent} to append after; the log has {next_number} records.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from redline.addresses import masked
+from redline.addresses import address_text, masked
 from redline.errors import ValidationError
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
@@ -32,7 +32,7 @@ def open_log(
 
         return JsonlLog(place, durability=durability, header=header, redact=redact)
     if not conversation:
-        raise ValidationError(f"The address does not say which conversation. Write its name behind it: {_EXAMPLES[kind]}")
+        raise ValidationError(f"The address does not say which conversation. Write its name after it: {_EXAMPLES[kind]}")
     if kind == "sqlite":
         from redline.log.sqlite import SqliteLog
 
@@ -69,12 +69,10 @@ def unused_address(address: str) -> str:
 
 def check_address(address: object) -> str:
     """The address as text; a ValidationError if no log can be there."""
-    text = os.fspath(address) if isinstance(address, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise ValidationError(f"The address of a log is text or a path, for example 'chat.jsonl', not {type(address).__name__}")
+    text = address_text(address)
     if not text:
         raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
-    if "\0" in text or not _is_sayable(text):
+    if not _is_sayable(text):
         raise ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
     return text
 
@@ -114,7 +112,7 @@ def _is_sayable(text: str) -> bool:
 
 
 def _sqlite_path(rest: str) -> str:
-    """Behind `sqlite://` and a third slash, as other programs write it: relative, or absolute with a fourth."""
+    """After `sqlite://` and a third slash, as other programs write it: relative, or absolute with a fourth."""
     if len(rest) < 2 or not rest.startswith("/"):
         raise ValidationError(f"An SQLite address has three slashes and a path: {_EXAMPLES['sqlite']}")
     return unquote(rest[1:])

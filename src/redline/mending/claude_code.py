@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 from redline import payloads
+from redline.errors import ExecutionError
 from redline.formats.anthropic import Anthropic
 from redline.mending.chain import Chain
 from redline.mending.claude_drafts import Draft, Drafts
@@ -82,6 +83,8 @@ class _Session:
         """What must happen to the file."""
         drafts = [(step, draft) for step in self._window.steps for draft in self._drafts.of(step)]
         self._left = {draft.line: None for step, draft in drafts if draft.line and self._is_home(step, draft)}
+        if drafts and not self._left:
+            raise ExecutionError(f"{self._source.path} cannot be repaired: none of its lines says who speaks. Restore a copy.")
         self._remove_others({draft.line for _, draft in drafts})
         for number, (step, draft) in enumerate(drafts):
             if self._is_home(step, draft):

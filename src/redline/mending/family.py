@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
+from redline.mending.fresh_uuid import fresh_uuid
 from redline.transcripts.base import Position
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.source import Source, index_lines
@@ -84,9 +84,7 @@ class Family:
 
     def fresh_uuid(self, *seeds: str | None) -> str:
         """An id for a new line, made from what it is about: the same whenever the same file is repaired."""
-        name = "/".join(map(str, seeds))
-        while (fresh := str(uuid5(NAMESPACE_OID, name))) in self._parents or fresh in self._given:
-            name += "/"
+        fresh = fresh_uuid(seeds, lambda uuid: uuid in self._parents or uuid in self._given)
         self._given.add(fresh)
         return fresh
 

@@ -20,7 +20,7 @@ class Fix(msgspec.Struct, frozen=True):
     action: Action
     why: str
     line: int | None = None
-    """In the file as it was, counted from 1; of a record that is added, the line that it comes behind."""
+    """In the file as it was, counted from 1; of a record that is added, the line that it comes after."""
     message: int | None = None
     """Where messages stand in a list: the number in it, from 0; of one that is added, the number of the one before, or -1."""
     tool: str | None = None
@@ -33,7 +33,7 @@ class Fix(msgspec.Struct, frozen=True):
         """Where, in words."""
         places = (("line", self.line), ("message", self.message))
         named = ", ".join(f"{what} {number}" for what, number in places if number is not None)
-        return f"behind {named}" if self.action == "add" else named
+        return f"after {named}" if self.action == "add" else named
 
     def __str__(self) -> str:
         quoted = f' "{self.text}"' if self.text else ""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
-from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
 from redline import payloads
 from redline.formats.gemini import Gemini
 from redline.mending.fixes import Fix
+from redline.mending.fresh_uuid import fresh_uuid
 from redline.mending.gemini_edits import GeminiEdits, results_at, without_results
 from redline.mending.leaf import placeholder, why_placeholder
 from redline.mending.mender import Mended
@@ -126,9 +126,8 @@ class _Records:
     def added(self, item: Item, beside: Position) -> bytes:
         """No clock is asked: the time is that of the record beside it, and the id is made from what it is about."""
         neighbour, message = self._source.decode(beside), item.message
-        name = "/".join((self._session, str(neighbour.get("id")), *(str(result.call_id) for result in message.results)))
-        while (fresh := str(uuid5(NAMESPACE_OID, name))) in self._taken:
-            name += "/"
+        seeds = (self._session, neighbour.get("id"), *(result.call_id for result in message.results))
+        fresh = fresh_uuid(seeds, self._taken.__contains__)
         self._taken.add(fresh)
         kind = "gemini" if message.role == "assistant" else "user"
         return payloads.encode({"id": fresh, "timestamp": neighbour.get("timestamp"), "type": kind, "content": _parts(message)})

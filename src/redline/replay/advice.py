@@ -1,5 +1,6 @@
 """What a person can act on after a replay: what the sessions cost, what the best policy would have cost, what it risks."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,15 +15,28 @@ _LEAST_GAIN = 0.01
 _MOST_RISK = 0.1
 """So large a share of what is struck may be used later; above it a policy is not advised, whatever it saves."""
 
-_RULES = {
-    "spec_when_free": (),
-    "superseded_when_free": (
-        'rules=("stale_terminal", "historical_reads",',
-        '       redline.RULES["superseded_reads"](until_read_again=False)),',
-    ),
-    "masking_when_free": ('rules=("masked_results",),',),
+_SETTINGS = {
+    "spec_when_free": 'schedule="when_free"',
+    "superseded_when_free": """
+        schedule="when_free",
+        rules=[
+            "stale_terminal",
+            "historical_reads",
+            redline.RULES["superseded_reads"](until_read_again=False),
+        ],
+    """,
+    "masking_when_free": 'schedule="when_free", rules=["masked_results"]',
 }
-"""What a request is told besides the schedule; without rules it has the default ones."""
+"""The settings of `redline.Policy`; without rules it has the default ones."""
+
+_EDITS = {
+    "clear_tool_uses": """{"type": "clear_tool_uses_20250919"}""",
+    "clear_tool_uses_min_gain": """{
+        "type": "clear_tool_uses_20250919",
+        "clear_at_least": {"type": "input_tokens", "value": 20000},
+    }""",
+}
+"""What the provider is told; its own default is to begin at 100,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +80,23 @@ class Advice:
 
     @property
     def switch_on(self) -> str | None:
-        """The code that does it."""
+        """The code that does it, to be run as it is; what the provider does itself is a part of its request."""
         if self.policy is None:
             return None
-        if self.policy in BY_PROVIDER:
-            return 'context_management={"edits": [{"type": "clear_tool_uses_20250919"}]}'
-        model = next(iter(self.priced_as or self.models), "…")
-        lines = (f'schedule="when_free", model="{model}",', *_RULES[self.policy])
-        return "\n".join(("conversation.request(", *(f"    {line}" for line in lines), ")"))
+        if self.policy in _EDITS:
+            return f"""client.beta.messages.create(
+    ...,
+    betas=["context-management-2025-06-27"],
+    context_management={{"edits": [{_EDITS[self.policy]}]}},
+)"""
+        model = next(iter(self.priced_as or self.models), "your-model")
+        return f"""import redline
+
+conversation = redline.open(
+    "chat.jsonl",
+    model={json.dumps(model)},
+    policy=redline.Policy({_SETTINGS[self.policy]}),
+)"""
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""

@@ -7,6 +7,7 @@ them negative: more text never counts less.
 
 import math
 import string
+from operator import mul
 
 from redline.tokens.pieces import pieces
 
@@ -80,12 +81,14 @@ class Estimate:
 
     def count(self, text: str) -> int:
         """The number of tokens, rounded up."""
-        return math.ceil(sum(weight * found for weight, found in zip(_WEIGHTS_IN_ORDER, make_up(text), strict=True)))
+        total: float = sum(map(mul, _WEIGHTS_IN_ORDER, make_up(text)))
+        return math.ceil(total)
 
 
 def make_up(text: str) -> tuple[int, ...]:
     """How often each feature occurs in the text."""
-    return tuple(map(sum, zip(*map(_make_up, pieces(text)), strict=True)))
+    found = [_make_up(piece) for piece in pieces(text)]
+    return found[0] if len(found) == 1 else tuple(map(sum, zip(*found, strict=True)))
 
 
 def _make_up(text: str) -> tuple[int, ...]:
@@ -93,12 +96,9 @@ def _make_up(text: str) -> tuple[int, ...]:
     # one byte for each character: its first one tells the script
     letters = data if text.isascii() else data.translate(None, _CONTINUATION_BYTES)
     kinds = letters.translate(_KINDS)
-    return (
-        len(letters),
-        *(kinds.count(pattern) for pattern in (b"p", b" d", b"c")),
-        *(_runs(letters.translate(table)) for table in _RUN_TABLES),
-        *((0,) * len(_LEADS) if text.isascii() else (kinds.count(mark) for mark in _LEAD_MARKS)),
-    )
+    runs = [_runs(letters.translate(table)) for table in _RUN_TABLES]
+    leads = _NO_LEADS if text.isascii() else [kinds.count(mark) for mark in _LEAD_MARKS]
+    return (len(letters), kinds.count(b"p"), kinds.count(b" d"), kinds.count(b"c"), *runs, *leads)
 
 
 def _runs(marked: bytes) -> int:
@@ -111,6 +111,7 @@ def _table(*groups: tuple[bytes, bytes]) -> bytes:
     return b"".join(marks.get(byte, b"-") for byte in range(256))
 
 
+_NO_LEADS = (0,) * len(_LEADS)
 _LEAD_MARKS = tuple(bytes([ord("A") + number]) for number in range(len(_LEADS)))
 _KINDS = _table(
     (_SIGNS, b"p"),

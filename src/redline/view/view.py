@@ -39,9 +39,9 @@ class View:
         """Other messages visible, the versions as they are."""
         return View(Indices(indices), self.versions)
 
-    def with_version(self, index: int, version: int) -> "View":
-        """The same messages visible, another version of one of them."""
-        return View(self.indices, _frozen({**self.versions, index: version}))
+    def with_versions(self, versions: Mapping[int, int]) -> "View":
+        """The same messages visible, other versions of some of them."""
+        return View(self.indices, _frozen({**self.versions, **versions})) if versions else self
 
 
 def _frozen(versions: Mapping[int, int]) -> Mapping[int, int]:

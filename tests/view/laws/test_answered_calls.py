@@ -45,6 +45,6 @@ def test_problem_says_where_and_what_the_provider_asks():
     """A problem names its place, what was found and the provider's rule."""
     history = conversation("anthropic", [says("user", "hi"), *asks("read", {}, None)])
     assert str(check(history)[0]) == (
-        "message 1, part 0: the call 'call_1' of read has no result behind it "
+        "message 1, part 0: the call 'call_1' of read has no result after it "
         "(answered_calls: each tool_use block must have a tool_result block in the next message)"
     )

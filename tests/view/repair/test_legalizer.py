@@ -212,6 +212,36 @@ def test_whole_histories_cost_in_proportion(format):
     assert seconds_for(40_000) < 30 * short
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_vanishes_at_the_end_uncovers_no_white_space(strategy):
+    """Where what came last is not sent, the words before it that end in white space are not the last (R61)."""
+    said = [user("go"), assistant("I look. \n"), user(""), assistant("")]
+    shown = [item.message for item in legalize(read(ANTHROPIC, said), ANTHROPIC, strategy).items]
+    assert problems_of(History.of(shown, ANTHROPIC)) == []
+    assert [message.text for message in shown[:2]] == ["go", "I look. \n"]
+
+
+def test_a_dropped_call_uncovers_no_white_space():
+    """An assistant's words that end in white space, then a call that was never answered (R59)."""
+    said = [user("go"), assistant("I look. \n"), assistant(use("a"))]
+    shown = [item.message for item in legalize(read(ANTHROPIC, said), ANTHROPIC).items]
+    assert problems_of(History.of(shown, ANTHROPIC)) == []
+
+
+def test_items_after_a_message_that_vanishes_are_untied():
+    """An empty input between items that were cut off from their reasoning does not tie them again (R61)."""
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []}
+    texts = [{"type": "output_text", "text": word, "annotations": []} for word in ("a", "b")]
+    said = [
+        {**item, "content": [texts[0]]},
+        {"role": "developer", "content": None},
+        {**item, "id": "msg_2", "content": [texts[1]]},
+    ]
+    once = make_legal(said, format="openai_responses")
+    assert check(once, format="openai_responses") == []
+    assert make_legal(once, format="openai_responses") == once
+
+
 SPOKEN = {"role": "assistant", "content": "so far "}
 ASKED = {"role": "user", "content": "go"}
 OPEN_CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "ls", "input": {}}]}

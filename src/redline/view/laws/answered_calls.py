@@ -17,7 +17,7 @@ class AnsweredCalls:
         "openai_chat": "an assistant message with tool_calls must be followed by tool messages for each tool_call_id",
         "openai_responses": "each function_call must have its function_call_output",
         "gemini": "a turn of functionCall parts is followed by a turn with their functionResponse parts",
-        "ai_sdk": "each tool-call must have a tool-result in the tool message behind it",
+        "ai_sdk": "each tool-call must have a tool-result in the tool message after it",
     }
 
     def broken(self, history: History) -> Iterator[Broken]:
@@ -26,5 +26,5 @@ class AnsweredCalls:
             for spot in step.unanswered:
                 call = step.calls[spot]
                 yield Broken(
-                    spot.message, spot.part, f"the call {call.id or call.name!r} of {call.name} has no result behind it"
+                    spot.message, spot.part, f"the call {call.id or call.name!r} of {call.name} has no result after it"
                 )

@@ -13,9 +13,9 @@ class BlockShapes(FlawLaw):
 
     name: ClassVar[str] = "block_shapes"
     rules: ClassVar[Mapping[str, str]] = {
-        "anthropic": "content is a string or a list of blocks, each an object with a type",
+        "anthropic": "content is a string or a list of blocks, each an object with a type; pictures are the user's",
         "openai_chat": "content is a string or a list of parts, not null in a result; each call has a type and a function",
-        "openai_responses": "content and output are a string or a list of parts",
+        "openai_responses": "content is a string or a list of parts; words are output_text from the model, else input_text",
         "gemini": "each part must hold data; a functionResponse's response is an object",
         "ai_sdk": "content is a string (the system's always) or a list of parts with a type",
     }

@@ -22,7 +22,7 @@ class FrontResults:
         for index, message in enumerate(history.messages):
             for rank, place in enumerate(_result_places(message)):
                 if place != rank:
-                    yield Broken(index, place, "the result stands behind other content")
+                    yield Broken(index, place, "the result comes after other content")
         for step in history.pairs.steps:
             home = step.messages[-1] + 1
             for spot in step.answers.values():

@@ -14,7 +14,7 @@ class PartsByRole:
 
     name: ClassVar[str] = "parts_by_role"
     rules: ClassVar[Mapping[str, str]] = {
-        "anthropic": "tool_use and thinking blocks can only be in assistant messages, tool_result blocks only in user messages",
+        "anthropic": "tool_use, server tools and thinking are the assistant's, tool_result blocks are the user's",
         "openai_chat": "tool_calls can only be in assistant messages",
         "gemini": "functionCall parts belong to the model, functionResponse parts to the user",
         "ai_sdk": "tool-call and reasoning parts belong to the assistant, tool-result parts to a tool message",
@@ -23,20 +23,26 @@ class PartsByRole:
     def broken(self, history: History) -> Iterator[Broken]:
         """The parts said by the wrong side."""
         for index, message in enumerate(history.messages):
-            not_for = _NOT_FOR[message.role]
+            suspects = _SUSPECTS[message.role]
             for place, part in enumerate(message.parts):
-                if type(part) in not_for and is_misplaced(part, message.role):
+                if type(part) in suspects and is_misplaced(part, message.role):
                     yield Broken(index, place, f"{type(part).__name__} in a message of the {message.role}")
 
 
-_NOT_FOR: dict[Role, frozenset[type]] = {
+_SUSPECTS: dict[Role, frozenset[type]] = {
     "assistant": frozenset({ToolResult}),
-    "user": frozenset({ToolCall, Reasoning}),
-    "tool": frozenset({ToolCall, Reasoning}),
-    "system": frozenset({ToolCall, Reasoning, ToolResult}),
+    "user": frozenset({ToolCall, ToolResult, Reasoning}),
+    "tool": frozenset({ToolCall, ToolResult, Reasoning}),
+    "system": frozenset({ToolCall, ToolResult, Reasoning}),
 }
 
 
 def is_misplaced(part: Part, role: Role) -> bool:
-    """Whether a part is not for this side to say; what the provider ran itself may stand anywhere."""
-    return type(part) in _NOT_FOR[role] and not (isinstance(part, ToolCall | ToolResult) and part.is_hosted)
+    """Whether a part is not for this side to say; what the provider ran itself is the assistant's, results included."""
+    match part:
+        case ToolResult(is_hosted=False):
+            return role in ("assistant", "system")
+        case ToolCall() | ToolResult() | Reasoning():
+            return role != "assistant"
+        case _:
+            return False

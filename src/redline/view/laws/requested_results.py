@@ -17,7 +17,7 @@ class RequestedResults:
         "anthropic": "each tool_result must have a corresponding tool_use in the previous message",
         "openai_chat": "messages with role tool must be a response to a preceding message with tool_calls",
         "openai_responses": "each function_call_output must belong to a function_call",
-        "gemini": "functionResponse parts stand only behind the functionCall parts they answer",
+        "gemini": "functionResponse parts may only follow the functionCall parts they answer",
         "ai_sdk": "each tool-result must have its tool-call in the assistant message before it",
     }
 

@@ -38,7 +38,7 @@ class Replace:
         if self.position >= len(visible):
             raise ExecutionError(f"replace.index {self.position} is not there: {_extent(len(visible))}")
         index = visible[self.position]
-        after = context.view.with_version(index, context.store.version_count(index))
+        after = context.view.with_versions({index: context.store.version_count(index)})
         return Outcome(after, replaced=MappingProxyType({index: self.message}))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from redline.formats.base import Format
-from redline.messages import Message, Part, Reasoning, Role, Text, ToolCall
+from redline.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.view.laws.parts_by_role import PartsByRole, is_misplaced
 from redline.view.laws.present_content import may_end_empty
 from redline.view.laws.reasoning_order import ReasoningOrder, ends_in_reasoning
@@ -23,13 +23,13 @@ class Content:
         self._orders_reasoning_in_messages = orders_reasoning and not format.items_are_messages
         self._orders_thoughts = orders_reasoning and format.items_are_messages
         blank = {Text} if format.refuses_blank_text else set[type]()
-        misplaced = {Reasoning, ToolCall} if format.name in PartsByRole.rules else set[type]()
+        misplaced = {Reasoning, ToolCall, ToolResult} if format.name in PartsByRole.rules else set[type]()
         self._suspects, self._suspects_elsewhere = blank, blank | misplaced
 
-    def without_refused(self, draft: Draft, *, is_end: bool, has_begun: bool) -> Draft:
-        """The exchange as the provider takes it. At the end of a history an answer may be left empty, to be written."""
-        is_answer = is_end and has_begun and bool(draft.said) and not draft.heard
-        if is_answer and may_end_empty(draft.said[-1].message, self._format):
+    def without_refused(self, draft: Draft, *, is_end: bool, has_begun: bool = True) -> Draft:
+        """The exchange as the provider takes it. At the end of a history, if somebody spoke before, an answer may be left
+        empty, to be written."""
+        if is_end and has_begun and not draft.heard and draft.said and may_end_empty(draft.said[-1].message, self._format):
             return draft
         changes: list[Change] = []
         said, heard = self._presentable(draft.said, changes), self._presentable(draft.heard, changes)
@@ -42,11 +42,13 @@ class Content:
     def _without_last_space(self, said: Sequence[Item], changes: list[Change]) -> Sequence[Item]:
         """An answer that the caller begins, without the white space it ends in."""
         item = said[-1]
-        if not ends_in_space(item.message):
+        trimmed: Message | None = item.message
+        while trimmed is not None and ends_in_space(trimmed):
+            last = trimmed.parts[-1]
+            words = last.text.rstrip() if isinstance(last, Text) else ""
+            trimmed = self._format.rewrite(trimmed, last, words) if words else self._format.remove(trimmed, [last])
+        if trimmed is item.message:
             return said
-        last = item.message.parts[-1]
-        words = last.text.rstrip() if isinstance(last, Text) else ""
-        trimmed = self._format.rewrite(item.message, last, words) if words else self._format.remove(item.message, [last])
         changes.append(Change(item.index, "the white space at its end was removed"))
         kept = [*said[:-1], Item(trimmed, item.source)] if trimmed is not None else said[:-1]
         return self._presentable(kept, changes)

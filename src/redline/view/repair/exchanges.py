@@ -45,7 +45,7 @@ class Exchanges:
     def add(self, item: Item, late: Late) -> bool:
         """Take the next message. False, and nothing is changed, where a late result forbids it."""
         if item.message.role == "assistant":
-            if not (self._format.items_are_messages and self.current.is_speaking):
+            if not self.current.is_empty and not (self._format.items_are_messages and self.current.is_speaking):
                 hosted = [part for part in item.message.parts if type(part) is ToolResult and part.is_hosted]
                 self.current.resolved_next = frozenset(result.call_id for result in hosted)
                 self._close()
@@ -68,8 +68,7 @@ class Exchanges:
         answered = len(current.step.answers)
         strays = self._strays(results) if results else ()
         if late == "refuse" and any(self._open_calls.home_of(stray) for stray in strays):
-            while len(current.step.answers) > answered:
-                current.step.answers.popitem()
+            current.step.forget_after(answered)
             return False
         rest = self._without(item, strays, late) if strays else item
         current.is_speaking = False

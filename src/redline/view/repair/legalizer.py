@@ -31,7 +31,7 @@ from redline.view.repair.values import Change, Draft, Item, Repair, Strategy
 __all__ = ["GO_ON", "NOT_SHOWN", "Legalizer", "Standing", "clean", "legalize"]
 
 GO_ON = "(Go on.)"
-"""What the user says where the model may not go on from its own words: between two turns, and after white space."""
+"""What the user says between two turns of the model, where the second may not follow the first."""
 NOT_SHOWN = DOCUMENTS.not_shown
 """What the user says first where the assistant would."""
 
@@ -69,7 +69,9 @@ class Standing(msgspec.Struct, frozen=True):
     is_assistants: bool = False
     """Whether the assistant spoke last."""
     ends_in_space: bool = False
-    """Whether it ended in white space."""
+    """Whether the last words are the assistant's and end in white space, which the provider refuses at the end of all."""
+    has_input: bool = False
+    """Whether the assistant was given anything yet, or reasoned: what it says then is not cut off from its reasoning."""
     hosted_ids: tuple[str | None, ...] = ()
     """Of the provider's own calls in the last message, those without a result."""
 
@@ -99,9 +101,10 @@ class Legalizer:
         self._exchanges = Exchanges(format, behind.open_keys)
         self._content, self._together = Content(format), Together(format)
         self._wants_user_first = format.name in FirstMessage.rules
-        self._refuses_last_space = format.name in TrailingSpace.rules
         self._wants_hosted_results = format.name in HostedResults.rules
+        self._refuses_last_space = format.name in TrailingSpace.rules
         self._is_assistants, self._ends_in_space = behind.is_assistants, behind.ends_in_space
+        self._has_input = behind.has_input
         self._hosted_ids = frozenset(behind.hosted_ids)
         self.corrections: list[Change] = []
         """What was wrong with single messages wherever they are, settled or not, and was put right."""
@@ -161,6 +164,7 @@ class Legalizer:
             open_keys=self._exchanges.open_keys,
             is_assistants=self._is_assistants,
             ends_in_space=self._ends_in_space,
+            has_input=self._has_input,
             hosted_ids=tuple(self._hosted_ids),
         )
 
@@ -201,12 +205,7 @@ class Legalizer:
 
     def end(self) -> Draft:
         """What is not settled yet, as it would be if nothing more came, and what was done to it."""
-        draft = self._legal(self._exchanges.current, is_end=True).draft
-        if not self._ends_in_space or draft.said or any(item.message.role != "system" for item in draft.heard):
-            return draft
-        line = self._line(GO_ON)
-        added = Change(self._count - 1, "a line of the user was added: the last words of the assistant end in white space")
-        return Draft(draft.said, [*draft.heard, Item(line, None)], [*draft.changes, added])
+        return self._legal(self._exchanges.current, is_end=True).draft
 
     def _add(self, message: Message) -> None:
         """Results in a message of the assistant that answer its own calls wait: the user's own results go before them."""
@@ -238,12 +237,15 @@ class Legalizer:
 
     def _note_last(self, items: Sequence[Item]) -> None:
         """Remember who spoke last, and what the provider is still to give to it."""
-        for item in reversed(items):
-            if item.message.role != "system":
-                self._is_assistants = item.message.role == "assistant"
-                self._ends_in_space = self._refuses_last_space and ends_in_space(item.message)
+        messages = [item.message for item in items]
+        for message in reversed(messages):
+            if message.role != "system":
+                self._is_assistants = message.role == "assistant"
                 break
-        spoken = next((item.message for item in reversed(items) if item.message.role == "assistant"), None)
+        if messages:
+            self._ends_in_space = self._refuses_last_space and ends_in_space(messages[-1])
+            self._has_input = self._has_input or tied_length(messages, self._format) < len(messages)
+        spoken = next((message for message in reversed(messages) if message.role == "assistant"), None)
         if spoken is not None and self._wants_hosted_results:
             self._hosted_ids = open_ids(spoken)
 
@@ -291,20 +293,32 @@ class Legalizer:
             draft = self._with_line(draft, NOT_SHOWN, "the user must begin")
         elif draft.said and self._format.calls_follow_user and self._is_assistants and draft.said[0].message.calls:
             draft = self._with_line(draft, GO_ON, "a call must follow the user or a result")
+        elif is_end and self._ends_in_space and not draft.said and not draft.heard:
+            line = self._line(GO_ON)
+            draft = Draft(
+                (),
+                [line],
+                [
+                    *draft.changes,
+                    Change(
+                        max(self._count - 1, 0),
+                        "a line of the user was added: the assistant's words before it end in white space",
+                    ),
+                ],
+            )
         return with_good_ids(draft, self._format, self._ids.keys())
 
     def _with_line(self, draft: Draft, words: str, why: str) -> Draft:
         """The user says a line before the assistant."""
-        line = self._line(words)
         added = Change(draft.said[0].index, f"a line of the user was added before it: {why}")
-        return Draft([Item(line, None), *draft.said], draft.heard, [*draft.changes, added])
+        return Draft([self._line(words), *draft.said], draft.heard, [*draft.changes, added])
 
-    def _line(self, words: str) -> Message:
-        return self._format.read(self._format.compose("user", (Text(words),)).payloads[0])
+    def _line(self, words: str) -> Item:
+        return Item(self._format.read(self._format.compose("user", (Text(words),)).payloads[0]), None)
 
     def _without_ties(self, draft: Draft) -> Draft:
         """Items at the very beginning are not tied to reasoning that came before them."""
-        count = 0 if self._has_begun else tied_length([item.message for item in draft.said], self._format)
+        count = 0 if self._has_input else tied_length([item.message for item in draft.said], self._format)
         said = list(draft.said)
         changes: list[Change] = []
         for number, item in enumerate(said[:count]):
