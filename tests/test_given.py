@@ -1,11 +1,12 @@
 """What a conversation is given is refused when it is given, with what it should be."""
 
+import asyncio
 import math
 
 import pytest
 
 import redline
-from redline import Conversation, Policy, ValidationError
+from redline import Conversation, Policy, ValidationError, aio
 from redline.engine.balance import Rates
 from redline.engine.schedule import Eager
 from redline.engine.when_free import WhenFree
@@ -72,3 +73,30 @@ def test_functions_and_steps_are_checked():
         with pytest.raises(ValidationError):
             call()
     assert len(talk.request().messages) == 2
+
+
+@pytest.mark.parametrize("made", [b"", b"[]", b"{}", "text", None], ids=repr)
+def test_what_redaction_makes_must_be_a_message(tmp_path, made):
+    """Else nothing is stored, and the log opens (R51)."""
+    talk = redline.open(tmp_path / "chat.jsonl", redact=lambda _: made)
+    with pytest.raises(ValidationError, match="What redact makes of the message"):
+        talk.add(HELLO)
+    talk.close()
+    assert redline.open(tmp_path / "chat.jsonl").all_messages == []
+
+
+def test_functions_are_checked_under_asyncio_too():
+    """Where they are given, not when they are called (R51)."""
+
+    async def run():
+        async with aio.Conversation(Conversation([HELLO, HELLO])) as talk:
+            assert repr(talk) == "<aio Conversation 'memory': openai_chat, 2 messages, 0 strikes>"
+            for call in (
+                lambda: talk.on_token_limit(None),
+                lambda: talk.compact(None, keep_last=1),
+                lambda: talk.compact_when(tokens=1, summarize=None, keep_last=1),
+            ):
+                with pytest.raises(ValidationError, match="must be a function"):
+                    await call()
+
+    asyncio.run(run())

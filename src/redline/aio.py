@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 
 from redline import conversation, opening
 from redline.errors import ExecutionError
+from redline.given import check_function
 from redline.log.log import Log
 
 __all__ = ["Conversation", "open"]
@@ -94,6 +95,9 @@ class Conversation:
         self._is_closed = False
         self._turn = _Turn()
         """Of the call that runs."""
+
+    def __repr__(self) -> str:
+        return f"<aio {repr(self._talk)[1:]}"
 
     messages = _Value(lambda talk: talk.messages)
     all_messages = _Value(lambda talk: talk.all_messages)
@@ -193,6 +197,7 @@ class Conversation:
 
     def _asked(self, function: Callable[..., T | Awaitable[T]]) -> Callable[..., T]:
         """A function of the caller's as the thread calls it; what is to be awaited is awaited on the loop."""
+        check_function("What is to be called", function)
         loop = asyncio.get_running_loop()
 
         def asked(*args: object) -> T:

@@ -774,6 +774,7 @@ class Conversation:
         given = payloads.encoded(message)
         if self._redact is not None:
             given = self._redact(given)
+            check_message(given, "What redact makes of the message")
         if self._state.accepts(given):
             return [given]
         done = adapt(given, target=self.format)

@@ -19,7 +19,7 @@ from tests.view.repair.histories import (
 
 def presented(format, *, said=(), heard=(), is_end=False):
     given = Draft([Item(format.read(one), 0) for one in said], [Item(format.read(one), 1) for one in heard], ())
-    return Content(format).without_refused(given, is_end=is_end, has_begun=True)
+    return Content(format).without_refused(given, is_end=is_end)
 
 
 def both(draft):
@@ -29,7 +29,7 @@ def both(draft):
 def test_good_exchange_is_the_same_object():
     """Nothing to take out: nothing is made anew."""
     given = Draft([Item(ANTHROPIC.read(assistant(thinking(), "hi", use("a"))), 0)], [], ())
-    assert Content(ANTHROPIC).without_refused(given, is_end=False, has_begun=True) is given
+    assert Content(ANTHROPIC).without_refused(given, is_end=False) is given
 
 
 @pytest.mark.parametrize(
