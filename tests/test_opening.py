@@ -94,6 +94,16 @@ def test_what_is_no_address_is_refused(address):
         redline.open(address)
 
 
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    """As in a shell: no folder named ~ is made."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with redline.open("~/chat.jsonl") as talk:
+        talk.add(HI)
+        assert talk.name == str(tmp_path / "chat.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["chat.jsonl"]
+
+
 def test_what_the_agent_has_said_since_is_taken_over(tmp_path):
     """A session that its agent went on with opens in its present state; what was said here stays (R60)."""
     path = tmp_path / "session.json"

@@ -17,13 +17,13 @@ _MASK = "***"
 
 
 def address_text(address: object) -> str:
-    """An address or a path as text. What is neither raises a ValidationError."""
+    """An address or a path as text, with the home folder for `~`. What is neither raises a ValidationError."""
     text = os.fspath(address) if isinstance(address, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValidationError(f"An address is a path, or a text such as sqlite:///chats.db#name, not {type(address).__name__}.")
     if "\0" in text:
         raise ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
-    return text
+    return text if "://" in text else os.path.expanduser(text)  # noqa: PTH111 - a Path would lose a trailing slash
 
 
 def masked(address: str) -> str:

@@ -68,7 +68,7 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     The session file of another agent is continued in a log beside it (`session.jsonl.redline.jsonl`) that names its origin;
     `number` says which conversation, where the file holds several. What the agent itself has added since is taken over too.
     """
-    check_address(address)
+    address = check_address(address)
     if not isinstance(number, int) or isinstance(number, bool):
         raise ValidationError(f"number must be a whole number of at least 0, not {number!r}")
     wanted = None if format == "auto" else find_format(format).name
