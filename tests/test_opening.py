@@ -174,7 +174,7 @@ def test_torn_first_append_is_opened(tmp_path, zeros):
     path = tmp_path / "chat.jsonl"
     redline.open(path).add(HI)
     content = path.read_bytes()
-    for length in range(1, len(content), 3) if not zeros else [0]:
+    for length in range(0 if zeros else 1, len(content) - 1, 3):
         path.write_bytes(content[:length] + bytes(zeros))
         assert not is_foreign(path)
         talk = redline.open(path)

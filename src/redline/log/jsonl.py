@@ -225,14 +225,14 @@ _NAME_END = _BEGINNING.index(b"redline-log") + len(b"redline-log")
 
 def begins_like_log(beginning: bytes) -> bool:
     """Whether a file that begins so has the first line of a log, damaged or torn perhaps; disks also leave zeros."""
-    return not beginning.strip(b"\0") or beginning[:8] == _BEGINNING[:8][: len(beginning)]
+    written = beginning.rstrip(b"\0")
+    return written[:8] == _BEGINNING[:8][: len(written)]
 
 
 def _may_be_torn(first: bytes) -> bool:
     """Whether a file whose first line is this, and that has no intact one, may be what a crash left of a first append."""
-    begins = first[:_NAME_END]
-    is_empty = not first.strip(b"\0")
-    return is_empty or (begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)])
+    begins = first.rstrip(b"\0")[:_NAME_END]
+    return begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)]
 
 
 def _advice(first: bytes) -> str:
