@@ -70,6 +70,29 @@ def test_what_is_said_first_is_the_systems(format):
     assert words_of(request.system).split() == ["You", "are", "kind.", "Be", "brief."]
 
 
+@pytest.mark.parametrize(
+    ("model", "is_lifted"),
+    [
+        (None, True),
+        ("claude-3-5-sonnet-20241022", True),
+        ("claude-sonnet-4-20250514", True),
+        ("claude-sonnet-4-6", True),
+        ("claude-opus-4-8-20260528", False),
+        ("claude-haiku-5-5", False),
+    ],
+)
+def test_older_models_take_the_systems_words_beside_the_messages_only(model, is_lifted):
+    """Models before Claude 4.8 refuse the role in mid-history; newer ones take it where it was said (R6)."""
+    talk = begun("anthropic", model=model)
+    talk.add(SYSTEM)
+    request = talk.request()
+    assert ("Be brief." in str(words_of(request.system))) == is_lifted
+    assert (request.messages[-1]["role"] == "system") != is_lifted
+    settings = {"role": "system", "content": [], "output_config": {"effort": "medium"}}
+    talk.add(settings)
+    assert talk.request().messages[-1] == settings
+
+
 def test_the_provider_takes_what_is_sent():
     """The fake provider refuses a system role in front and storage fields; a request holds neither (R6, R7)."""
     import anthropic

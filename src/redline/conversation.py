@@ -18,7 +18,7 @@ from redline.blobs import Blobs
 from redline.blobs.recall import recall
 from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
-from redline.engine.destinations import Destinations, Model, format_of
+from redline.engine.destinations import Destinations, Model, format_of, model_name
 from redline.engine.project import Projection, Projector, Settings
 from redline.engine.protection import Protection
 from redline.engine.request import Lifted, Request
@@ -512,8 +512,8 @@ class Conversation:
         """
         time_ms = self._time(now, "now")
         chosen, sent_to = self._choose(schedule, model, preamble)
-        lifted = self._lift(time_ms, rules)
-        projector = self._projector(rules)
+        lifted = self._lift(time_ms, rules, sent_to)
+        projector = self._projector(rules, sent_to)
         with _undone_on_failure(self, projector):
             done = projector.project(time_ms, chosen, sent_to)
             if problem := self._store_blobs(done.blobs):
@@ -536,13 +536,13 @@ class Conversation:
     ) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
         time_ms = self._time(now, "now")
+        chosen, sent_to = self._choose(schedule, model, preamble)
         if self._state.has_moved and self._state.strikes:  # strikes may have to be lifted first
             apart = self.fork()
-            lifted = apart._lift(time_ms, rules)
+            lifted = apart._lift(time_ms, rules, sent_to)
             made = apart.preview(now=time_ms, rules=rules, schedule=schedule, model=model, preamble=preamble)
             return dataclasses.replace(made, lifted=lifted)
-        chosen, sent_to = self._choose(schedule, model, preamble)
-        projector = self._projector(rules)
+        projector = self._projector(rules, sent_to)
         with _undone_on_failure(self, projector):
             done = projector.project(time_ms, chosen, sent_to)
             projector.forget()
@@ -577,15 +577,17 @@ class Conversation:
         known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
         return self._policy.made_schedule(schedule, known), sent_to
 
-    def _projector(self, rules: Sequence[Rule | str] | None) -> Projector:
+    def _projector(self, rules: Sequence[Rule | str] | None, sent_to: Destination | None = None) -> Projector:
         """The one of these settings; those that single requests came with are kept for a while."""
-        policy = self._policy
+        policy, format = self._policy, self._state.format
+        model = sent_to.model if sent_to is not None else model_name(self._model)
         settings = Settings(
             policy.made_rules(rules),
             policy.strategy,
             policy.protection,
             policy.tool_book,
             policy.project_root,
+            lifts_all_system=format.has_system_messages and not format.takes_later_system(model),
         )
         for place, known in enumerate(self._projectors):
             if known.settings == settings:
@@ -595,11 +597,11 @@ class Conversation:
         self._projectors = [projector, *self._projectors[: _MOST_PROJECTORS - 1]]
         return projector
 
-    def _lift(self, now: float, rules: Sequence[Rule | str] | None) -> tuple[Lifted, ...]:
+    def _lift(self, now: float, rules: Sequence[Rule | str] | None, sent_to: Destination | None) -> tuple[Lifted, ...]:
         """After the view moved, strikes that lost their ground no longer count."""
         if not self._state.has_moved or not self._state.strikes:
             return ()
-        lifts = self._projector(rules).groundless(now)
+        lifts = self._projector(rules, sent_to).groundless(now)
         lifted = tuple(Lifted(self._state.strikes[lift.number], lift.because) for lift in lifts)
         self._commit([StrikesLifted(lifts)])
         return lifted

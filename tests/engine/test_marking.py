@@ -96,7 +96,7 @@ WRONG_MARKS = [
 
 
 @pytest.mark.parametrize("schedule", ["eager", "when_free"])
-@pytest.mark.parametrize("wrong", WRONG_MARKS, ids=str)
+@pytest.mark.parametrize("wrong", WRONG_MARKS, ids=range(len(WRONG_MARKS)))
 def test_a_mark_that_means_nothing_is_refused(wrong, schedule):
     """A rule of one's own that errs is told so, and the conversation goes on (R51)."""
 

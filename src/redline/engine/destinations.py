@@ -10,7 +10,7 @@ from redline.log.records import Destination
 from redline.prices import Price, find_price
 from redline.tokens import Counter
 
-__all__ = ["Destinations", "Model", "format_of", "price_of"]
+__all__ = ["Destinations", "Model", "format_of", "model_name", "price_of"]
 
 Model = str | Price
 """A model by its name, or by a price of one's own where the table does not know it."""
@@ -53,8 +53,12 @@ class Destinations:
 
 def format_of(model: Model | None) -> str | None:
     """The format of the messages that a model's own API takes; None where several could be meant."""
-    name = model.model if isinstance(model, Price) else model
-    return format_of_model(name) if isinstance(name, str) else None
+    return format_of_model(name) if (name := model_name(model)) else None
+
+
+def model_name(model: Model | None) -> str:
+    """The name of a model; empty where nobody said it."""
+    return model.model if isinstance(model, Price) else model if isinstance(model, str) else ""
 
 
 def price_of(model: Model | None) -> Price | None:

@@ -50,8 +50,15 @@ class OutgoingSnapshot(msgspec.Struct, frozen=True):
 class Outgoing:
     """Feeds each visible message to the repair once, as it was said. Strikes are carried out on what the repair gives."""
 
-    def __init__(self, state: State, strategy: Strategy, *, snapshot: OutgoingSnapshot | None = None) -> None:
-        self._state, self._strategy = state, strategy
+    def __init__(
+        self,
+        state: State,
+        strategy: Strategy,
+        *,
+        lifts_all_system: bool = False,
+        snapshot: OutgoingSnapshot | None = None,
+    ) -> None:
+        self._state, self._strategy, self._lifts_all_system = state, strategy, lifts_all_system
         self._start()
         if snapshot is not None:
             self._restore(snapshot)
@@ -205,7 +212,11 @@ class Outgoing:
         self._open_from = self._open_from if open_from is None else open_from
 
     def _is_apart(self, item: Item, *, has_begun: bool) -> bool:
-        return item.message.role == "system" and self._state.format.is_apart(item.message, has_begun=has_begun)
+        """Whether the provider takes it beside the messages. What has no words, only settings, stays where it is."""
+        if item.message.role != "system":
+            return False
+        is_lifted = self._lifts_all_system and bool(item.message.text)
+        return is_lifted or self._state.format.is_apart(item.message, has_begun=has_begun)
 
     def _add(self, piece: Piece) -> None:
         self._places.add(len(self.pieces), piece)

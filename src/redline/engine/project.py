@@ -42,6 +42,8 @@ class Settings:
     protection: Protection = field(default_factory=Protection)
     tools: ToolBook = DEFAULT
     project_root: str = ""
+    lifts_all_system: bool = False
+    """Whether the model takes what the system says beside the messages only, also what it says later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,12 @@ class Projector:
     def _start(self, snapshot: Snapshot | None = None) -> None:
         state, settings = self._state, self.settings
         self._generation, self._known_strikes = state.generation, state.next_strike
-        self._outgoing = Outgoing(state, settings.strategy, snapshot=snapshot.outgoing if snapshot else None)
+        self._outgoing = Outgoing(
+            state,
+            settings.strategy,
+            lifts_all_system=settings.lifts_all_system,
+            snapshot=snapshot.outgoing if snapshot else None,
+        )
         self._outgoing.catch_up()
         self._marking = Marking(
             state, self._outgoing, self._sizes, settings.rules, protection=settings.protection, tools=settings.tools

@@ -24,6 +24,10 @@ _FOREIGN_KEYS = frozenset({"tool_calls", "tool_call_id", "parts", "call_id"})
 _ACCEPTED_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
+_VERSION = re.compile(r"claude-(?:[a-z]+-)*(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+"""Of a model, in its name: `claude-opus-4-8`, `claude-3-5-sonnet-20241022`; a date is none."""
+
+
 class Anthropic(Format):
     """Reads and writes the messages of the Anthropic Messages API."""
 
@@ -73,6 +77,14 @@ class Anthropic(Format):
             kept[place] = payloads.remove(kept[place], paths[:surplus]) if paths else kept[place]
             surplus -= len(paths)
         return kept
+
+    def takes_later_system(self, model: str) -> bool:
+        """From Claude 4.8 on; earlier models answer "role 'system' is not supported on this model".
+
+        https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-8
+        """
+        version = _VERSION.search(model)
+        return bool(model) and (version is None or (int(version[1]), int(version[2] or 0)) >= (4, 8))
 
     def _system_of(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Blocks of text, each as it was said: a breakpoint stays where the caller set it."""

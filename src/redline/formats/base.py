@@ -149,6 +149,10 @@ class Format(ABC):
         """Whether a message belongs beside the others: the system's, where the provider takes none (yet) among them."""
         return message.role == "system" and not (self.has_system_messages if has_begun else self.begins_with_system)
 
+    def takes_later_system(self, model: str) -> bool:  # noqa: ARG002 - for most providers all models are alike
+        """Whether a model takes messages of the system after somebody else has spoken; the name is empty if nobody said it."""
+        return self.has_system_messages
+
     def _system_of(self, messages: Sequence[Message]) -> Any:
         """These messages of the system as the request body holds them."""
         return self.write_system("\n\n".join(message.text for message in messages if message.text))
