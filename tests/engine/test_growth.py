@@ -1,5 +1,6 @@
 """What a turn costs does not grow with the history, and no operation costs more than the history is long."""
 
+import gc
 import time
 from functools import partial
 from itertools import islice
@@ -20,16 +21,21 @@ SHORT, LONG = 250, 2_000
 TURNS = 30
 MOST_CHARS = 400
 """Of a result: short ones, so that the test waits for the engine and not for the text."""
-LEAST_SECONDS = 0.002
+LEAST_SECONDS = 0.005
 """Less cannot be told apart from what else the processor does."""
 SCHEDULES = {"eager": Eager(), "when_free": WhenFree(), "budget": Budget(trigger_tokens=20_000), "held": Budget(10**9)}
 
 
 def seconds(job):
-    """Of the processor, so that what else runs on the machine counts less."""
-    start = time.process_time()
-    job()
-    return time.process_time() - start
+    """Of the processor, so that what else runs counts less, and without the collector, which comes when it likes."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        job()
+        return time.process_time() - start
+    finally:
+        gc.enable()
 
 
 def messages_of(format, count, *, open_calls=False):
@@ -164,8 +170,8 @@ def talks():
 
 
 def assert_linear(small, large):
-    """Four times as much costs at most six times as much: n log n, and what the processor does besides."""
-    assert large < 6 * max(small, LEAST_SECONDS)
+    """Four times as much costs at most nine times as much, on a machine where others work; a square would be sixteen."""
+    assert large < 9 * max(small, LEAST_SECONDS)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -222,4 +228,4 @@ def test_calls_at_once_cost_no_more_than_there_are(format):
         redline.check(payloads, format=format)
 
     asked(10)
-    assert_linear(*(seconds(lambda count=count: asked(count)) for count in (300, 1_200)))
+    assert_linear(*(min(seconds(lambda count=count: asked(count)) for _ in range(2)) for count in (300, 1_200)))

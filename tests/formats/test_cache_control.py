@@ -54,7 +54,7 @@ def test_marks_inside_results_count():
 
 
 def test_longer_lives_come_first():
-    """An hour behind five minutes is refused, with the message; the other way round is fine."""
+    """An hour after five minutes is refused, with the message; the other way round is fine."""
     check_order([said(LONG), said(LONG, SHORT), said({"type": "ephemeral", "ttl": "5m"})])
-    with pytest.raises(ValidationError, match=r"Message 1 would be cached for 1h, behind .* 5m"):
+    with pytest.raises(ValidationError, match=r"Message 1 would be cached for 1h, after .* 5m"):
         check_order([said(SHORT), said(LONG)])

@@ -3,7 +3,9 @@
 from collections import Counter
 from typing import Any
 
+from redline.formats import find_format, read_messages
 from redline.transcripts.base import Transcript
+from redline.view.laws import History, Problem, problems_of
 
 
 def counted(transcript: Transcript) -> dict[str, Any]:
@@ -27,3 +29,8 @@ def said_by(row: dict[str, Any]) -> dict[str, Any]:
     flagged = [tag.partition(":")[2] for tag in row["features"] if tag.startswith("tool-errors:")]
     counts = {name: row[name] for name in ("n_sessions", "n_messages", "n_tool_calls", "n_tool_results", "tools")}
     return {**counts, "errors": int(flagged[0]) if flagged else 0}
+
+
+def stored_problems(natives: list[dict[str, Any]]) -> list[Problem]:
+    """What Chat would refuse, but for fields that agents store beside a message and that are never sent."""
+    return problems_of(History.of(read_messages(natives, "openai_chat"), find_format("openai_chat")), is_stored=True)

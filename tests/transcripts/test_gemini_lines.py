@@ -51,7 +51,7 @@ def test_a_session_with_tools(tmp_path):
     roles = [message.role for message in conversation.messages]
     assert roles == ["user", "user", "assistant", "tool", "assistant", "tool", "assistant"]
     assert [call.name for message in conversation.messages for call in message.calls] == ["read_file", "run_shell_command"]
-    assert conversation.entries[2].usage.prompt_tokens == 110
+    assert conversation.entries[2].usage.input_tokens == 110
     assert not check([message.native for message in conversation.messages])
 
 

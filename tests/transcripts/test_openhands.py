@@ -2,13 +2,12 @@ import json
 
 import pytest
 
-from redline import check
 from redline.transcripts.base import Usage
 from redline.transcripts.detect import take_sample
 from redline.transcripts.openhands import OpenHands
 from redline.transcripts.source import Source
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.transcripts.counting import counted, said_by
+from tests.transcripts.counting import counted, said_by, stored_problems
 
 
 def response(name, *calls, content="I look."):
@@ -97,7 +96,7 @@ def test_calls_of_one_response_are_one_message(tmp_path):
     assert [message.role for message in conversation.messages] == ["system", "user", "assistant", "tool", "tool"]
     assert [call.id for call in conversation.messages[2].calls] == ["c1", "c2"]
     assert len(conversation.entries[2].positions) == 2
-    assert check(natives(conversation), format="openai_chat") == []
+    assert stored_problems(natives(conversation)) == []
 
 
 def test_a_finish_is_text(tmp_path):
@@ -201,4 +200,4 @@ def test_recorded_runs_are_counted_as_the_manifest_does(row):
     assert found["n_tool_results"] + recalled + len(complaints) == told.pop("n_tool_results")
     assert found["errors"] + len(complaints) == told.pop("errors")
     assert {name: found[name] for name in told} == told
-    assert [check(natives(conversation), format="openai_chat") for conversation in transcript] == [[]] * len(transcript)
+    assert [stored_problems(natives(conversation)) for conversation in transcript] == [[]] * len(transcript)

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from redline import TranscriptError, check
+from redline import TranscriptError
 from redline.transcripts.base import Usage
 from redline.transcripts.detect import take_sample
 from redline.transcripts.source import Source
 from redline.transcripts.tau2_bench import Tau2Bench
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.transcripts.counting import counted, said_by
+from tests.transcripts.counting import counted, said_by, stored_problems
 
 INFO = {
     "agent_info": {"implementation": "llm_agent", "llm": "gpt-a"},
@@ -88,7 +88,7 @@ def test_the_assistant_sees_none_of_the_users_tools(tmp_path):
         {"role": "assistant", "content": "Please check your phone."},
         {"role": "user", "content": "No bars."},
     ]
-    assert check(natives(conversation), format="openai_chat") == []
+    assert stored_problems(natives(conversation)) == []
 
 
 def test_what_the_simulated_user_does_is_a_sub_agent(tmp_path):
@@ -98,7 +98,7 @@ def test_what_the_simulated_user_does_is_a_sub_agent(tmp_path):
     (user,) = conversation.subagents
     assert [message.role for message in user.messages] == ["assistant", "tool", "assistant", "tool", "tool"]
     assert [entry.model for entry in user.entries] == ["gpt-u", None, "gpt-u", None, None]
-    assert check(natives(user), format="openai_chat") == []
+    assert stored_problems(natives(user)) == []
     assert counted(transcript) == {
         "n_sessions": 1,
         "n_messages": len(MESSAGES),
@@ -167,4 +167,4 @@ def test_recorded_simulations_are_counted_as_the_manifest_does(row):
     assert Tau2Bench().recognizes(take_sample(source))
     assert counted(transcript) == said_by(row)
     for conversation in transcript:
-        assert check(natives(conversation), format="openai_chat") == []
+        assert stored_problems(natives(conversation)) == []
