@@ -1,5 +1,6 @@
 """The marks that rules have made on what is sent and that are not applied yet; grows with the view."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ from redline.messages import Message, Text, ToolResult
 from redline.payloads import Path, encode, encoded
 from redline.rules.offload import moved_content
 from redline.rules.rule import Fold, Mark, Rule
-from redline.tools import DEFAULT, ToolBook
+from redline.tools import DEFAULT, Reads, ToolBook
 from redline.view.facts import Facts, Seen, Turn
 
 __all__ = ["Marking", "MarkingSnapshot", "Target", "marked_parts"]
+
+_logger = logging.getLogger("redline.rules")
 
 Target = tuple[int, Path]
 """A part: the message's index, the place in its payload."""
@@ -182,9 +185,17 @@ class Marking:
     def _show(self, piece: Piece) -> None:
         for seen in self._look_at(piece):
             self.untimed += seen.result is not None and seen.timestamp_ms is None
+            if seen.result is not None and _logger.isEnabledFor(logging.DEBUG):
+                self._tell_if_unattributed(seen)
             for fold in self._folds:
                 for mark in fold.see(seen) or ():
                     self._keep(mark)
+
+    def _tell_if_unattributed(self, seen: Seen) -> None:
+        """A read that names no file can never be struck as read again."""
+        tool = self._tools.tools.get(seen.tool or "")
+        if tool is not None and tool.is_read and not any(isinstance(action, Reads) for action in seen.actions):
+            _logger.debug("message %d: no path could be found in the call of %s", seen.index, seen.tool)
 
     def _look_at(self, piece: Piece) -> list[Seen]:
         found = self._facts.add_parts(*_parts_of(piece, self._state))
