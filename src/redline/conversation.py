@@ -30,6 +30,7 @@ from redline.errors import ExecutionError, LogError, RedlineError, ValidationErr
 from redline.formats import Format, find_format
 from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
+from redline.formats.sdk_objects import plain_message
 from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
 from redline.given import (
@@ -269,7 +270,9 @@ class Conversation:
         """Store a message and show it at the end; its index is returned. It is stamped by the clock unless it has a time.
 
         A message of another provider's format is converted, and that is logged; if it becomes several, the index is the last.
+        It may hold objects of an SDK, as in `content=response.content`.
         """
+        message = plain_message(message)
         check_message(message)
         time_ms = self._time(timestamp_ms, "timestamp_ms")
         converted = self._in_own_format(message)

@@ -8,9 +8,11 @@ import google.genai.types as gemini_types
 import pytest
 from anthropic.types import TextBlock, ToolUseBlock
 from hypothesis import given
+from openai.types.chat import ChatCompletionMessage
 
+from redline import Conversation, check
 from redline.errors import ValidationError
-from redline.formats.sdk_objects import plain_value
+from redline.formats.sdk_objects import plain_message, plain_value
 from redline.testing import json_values
 
 
@@ -77,3 +79,23 @@ def test_anything_else_is_refused(value):
     """Also what never ends."""
     with pytest.raises(ValidationError):
         plain_value(value)
+
+
+def test_messages_with_objects_of_an_sdk_are_taken():
+    """The idioms of the SDKs' own pages: `content=response.content`, the message itself, a block in a result (R34)."""
+    use = ToolUseBlock(type="tool_use", id="t1", name="ls", input={})
+    talk = Conversation(format="anthropic")
+    talk.add({"role": "user", "content": "hi"})
+    talk.add({"role": "assistant", "content": [TextBlock(type="text", text="so"), use]})
+    inner = {"type": "tool_result", "tool_use_id": "t1", "content": [TextBlock(type="text", text="files")]}
+    talk.add({"role": "user", "content": [inner]})
+    assert check(talk.request().messages, format="anthropic") == []
+    assert talk.messages[1]["content"][1] == {"type": "tool_use", "id": "t1", "name": "ls", "input": {}}
+    assert Conversation([ChatCompletionMessage(role="assistant", content="ok")]).messages[0]["content"] == "ok"
+    assert Conversation([gemini_types.Content(role="user", parts=[gemini_types.Part(text="hi")])]).format == "gemini"
+
+
+def test_a_plain_message_is_the_same_object():
+    """Nothing is made anew where nothing must be, however deep it is."""
+    message = {"role": "user", "content": [{"type": "text", "text": "hi"}], "n": {"a": [1, None, True, 0.5]}}
+    assert plain_message(message) is message

@@ -9,7 +9,10 @@ from typing import Any
 
 from redline.errors import ValidationError
 
-__all__ = ["plain_value"]
+__all__ = ["plain_message", "plain_value"]
+
+_DEEPEST = 6
+"""Objects of an SDK are looked for so deep in a message: its content, a result's content, and what is in their blocks."""
 
 
 def plain_value(value: object) -> Any:
@@ -22,6 +25,21 @@ def plain_value(value: object) -> Any:
         return _plain(value)
     except RecursionError as problem:
         raise ValidationError(f"{type(value).__name__} is nested too deep to be read") from problem
+
+
+def plain_message(message: Any) -> Any:
+    """A message that is an object of an SDK, or holds some (`content=response.content`), as plain values; else itself."""
+    return plain_value(message) if _holds_models(message, _DEEPEST) else message
+
+
+def _holds_models(value: object, depth: int) -> bool:
+    if isinstance(value, str | int | float | bytes | None) or depth == 0:
+        return False
+    if isinstance(value, dict):
+        return any(_holds_models(held, depth - 1) for held in value.values())
+    if isinstance(value, list | tuple):
+        return any(_holds_models(held, depth - 1) for held in value)
+    return callable(getattr(value, "model_dump", None)) or callable(getattr(value, "to_dict", None))
 
 
 def _plain(value: object) -> Any:
