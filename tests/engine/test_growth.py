@@ -28,7 +28,6 @@ SCHEDULES = {"eager": Eager(), "when_free": WhenFree(), "budget": Budget(trigger
 
 def seconds(job):
     """Of the processor, so that what else runs counts less, and without the collector, which comes when it likes."""
-    gc.collect()
     gc.disable()
     try:
         start = time.process_time()
