@@ -19,7 +19,7 @@ check: $(DEV)
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layers.py
+	$(BIN)/python -m pytest tests/test_house.py
 
 bench: $(DEV)
 	$(BIN)/python -m bench

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.corpus import recorded_files
-from redline import Conversation, Message, Request, WhenFree, payloads, read_transcript
+from redline import Conversation, Message, Request, WhenFree, read_transcript
 from redline.engine.balance import Rates
 from redline.prices import PRICE_RULES, PriceRule
 from redline.replay.cache import PromptCache, Segment
 from redline.replay.marks import MARK_SETS, rules_of
 from redline.replay.session import RecordedRequest, Session, sessions_in
 from redline.tokens import Estimate, Remembered, count_part
+from redline.values import payloads
 
 _RULES = ("0.1/1.25/5m", "0.1/2/1h")
 _LEAST_REQUESTS = 20

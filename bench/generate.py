@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from redline.formats import FORMATS
-from redline.messages import Part, Role, Text, ToolCall, ToolResult
+from redline.values.messages import Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["history", "write_claude_code_session"]
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import redline
-from redline import payloads
 from redline.errors import TranscriptError
-from redline.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.tokens import Estimate, Exact, Remembered
 from redline.tokens.estimate import FEATURES, WEIGHTS, make_up
 from redline.tokens.pieces import pieces
 from redline.tools import Reads, describe
+from redline.values import payloads
+from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.corpus import corpus_path, corpus_rows
 
 _RARE_KINDS = ("Chinese", "other scripts")

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from redline import FORMATS, check, clean_orphaned_tool_calls, convert, make_legal
-from redline.messages import Message
+from redline.repair import INTERRUPTED, Strategy
 from redline.transcripts import read_transcript
-from redline.view.repair import INTERRUPTED, Strategy
+from redline.values.messages import Message
 from tests.corpus import corpus_path, corpus_rows
-from tests.view.repair.damage import WOUNDS, append_itself, damaged_at_random, delay
+from tests.repair.damage import WOUNDS, append_itself, damaged_at_random, delay
 
 HISTORIES = 300
 AGENTS = ("claude-code", "codex", "opencode", "openhands", "pi")

@@ -8,10 +8,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from redline import FORMATS, Conversation, ExecutionError, RedlineError, ValidationError, check
 from redline.blobs.memory import MemoryBlobs
-from redline.engine.protection import Protection
 from redline.log.memory import MemoryLog
 from redline.rules import RULES
 from redline.rules.masked_results import MaskedResults
+from redline.rules.protection import Protection
 from redline.testing import asks, conversation, conversations, says
 
 MINUTE = 60_000

@@ -10,11 +10,11 @@ import pytest
 import redline
 from redline import Conversation, ExecutionError, Policy, ValidationError
 from redline.log.memory import MemoryLog
-from redline.placeholders import EN
 from redline.rules import HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tools import DEFAULT
+from redline.values.words import EN
 
 MINUTE = 60_000
 HELLO = {"role": "user", "content": "hi"}

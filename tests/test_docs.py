@@ -15,9 +15,9 @@ import redline
 from redline import errors
 from redline.cli import COMMANDS
 from redline.formats import FORMATS
+from redline.laws import LAWS
 from redline.rules import RULES
 from redline.transcripts import READERS
-from redline.view.laws import LAWS
 from tests import write_rules
 from tests.cli.sample import write_session
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from redline.conversation import Conversation as Conversation
     from redline.engine.balance import Rates as Rates
     from redline.engine.budget import Budget as Budget
-    from redline.engine.protection import Protection as Protection
     from redline.engine.request import Request as Request
     from redline.engine.schedule import Case as Case
     from redline.engine.schedule import Decision as Decision
@@ -36,45 +35,46 @@ if TYPE_CHECKING:
     from redline.formats import read_messages as read_messages
     from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
+    from redline.laws import Problem as Problem
+    from redline.lists.check import check as check
+    from redline.lists.convert import Conversion as Conversion
+    from redline.lists.convert import convert as convert
+    from redline.lists.offload import OffloadResult as OffloadResult
+    from redline.lists.offload import offload_tool_results as offload_tool_results
+    from redline.lists.offload import read_offloaded as read_offloaded
+    from redline.lists.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
+    from redline.lists.repair import make_legal as make_legal
+    from redline.lists.sessions import filter_messages as filter_messages
+    from redline.lists.sessions import load_session_messages as load_session_messages
+    from redline.lists.simplify import simplify_historical_file_reads as simplify_historical_file_reads
+    from redline.lists.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
     from redline.log.records import Strike as Strike
     from redline.mending import Fix as Fix
     from redline.mending import Mending as Mending
     from redline.mending import mend_transcript as mend_transcript
-    from redline.messages import Media as Media
-    from redline.messages import Message as Message
-    from redline.messages import Opaque as Opaque
-    from redline.messages import Part as Part
-    from redline.messages import Reasoning as Reasoning
-    from redline.messages import Text as Text
-    from redline.messages import ToolCall as ToolCall
-    from redline.messages import ToolResult as ToolResult
-    from redline.messages import identity as identity
-    from redline.offload import OffloadResult as OffloadResult
-    from redline.offload import offload_tool_results as offload_tool_results
-    from redline.offload import read_offloaded as read_offloaded
     from redline.opening import open as open
-    from redline.placeholders import DOCUMENTS as DOCUMENTS
-    from redline.placeholders import EN as EN
-    from redline.placeholders import Words as Words
     from redline.policy import Policy as Policy
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules import RULES as RULES
     from redline.rules import default_rules as default_rules
-    from redline.sessions import filter_messages as filter_messages
-    from redline.sessions import load_session_messages as load_session_messages
-    from redline.simplify import simplify_historical_file_reads as simplify_historical_file_reads
-    from redline.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
+    from redline.rules.protection import Protection as Protection
     from redline.transcripts import SessionPlace as SessionPlace
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
     from redline.transcripts import session_places as session_places
-    from redline.view.laws import Problem as Problem
-    from redline.view.laws import check as check
-    from redline.view.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
-    from redline.view.repair import make_legal as make_legal
-    from redline.view.repair.convert import Conversion as Conversion
-    from redline.view.repair.convert import convert as convert
+    from redline.values.messages import Media as Media
+    from redline.values.messages import Message as Message
+    from redline.values.messages import Opaque as Opaque
+    from redline.values.messages import Part as Part
+    from redline.values.messages import Reasoning as Reasoning
+    from redline.values.messages import Text as Text
+    from redline.values.messages import ToolCall as ToolCall
+    from redline.values.messages import ToolResult as ToolResult
+    from redline.values.messages import identity as identity
+    from redline.values.words import DOCUMENTS as DOCUMENTS
+    from redline.values.words import EN as EN
+    from redline.values.words import Words as Words
 
 _HOMES = {
     "redline.blobs": ("Blobs",),
@@ -86,7 +86,7 @@ _HOMES = {
     "redline.conversation": ("Conversation",),
     "redline.engine.balance": ("Rates",),
     "redline.engine.budget": ("Budget",),
-    "redline.engine.protection": ("Protection",),
+    "redline.rules.protection": ("Protection",),
     "redline.engine.request": ("Request",),
     "redline.engine.schedule": ("Case", "Decision", "Decisions", "Eager", "Schedule"),
     "redline.engine.when_free": ("WhenFree",),
@@ -101,11 +101,11 @@ _HOMES = {
         "ValidationError",
     ),
     "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
-    "redline.view.repair.convert": ("Conversion", "convert"),
+    "redline.lists.convert": ("Conversion", "convert"),
     "redline.inspection": ("Inspection", "inspect_transcript"),
     "redline.log.records": ("Strike",),
     "redline.mending": ("Fix", "Mending", "mend_transcript"),
-    "redline.messages": (
+    "redline.values.messages": (
         "Media",
         "Message",
         "Opaque",
@@ -116,17 +116,18 @@ _HOMES = {
         "ToolResult",
         "identity",
     ),
-    "redline.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
+    "redline.lists.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
     "redline.opening": ("open",),
-    "redline.placeholders": ("DOCUMENTS", "EN", "Words"),
+    "redline.values.words": ("DOCUMENTS", "EN", "Words"),
     "redline.policy": ("Policy",),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules": ("RULES", "default_rules"),
-    "redline.sessions": ("filter_messages", "load_session_messages"),
-    "redline.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
+    "redline.lists.sessions": ("filter_messages", "load_session_messages"),
+    "redline.lists.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
     "redline.transcripts": ("SessionPlace", "Transcript", "read_transcript", "session_places"),
-    "redline.view.laws": ("Problem", "check"),
-    "redline.view.repair": ("clean_orphaned_tool_calls", "make_legal"),
+    "redline.laws": ("Problem",),
+    "redline.lists.check": ("check",),
+    "redline.lists.repair": ("clean_orphaned_tool_calls", "make_legal"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

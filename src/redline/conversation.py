@@ -12,25 +12,23 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from redline import payloads
-from redline.addresses import masked
 from redline.blobs import Blobs
 from redline.blobs.recall import recall
 from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destinations import Destinations, Model, format_of, model_name
 from redline.engine.project import Projection, Projector, Settings
-from redline.engine.protection import Protection
 from redline.engine.request import Lifted, Request
 from redline.engine.schedule import Schedule
 from redline.engine.state import State, runs_of
-from redline.engine.timeline import Branch, Timeline
 from redline.engine.token_watch import TokenWatch
 from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
 from redline.formats import Format, find_format
 from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
+from redline.formats.check_message import check_message
 from redline.formats.sdk_objects import plain_message
+from redline.formats.tool_description import describe_tools
 from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
 from redline.given import (
@@ -44,6 +42,7 @@ from redline.given import (
     check_system,
     make_list,
 )
+from redline.log.addresses import masked
 from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
@@ -63,15 +62,16 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
-from redline.payloads import Payload
+from redline.log.timeline import Branch, Timeline
 from redline.policy import Policy
+from redline.repair import Strategy
+from redline.rules.protection import Protection
 from redline.rules.rule import Rule
-from redline.times import check_time_ms
 from redline.tokens import Counter, default_counter
-from redline.view.check_message import check_message
+from redline.values import payloads
+from redline.values.payloads import Payload
+from redline.values.times import check_time_ms
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
-from redline.view.repair import Strategy
-from redline.view.tool_description import describe_tools
 
 __all__ = ["AutoCompaction", "Conversation", "now_ms"]
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from redline import payloads
 from redline.engine.destinations import Model
 from redline.errors import ValidationError
 from redline.formats import FORMATS
@@ -12,6 +11,7 @@ from redline.log.durable import DurableLog
 from redline.log.records import MessageAdded
 from redline.prices import Price
 from redline.rules.settings import shown
+from redline.values import payloads
 
 __all__ = [
     "check_count",

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from redline.formats import find_format
-from redline.messages import Message, Part, ToolCall, ToolResult
-from redline.pairs import Pairs, Spot, pair_up
+from redline.laws import problems_of
+from redline.laws.law import History
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
-from redline.view.laws import problems_of
-from redline.view.laws.law import History
+from redline.values.messages import Message, Part, ToolCall, ToolResult
+from redline.values.pairs import Pairs, Spot, pair_up
 
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
 

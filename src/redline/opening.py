@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from redline import payloads
-from redline.addresses import address_text, masked
 from redline.blobs import Blobs
 from redline.conversation import Conversation, now_ms
 from redline.engine.destinations import Model, format_of
-from redline.engine.protection import Protection
 from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.given import check_stored_format
+from redline.log.addresses import address_text, masked
 from redline.log.durable import Durability, DurableLog, Header, Redact
 from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
@@ -30,9 +28,11 @@ from redline.log.records import (
     ViewChanged,
 )
 from redline.policy import Policy
+from redline.repair import Strategy
+from redline.rules.protection import Protection
 from redline.tokens import Counter
 from redline.transcripts import Entry, RecordedConversation, read_transcript
-from redline.view.repair import Strategy
+from redline.values import payloads
 
 __all__ = ["is_foreign", "open"]
 

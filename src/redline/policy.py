@@ -6,15 +6,15 @@ from os import PathLike, fspath
 from typing import Any, get_args
 
 from redline.engine.destinations import Model
-from redline.engine.protection import Protection
 from redline.engine.schedule import Schedule
 from redline.engine.schedules import find_schedule
 from redline.errors import ValidationError
-from redline.placeholders import DOCUMENTS, Words
+from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
+from redline.rules.protection import Protection
 from redline.rules.rule import Rule
 from redline.tools import DEFAULT, ToolBook
-from redline.view.repair import Strategy
+from redline.values.words import DOCUMENTS, Words
 
 __all__ = ["Policy"]
 

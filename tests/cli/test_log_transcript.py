@@ -1,10 +1,11 @@
 import pytest
 
-from redline import FORMATS, Conversation, payloads
+from redline import FORMATS, Conversation
 from redline import open as open_conversation
 from redline.cli.log_transcript import transcript_of_database, transcript_of_file
 from redline.errors import LogError
 from redline.testing import asks, conversation, says
+from redline.values import payloads
 
 HISTORY = conversation(
     "anthropic", [says("user", "fix it"), *asks("bash", {"command": "ls"}, "a b"), says("assistant", "done")]

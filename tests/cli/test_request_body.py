@@ -2,7 +2,7 @@ import pytest
 
 from redline import FORMATS, ValidationError, read_transcript
 from redline.cli.request_body import chosen_conversation, request_body
-from redline.view.repair.convert import Conversion
+from redline.lists.convert import Conversion
 from tests.cli.sample import write_session
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from redline import Conversation, ExecutionError
 from redline.engine.binding import BoundReasoning
 from redline.log.memory import MemoryLog
-from redline.messages import Reasoning, Text, ToolCall
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
 from redline.rules.old_reasoning import OldReasoning
 from redline.testing.binding import ReasoningBinder
 from redline.testing.provider import FakeProvider
+from redline.values.messages import Reasoning, Text, ToolCall
 
 MINUTE = 60_000
 MODEL = "claude-opus-5-5"

@@ -10,7 +10,6 @@ from redline.blobs.memory import MemoryBlobs
 from redline.engine import checkpoint
 from redline.engine.checkpoint import Keeper, fingerprint
 from redline.engine.project import Settings
-from redline.engine.protection import Protection
 from redline.engine.schedule import Decision
 from redline.engine.state import State
 from redline.log.log import ROOT
@@ -23,6 +22,7 @@ from redline.rules.masked_results import MaskedResults
 from redline.rules.offload import OffloadResults
 from redline.rules.old_images import OldImages
 from redline.rules.old_reasoning import OldReasoning
+from redline.rules.protection import Protection
 from redline.rules.repeated_calls import RepeatedCalls
 from redline.rules.rule import Mark, TimelessFold
 from redline.rules.stale_terminal import StaleTerminal

@@ -5,8 +5,8 @@ from redline.engine.draft import Draft
 from redline.engine.outgoing import Outgoing
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike
-from redline.payloads import decode, encode
 from redline.testing import asks, conversation, says
+from redline.values.payloads import decode, encode
 
 SPOKEN = {"role": "assistant", "content": "done", "audio": {"id": "a"}}
 HISTORY = [*conversation("openai_chat", [says("user", "hi"), *asks("Bash", {}, "long", id="a"), says("user", "go on")]), SPOKEN]

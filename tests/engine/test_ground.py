@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, check
 from redline.log.memory import MemoryLog
-from redline.placeholders import is_placeholder
 from redline.rules import HistoricalReads
 from redline.testing import asks, conversation, says
+from redline.values.words import is_placeholder
 
 MINUTE = 60_000
 SCHEDULES = ["eager", "when_free"]

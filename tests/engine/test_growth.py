@@ -14,8 +14,8 @@ from redline.engine.budget import Budget
 from redline.engine.schedule import Eager
 from redline.engine.when_free import WhenFree
 from redline.formats import FORMATS
-from redline.messages import Text, ToolCall, ToolResult
 from redline.tokens import Estimate
+from redline.values.messages import Text, ToolCall, ToolResult
 
 SHORT, LONG = 250, 2_000
 TURNS = 30

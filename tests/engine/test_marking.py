@@ -3,15 +3,15 @@ import pytest
 from redline import Conversation, ValidationError
 from redline.engine.marking import Marking
 from redline.engine.outgoing import Outgoing
-from redline.engine.protection import Protection
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.log.records import MessageAdded, PinSet
-from redline.payloads import encode
 from redline.rules.masked_results import MaskedResults
+from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
+from redline.values.payloads import encode
 
 HISTORY = conversation(
     "openai_chat",

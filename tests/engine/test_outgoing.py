@@ -5,8 +5,8 @@ from redline import FORMATS, make_legal
 from redline.engine.outgoing import Outgoing
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
-from redline.payloads import decode, encode
 from redline.testing import asks, conversation, conversations, says
+from redline.values.payloads import decode, encode
 
 
 def state_of(payloads, format):

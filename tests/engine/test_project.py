@@ -3,11 +3,11 @@ from redline.engine.schedule import Decision, Eager
 from redline.engine.state import State
 from redline.formats import FORMATS
 from redline.log.records import MessageAdded, StrikesApplied
-from redline.payloads import encode
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
+from redline.values.payloads import encode
 
 HISTORY = conversation(
     "openai_chat",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.formats.ai_sdk import AiSdk
-from redline.messages import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.messages import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.formats.test_anthropic import (
     assert_reads_alike,
     assert_removes,
@@ -21,7 +21,7 @@ from tests.formats.test_anthropic import (
     names,
     placeless,
 )
-from tests.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
+from tests.values.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
 
 AI_SDK = AiSdk()
 

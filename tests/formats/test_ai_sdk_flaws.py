@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from redline.formats.ai_sdk_flaws import find_flaws
 from redline.formats.flaws import corrected
 from redline.testing import conversations
-from tests.view.repair.damage import spoiled
+from tests.repair.damage import spoiled
 
 
 @settings(max_examples=15)

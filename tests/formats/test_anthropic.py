@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline import payloads
 from redline.errors import FormatError, ValidationError
 from redline.formats.anthropic import Anthropic
 from redline.formats.anthropic_flaws import FAILED_SILENTLY
 from redline.formats.base import Format
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
+from tests.values.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
 
 ANTHROPIC = Anthropic()
 

@@ -5,8 +5,8 @@ from msgspec import structs
 
 from redline import FORMATS, FormatError, ValidationError, detect_format, find_format, read_messages
 from redline.formats.base import result_words, what_is_lost
-from redline.messages import Opaque, Reasoning, Text, ToolCall, ToolResult
 from redline.testing import conversation
+from redline.values.messages import Opaque, Reasoning, Text, ToolCall, ToolResult
 
 ANTHROPIC = FORMATS["anthropic"]
 BODY = {

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline import payloads
 from redline.formats.gemini import Gemini
-from redline.messages import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values import payloads
+from redline.values.messages import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.formats.test_anthropic import (
     assert_reads_alike,
@@ -25,7 +25,7 @@ from tests.formats.test_anthropic import (
     names,
     placeless,
 )
-from tests.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
+from tests.values.test_payloads import any_text, json_objects, json_values, patient, random_sources, spell_bytes, unknown_keys
 
 GEMINI = Gemini()
 

@@ -8,7 +8,7 @@ import redline
 from redline.formats.flaws import corrected
 from redline.formats.openai_chat_flaws import find_flaws
 from redline.testing import conversations
-from tests.view.repair.damage import spoiled
+from tests.repair.damage import spoiled
 
 
 @settings(max_examples=15)

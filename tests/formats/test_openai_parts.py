@@ -17,7 +17,7 @@ from redline.formats.openai_parts import (
     read_file,
     read_words,
 )
-from redline.messages import Media, Opaque, Text, ToolCall, ToolResult
+from redline.values.messages import Media, Opaque, Text, ToolCall, ToolResult
 
 
 def test_content_is_a_string_a_list_or_nothing():

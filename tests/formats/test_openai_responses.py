@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from redline.errors import ValidationError
 from redline.formats import detect_format
 from redline.formats.openai_responses import OpenAIResponses
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from redline.payloads import decode
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.payloads import decode
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 
 RESPONSES = OpenAIResponses()

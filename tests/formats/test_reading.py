@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 
 from redline.formats.reading import kind_of, known_role, read_block, split_data_url, string_at
-from redline.messages import Opaque, Text
 from redline.testing import json_values
+from redline.values.messages import Opaque, Text
 
 
 def test_strings_only():

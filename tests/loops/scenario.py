@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from redline.messages import Message, Reasoning, Text, ToolCall
 from redline.testing import says
+from redline.values.messages import Message, Reasoning, Text, ToolCall
 
 LOG = "".join(f"{number} request served\n" for number in range(2000)) + "ERROR total is None\n"
 

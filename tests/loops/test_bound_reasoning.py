@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import redline
-from redline.messages import Reasoning, Text, ToolCall
 from redline.rules.masked_results import MaskedResults
 from redline.testing import fake_provider
+from redline.values.messages import Reasoning, Text, ToolCall
 
 MODEL = "claude-sonnet-5-5"
 MINUTE = 60_000

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from redline import mend_transcript, read_transcript
+from redline.lists.check import check
 from redline.transcripts.source import Source
-from redline.view.laws import check
 
 TIME = "2026-02-04T00:00:01Z"
 STRATEGIES = ("drop", "answer", "strip")

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redline import mend_transcript, read_transcript
-from redline.view.repair import INTERRUPTED, NOT_SHOWN
+from redline.repair import INTERRUPTED, NOT_SHOWN
 from tests.mending.sessions import (
     STRATEGIES,
     actions,
@@ -21,7 +21,7 @@ from tests.mending.sessions import (
     use,
     write,
 )
-from tests.view.repair.damage import damaged
+from tests.repair.damage import damaged
 
 CRASHED = [
     {"type": "file-history-snapshot", "messageId": "1"},

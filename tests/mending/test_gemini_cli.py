@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from redline import mend_transcript, read_transcript
 from redline.errors import RedlineError
-from redline.view.repair import INTERRUPTED
+from redline.repair import INTERRUPTED
 from tests.mending.sessions import (
     STRATEGIES,
     actions,

@@ -1,9 +1,9 @@
 from redline import read_transcript
 from redline.formats import FORMATS
+from redline.lists.check import check
 from redline.mending.leaf import keep_last, placeholder, why_placeholder, would_be_replaced
 from redline.mending.line_edits import LineEdits
 from redline.transcripts.source import Source
-from redline.view.laws import check
 from tests.mending.sessions import claude_line, neovate_line, write
 
 

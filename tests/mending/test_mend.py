@@ -9,9 +9,9 @@ import redline
 from redline import mend_transcript, read_transcript
 from redline.errors import ExecutionError, TranscriptError, ValidationError
 from redline.formats import find_format
+from redline.lists.check import check
 from redline.mending import MENDERS
-from redline.view.laws import check
-from redline.view.repair import legalize
+from redline.repair import legalize
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, sound, use, write
 from tests.transcripts.opencode_store import make_database

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redline import load_session_messages
-from redline.view.repair import INTERRUPTED, NOT_SHOWN
+from redline.repair import INTERRUPTED, NOT_SHOWN
 from tests.mending.sessions import (
     STRATEGIES,
     actions,
@@ -15,7 +15,7 @@ from tests.mending.sessions import (
     sound,
     write,
 )
-from tests.view.repair.damage import damaged
+from tests.repair.damage import damaged
 
 CONFIG = {"type": "config", "model": "m"}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redline.view.repair import INTERRUPTED
+from redline.repair import INTERRUPTED
 from tests.mending.sessions import STRATEGIES, actions, goes_on, opencode_file, opencode_message, opencode_tool, sound, write
 
 QUESTION = opencode_message("user", {"type": "text", "text": "ls"})

@@ -8,7 +8,7 @@ from redline import make_legal, mend_transcript, read_transcript
 from redline.errors import TranscriptError, ValidationError
 from redline.formats import FORMATS
 from tests.mending.sessions import STRATEGIES, actions, as_lines, sound, write
-from tests.view.repair.damage import damaged
+from tests.repair.damage import damaged
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 HISTORY = [

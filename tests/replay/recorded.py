@@ -1,10 +1,10 @@
 """Recorded conversations for the tests of the replay, in a few words."""
 
 from redline.formats import FORMATS
-from redline.messages import Text, ToolCall, ToolResult
 from redline.replay.session import sessions_in
 from redline.testing import conversation
 from redline.transcripts.base import Compaction, Entry, RecordedConversation, Transcript, Usage
+from redline.values.messages import Text, ToolCall, ToolResult
 
 
 def step(number, tool, arguments, answer, says=None):

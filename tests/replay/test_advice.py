@@ -8,12 +8,12 @@ import pytest
 
 import redline
 from redline.formats.context_editing import CONTEXT_EDITING_BETA
-from redline.messages import Text
 from redline.prices import find_price
 from redline.replay.advice import Advice, advise
 from redline.replay.comparison import BASELINE, compare
 from redline.replay.marks import rules_of
 from redline.replay.policies import ADVISED, BY_PROVIDER
+from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
 

@@ -1,4 +1,3 @@
-from redline.messages import Text
 from redline.replay.clearing import (
     clear_tool_uses,
     keep_last_messages,
@@ -7,6 +6,7 @@ from redline.replay.clearing import (
     reclear_every_time,
 )
 from redline.replay.marks import result_marks
+from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
 LONG = "word " * 1000

@@ -1,9 +1,9 @@
 import pytest
 
-from redline.messages import Text
 from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, compare
 from redline.replay.marks import MARK_SETS, due_marks, rules_of
+from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 from tests.replay.sessions import RULE
 from tests.replay.test_policies import long_session

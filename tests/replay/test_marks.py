@@ -1,7 +1,7 @@
 import pytest
 
-from redline.messages import Text
 from redline.replay.marks import MARK_SETS, due_marks, result_marks, rules_of
+from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
 LONG = "x = 1  # some line of code\n" * 30

@@ -5,12 +5,12 @@ from hypothesis import given
 
 from redline import read_transcript
 from redline.errors import ValidationError
-from redline.messages import Text
 from redline.prices import PRICE_RULES
 from redline.replay.course import charges_of, course_of
 from redline.replay.marks import MARK_SETS
 from redline.replay.policies import POLICIES, PRICED_POLICIES, Recording, strikes_of
 from redline.replay.session import sessions_in
+from redline.values.messages import Text
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.replay.recorded import recorded, step
 from tests.replay.sessions import RULE, marked_sessions, rules

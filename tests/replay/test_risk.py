@@ -1,6 +1,6 @@
-from redline.messages import Text
 from redline.replay.course import Struck
 from redline.replay.risk import Reread, Risk, risk_of, uses_in
+from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
 LINE = "the_answer = compute_everything(42)"

@@ -3,8 +3,8 @@ from statistics import mean
 import pytest
 
 from redline import read_transcript
-from redline.messages import Text
 from redline.replay.session import sessions_in
+from redline.values.messages import Text
 from tests.cli.sample import write_session
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.replay.recorded import Usage, recorded, step

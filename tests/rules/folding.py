@@ -6,13 +6,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from redline.engine.strike import strike
 from redline.formats import FORMATS
-from redline.messages import Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.rules.facts import Facts, Seen
 from redline.rules.results import size_chars
 from redline.rules.rule import Fold, Mark, Rule
-from redline.rules.strike import strike
 from redline.testing import Turn, conversation
-from redline.view.facts import Facts, Seen
+from redline.values.messages import Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 

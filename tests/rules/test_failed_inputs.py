@@ -2,11 +2,11 @@
 
 from hypothesis import given
 
+from redline.engine.strike import strike
 from redline.formats import FORMATS
-from redline.messages import Message, ToolCall
-from redline.placeholders import DOCUMENTS
 from redline.rules.failed_inputs import FailedInputs
-from redline.rules.strike import strike
+from redline.values.messages import Message, ToolCall
+from redline.values.words import DOCUMENTS
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
 
 FAILED = step(0, "Write", {"file_path": "a.py", "content": "x" * 500}, "no such folder", is_error=True)

@@ -7,10 +7,10 @@ from hypothesis import given
 
 from redline import Conversation, simplify_historical_file_reads
 from redline.errors import ValidationError
-from redline.messages import Message
 from redline.rules.files import read_paths
 from redline.rules.historical_reads import HistoricalReads
 from redline.tools import DEFAULT
+from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
 
 CONTENT = "the content of a file, which is longer than the placeholder"

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.errors import ValidationError
-from redline.messages import Media, Message, Text
-from redline.placeholders import EN
 from redline.rules.long_results import LongResults
+from redline.values.messages import Media, Message, Text
+from redline.values.words import EN
 from tests.rules.folding import PIXEL, applied, check_laws, histories, marked, marks_of, native, read, step, steps
 
 RULE = LongResults(max_chars=300, notice=EN.cut)

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import Message
 from redline.rules.masked_results import MaskedResults
+from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, seen_in, step, steps
 
 LONG = "a result that is longer than the placeholder"

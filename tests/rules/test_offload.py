@@ -6,9 +6,9 @@ from hypothesis import given
 from redline.blobs.memory import MemoryBlobs
 from redline.blobs.recall import recall
 from redline.errors import ValidationError
-from redline.messages import Message
-from redline.placeholders import EN
 from redline.rules.offload import OffloadResults
+from redline.values.messages import Message
+from redline.values.words import EN
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
 
 LONG = "\n".join(f"line {number}" for number in range(200))

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import Media, Message, Text
-from redline.placeholders import EN
 from redline.rules.old_images import OldImages
 from redline.testing import Turn
+from redline.values.messages import Media, Message, Text
+from redline.values.words import EN
 from tests.rules.folding import PIXEL, applied, check_laws, histories, marks_of, native, read, step
 
 PICTURE = Media("image/png", PIXEL)

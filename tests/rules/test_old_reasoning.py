@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from redline.errors import ValidationError
-from redline.messages import Message, Reasoning
 from redline.rules.old_reasoning import OldReasoning
+from redline.values.messages import Message, Reasoning
 from tests.rules.folding import applied, check_laws, histories, marks_of, read
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from redline.errors import ValidationError
-from redline.messages import Message
 from redline.rules.repeated_calls import RepeatedCalls
+from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, step, steps
 
 LONG = "an answer that is longer than the placeholder"

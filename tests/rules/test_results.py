@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import Media, Opaque, Text, ToolResult
-from redline.placeholders import DOCUMENTS, EN
 from redline.rules.results import is_replaced, line_count, long_texts, may_replace, plain_words, size_chars
+from redline.values.messages import Media, Opaque, Text, ToolResult
+from redline.values.words import DOCUMENTS, EN
 
 
 def result(*parts: Text | Media | Opaque) -> ToolResult:

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from redline.errors import ValidationError
-from redline.messages import Media, Text
-from redline.placeholders import DOCUMENTS, EN, Words
 from redline.rules import DEFAULT_RULES, RULES, HistoricalReads, OldReasoning, default_rules, make_rules
 from redline.rules.rule import Fold, Rule, TimelessFold
 from redline.transcripts import read_transcript
+from redline.values.messages import Media, Text
+from redline.values.words import DOCUMENTS, EN, Words
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.rules.folding import PIXEL, check_laws, marks_of, native, read, step, steps
 

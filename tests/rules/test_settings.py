@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 import pytest
 
 from redline.errors import ValidationError
-from redline.placeholders import DOCUMENTS, EN
 from redline.rules.settings import (
     check_at_least,
     check_counts,
@@ -17,6 +16,7 @@ from redline.rules.settings import (
     text_of,
 )
 from redline.tools import DEFAULT
+from redline.values.words import DOCUMENTS, EN
 
 
 def test_numbers_large_enough_are_fine():

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from redline import Conversation
 from redline.errors import ValidationError
-from redline.messages import Message, Text
 from redline.rules.stale_terminal import StaleTerminal
 from redline.tools import DEFAULT
+from redline.values.messages import Message, Text
 from tests.rules.folding import applied, check_laws, folded, histories, marked, marks_of, native, read, step, steps
 
 OUTPUT = "some output of a command, long enough to gain by going"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import Message
 from redline.rules.superseded_reads import SupersededReads
+from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, step, steps
 
 CONTENT = "the content of a file, which is longer than the placeholder"

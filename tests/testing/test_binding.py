@@ -2,9 +2,9 @@
 
 import copy
 
-from redline.messages import Reasoning, Text, ToolCall
 from redline.testing.binding import ReasoningBinder
 from redline.testing.provider import FakeProvider
+from redline.values.messages import Reasoning, Text, ToolCall
 
 THINKS = ("assistant", (Reasoning("hm"), Text("so"), Reasoning("aha"), ToolCall("c0", "ls", {})))
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from redline.formats import FORMATS
 from redline.formats.answers import read_answer
 from redline.formats.usage import Usage
-from redline.messages import Reasoning, Text, ToolCall
 from redline.testing import conversations
 from redline.testing.endpoints import ENDPOINTS
 from redline.testing.streams import stream_answer
+from redline.values.messages import Reasoning, Text, ToolCall
 
 TYPES = {
     "anthropic": anthropic_types.Message,

@@ -6,8 +6,8 @@ import urllib.request
 
 import pytest
 
-from redline.messages import Text
 from redline.testing import asks, fake_provider, says
+from redline.values.messages import Text
 
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from redline.formats.answers import read_answer
 from redline.formats.usage import Usage
-from redline.messages import Reasoning, Text, ToolCall
 from redline.testing.endpoints import ENDPOINTS
 from redline.testing.streams import stream_answer
+from redline.values.messages import Reasoning, Text, ToolCall
 
 PARTS = (Reasoning("I should look into it first."), Text("Let me see what is in there."), ToolCall("c1", "read", {"path": "ä"}))
 BY_FORMAT = {endpoint.format: endpoint for endpoint in ENDPOINTS}

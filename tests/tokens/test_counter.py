@@ -1,5 +1,5 @@
-from redline.messages import Text
 from redline.tokens import Calibrated, Counter, Estimate, Exact, Remembered, count_part
+from redline.values.messages import Text
 
 
 class EveryWord:

@@ -1,5 +1,5 @@
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.tokens import MessageTokens, count_message, count_part
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 
 class Characters:

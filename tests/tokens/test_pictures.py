@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import Media
 from redline.tokens.pictures import picture_size, picture_tokens
+from redline.values.messages import Media
 
 
 def png(width: int, height: int) -> bytes:

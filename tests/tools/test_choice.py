@@ -2,8 +2,8 @@
 
 import pytest
 
-from redline.messages import ToolCall
 from redline.tools import DEFAULT, Reads, Runs, Tool, choose_tools, describe
+from redline.values.messages import ToolCall
 
 
 def test_nothing_said_means_all():

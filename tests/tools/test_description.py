@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
-from redline.messages import ToolCall
 from redline.tools import (
     DEFAULT,
     Action,
@@ -26,6 +25,7 @@ from redline.tools import (
     describe,
     normalize_path,
 )
+from redline.values.messages import ToolCall
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.messages import ToolCall
 from redline.tools.script import read_script
+from redline.values.messages import ToolCall
 
 
 def call(name: str, value: object) -> ToolCall:

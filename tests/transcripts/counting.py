@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from redline.formats import find_format, read_messages
+from redline.laws import History, Problem, problems_of
 from redline.transcripts.base import Transcript
-from redline.view.laws import History, Problem, problems_of
 
 
 def counted(transcript: Transcript) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from collections import Counter
 
 from hypothesis import strategies as st
 
-from redline.messages import ToolCall
 from redline.transcripts.detect import take_sample
 from redline.transcripts.source import Source
+from redline.values.messages import ToolCall
 from tests.corpus import corpus_path, corpus_rows
 
 

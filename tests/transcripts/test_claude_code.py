@@ -4,9 +4,9 @@ import re
 import pytest
 
 from redline import check
-from redline.pairs import pair_up
 from redline.transcripts.claude_code import ClaudeCode
 from redline.transcripts.source import Source
+from redline.values.pairs import pair_up
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 
 

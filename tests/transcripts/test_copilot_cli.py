@@ -3,10 +3,10 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from redline.messages import Reasoning
 from redline.transcripts.base import Attachment
 from redline.transcripts.copilot_cli import CopilotCli
 from redline.transcripts.source import Source
+from redline.values.messages import Reasoning
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.transcripts.sessions import (
     damaged,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
-from redline import payloads
 from redline.errors import RedlineError, TranscriptError
 from redline.transcripts.base import parse_time_ms
+from redline.values import payloads
 from tests.transcripts.hostile import KINDS, LINES, hostile_file
 
 random_sources = st.randoms(use_true_random=False)

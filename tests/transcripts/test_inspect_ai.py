@@ -4,11 +4,11 @@ import zipfile
 import pytest
 
 from redline import TranscriptError, check
-from redline.messages import Media, Reasoning, Text
 from redline.transcripts.base import Usage
 from redline.transcripts.detect import take_sample
 from redline.transcripts.inspect_ai import InspectAi
 from redline.transcripts.source import Source
+from redline.values.messages import Media, Reasoning, Text
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.transcripts.counting import counted, said_by
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redline.errors import TranscriptError
-from redline.messages import Opaque, Reasoning
 from redline.transcripts.base import Usage
 from redline.transcripts.opencode import OpenCode
 from redline.transcripts.source import Source
+from redline.values.messages import Opaque, Reasoning
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.transcripts.sessions import (
     damaged,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redline.errors import TranscriptError
-from redline.messages import Media, Reasoning
 from redline.transcripts.base import Usage
 from redline.transcripts.pi import Pi
 from redline.transcripts.source import Source
+from redline.values.messages import Media, Reasoning
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.transcripts.sessions import (
     damaged,

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from redline.formats import read_messages
-from redline.messages import Message
+from redline.formats.check_message import check_message
+from redline.formats.tool_description import describe_tools
+from redline.values.messages import Message
 from redline.view.batches import Batches
-from redline.view.check_message import check_message
 from redline.view.operations import Context, Operation, Outcome, StartBatch, parse_operation
-from redline.view.tool_description import describe_tools
 from redline.view.view import View
 
 

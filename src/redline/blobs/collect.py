@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from redline import payloads
 from redline.blobs.blobs import LastingBlobs, StoredBlob
 from redline.errors import ExecutionError
 from redline.log.durable import DurableLog
 from redline.log.records import MessageAdded, Record, ViewChanged
+from redline.values import payloads
 
 __all__ = ["collect_garbage"]
 

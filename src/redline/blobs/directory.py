@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
-from redline.blobs.files import make_directory, write_whole
 from redline.errors import BlobStoreError
+from redline.files import make_directory, write_whole
 
 __all__ = ["DirectoryBlobs"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from redline.blobs.files import create_whole, make_directory, sync_directory
 from redline.errors import ExecutionError, ValidationError
+from redline.files import create_whole, make_directory, sync_directory
 
 __all__ = ["ResultFolder", "file_name_in", "read_offloaded"]
 

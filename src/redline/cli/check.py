@@ -11,10 +11,10 @@ from redline.cli.output import complain, counted, say, say_json
 from redline.cli.places import damage_words, place_of_message
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
+from redline.laws import Problem, problems_of
+from redline.laws.law import History
 from redline.mending import MENDERS
 from redline.transcripts import RecordedConversation, Transcript
-from redline.view.laws import Problem, problems_of
-from redline.view.laws.law import History
 
 __all__ = ["command"]
 

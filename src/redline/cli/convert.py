@@ -7,7 +7,7 @@ from redline.cli.output import say_json
 from redline.cli.request_body import next_messages, report, request_body
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import FORMATS
-from redline.view.repair.convert import convert
+from redline.lists.convert import convert
 
 __all__ = ["command"]
 

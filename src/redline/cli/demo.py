@@ -12,11 +12,12 @@ from redline.cli.sample_session import write_sample_session
 from redline.conversation import Conversation
 from redline.engine.request import Request
 from redline.inspection import Inspection, inspect_transcript
-from redline.placeholders import EN
+from redline.laws import Problem
+from redline.lists.check import check
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.stale_terminal import StaleTerminal
 from redline.transcripts import read_transcript
-from redline.view.laws import Problem, check
+from redline.values.words import EN
 
 __all__ = ["command"]
 

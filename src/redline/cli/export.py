@@ -4,18 +4,18 @@ from pathlib import Path
 
 import click
 
-from redline import payloads
-from redline.blobs.files import create_whole, sync_directory
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import say_json
 from redline.cli.printable import as_json
 from redline.cli.request_body import next_messages, report, request_body
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError
+from redline.files import create_whole, sync_directory
 from redline.formats import FORMATS
+from redline.lists.convert import convert
+from redline.lists.repair import clean_orphaned_tool_calls
 from redline.redaction import redact
-from redline.view.repair import clean_orphaned_tool_calls
-from redline.view.repair.convert import convert
+from redline.values import payloads
 
 __all__ = ["command"]
 

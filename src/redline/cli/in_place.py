@@ -7,8 +7,8 @@ import stat
 from itertools import count
 from pathlib import Path
 
-from redline.blobs.files import create_whole, sync_directory
 from redline.errors import ExecutionError
+from redline.files import create_whole, sync_directory
 from redline.mending import Mending
 
 __all__ = ["programs_with", "replace_in_place"]

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import msgspec
 
-from redline.addresses import masked
 from redline.conversation import Conversation
-from redline.engine.timeline import Timeline
 from redline.errors import LogError
 from redline.formats import Format, find_format
 from redline.log import codec
+from redline.log.addresses import masked
 from redline.log.durable import Header
 from redline.log.log import ROOT, Stored
 from redline.log.opening import open_log
 from redline.log.reading import Reading
 from redline.log.records import MessageAdded, Record, StrikesApplied, UsageReported, ViewChanged
-from redline.payloads import Payload
+from redline.log.timeline import Timeline
 from redline.transcripts import BadRecord, Branch, Compaction, Entry, Position, RecordedConversation, Transcript, Usage
+from redline.values.payloads import Payload
 
 __all__ = ["FORMAT", "transcript_of_database", "transcript_of_file"]
 

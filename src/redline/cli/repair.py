@@ -13,8 +13,8 @@ from redline.cli.output import complain, counted, say, say_json
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError, ValidationError
 from redline.mending import Mending, mend_transcript
-from redline.view.repair import Strategy
-from redline.view.repair.strategies import STRATEGIES
+from redline.repair import Strategy
+from redline.repair.strategies import STRATEGIES
 
 __all__ = ["command"]
 

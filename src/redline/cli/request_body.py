@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from redline import payloads
 from redline.cli.output import complain, say
 from redline.cli.session_files import SessionInput
 from redline.errors import ValidationError
 from redline.formats import FORMATS
+from redline.lists.check import check
+from redline.lists.convert import Conversion
 from redline.transcripts import RecordedConversation, Transcript
-from redline.view.laws import check
-from redline.view.repair.convert import Conversion
+from redline.values import payloads
 
 __all__ = ["NextMessages", "chosen_conversation", "next_messages", "report", "request_body"]
 

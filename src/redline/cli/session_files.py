@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-from redline.addresses import masked, without_password
 from redline.errors import RedlineError, TranscriptError
+from redline.log.addresses import masked, without_password
 from redline.transcripts import Transcript, read_transcript
 
 __all__ = ["MOST_FILES", "MOST_PIPED_BYTES", "SESSION_SUFFIXES", "SessionInput", "find_sessions"]

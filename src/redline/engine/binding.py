@@ -10,11 +10,11 @@ import msgspec
 
 from redline.engine.requests import what_changed
 from redline.engine.state import State
+from redline.laws.law import Problem
 from redline.log.records import Strike
-from redline.messages import Reasoning
-from redline.payloads import Path
 from redline.rules.rule import Mark
-from redline.view.laws.law import Problem
+from redline.values.messages import Reasoning
+from redline.values.payloads import Path
 
 __all__ = ["BOUND_REASONING", "BoundReasoning", "restoring_problem"]
 

@@ -4,11 +4,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from redline import payloads
 from redline.engine.state import State
 from redline.errors import ExecutionError, ValidationError
-from redline.messages import Text
 from redline.tokens import Counter, count_message
+from redline.values import payloads
+from redline.values.messages import Text
 
 __all__ = ["LEAD", "Breaker", "Compaction", "CompactionPlan", "plan_compaction", "summary_steps"]
 

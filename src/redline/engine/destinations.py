@@ -3,12 +3,12 @@
 import hashlib
 from functools import lru_cache
 
-from redline import payloads
 from redline.errors import ValidationError
 from redline.formats import format_of_model
 from redline.log.records import Destination
 from redline.prices import Price, find_price
 from redline.tokens import Counter
+from redline.values import payloads
 
 __all__ = ["Destinations", "Model", "format_of", "model_name", "price_of"]
 

@@ -3,16 +3,16 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from redline import payloads
 from redline.engine.form import Form, Forms
 from redline.engine.outgoing import Outgoing
 from redline.engine.state import State
 from redline.errors import ValidationError
 from redline.formats.base import Format
+from redline.laws import problems_of
+from redline.laws.law import History, Problem
 from redline.log.records import Strike
-from redline.pairs import pair_up
-from redline.view.laws import problems_of
-from redline.view.laws.law import History, Problem
+from redline.values import payloads
+from redline.values.pairs import pair_up
 
 __all__ = ["Draft"]
 

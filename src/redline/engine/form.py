@@ -5,15 +5,15 @@ from typing import Final, overload
 
 import msgspec
 
-from redline import payloads
 from redline.engine.state import State
+from redline.engine.strike import strike as carry_out
+from redline.engine.strike import struck_payload
 from redline.engine.vector import Vector
 from redline.log.records import Strike
-from redline.messages import Message
-from redline.payloads import Path
 from redline.rules.rule import Mark
-from redline.rules.strike import strike as carry_out
-from redline.rules.strike import struck_payload
+from redline.values import payloads
+from redline.values.messages import Message
+from redline.values.payloads import Path
 
 __all__ = ["Form", "Forms", "Origin", "Repaired"]
 

@@ -9,16 +9,16 @@ import msgspec
 from redline.engine.form import Repaired
 from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.outgoing import Outgoing, Piece
-from redline.engine.protection import Protection
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.errors import ValidationError
-from redline.messages import Message, Text, ToolResult
-from redline.payloads import Path, encode, encoded
+from redline.rules.facts import Facts, Seen, Turn
 from redline.rules.offload import moved_content
+from redline.rules.protection import Protection
 from redline.rules.rule import Fold, Mark, Rule
 from redline.tools import DEFAULT, Reads, ToolBook
-from redline.view.facts import Facts, Seen, Turn
+from redline.values.messages import Message, Text, ToolResult
+from redline.values.payloads import Path, encode, encoded
 
 __all__ = ["Marking", "MarkingSnapshot", "Target", "marked_parts"]
 

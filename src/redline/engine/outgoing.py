@@ -9,9 +9,9 @@ from redline.engine.form import Form, Forms, Origin, Repaired
 from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.state import State, runs_of
 from redline.log.records import Strike
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from redline.payloads import Path, encoded
-from redline.view.repair import Change, Item, Legalizer, Standing, Strategy
+from redline.repair import Change, Item, Legalizer, Standing, Strategy
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, encoded
 
 __all__ = ["FindPart", "Outgoing", "OutgoingSnapshot", "Piece", "RepairedSnapshot"]
 

@@ -13,7 +13,6 @@ from redline.engine.draft import Draft
 from redline.engine.form import Form
 from redline.engine.marking import Marking, Target, marked_parts
 from redline.engine.outgoing import Outgoing, Piece
-from redline.engine.protection import Protection
 from redline.engine.request import Refusal, Request
 from redline.engine.requests import what_changed
 from redline.engine.schedule import Case, Decision, Decisions, Schedule
@@ -22,13 +21,14 @@ from redline.engine.state import State
 from redline.engine.vector import Vector
 from redline.engine.when_free import WhenFree
 from redline.formats.base import Format
+from redline.laws.law import Problem
 from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike, UsageReported
+from redline.repair import Strategy
 from redline.rules import RULES, make_rules
+from redline.rules.protection import Protection
 from redline.rules.rule import Rule
 from redline.tokens import Counter
 from redline.tools import DEFAULT, ToolBook
-from redline.view.laws.law import Problem
-from redline.view.repair import Strategy
 
 __all__ = ["Projection", "Projector", "Settings"]
 

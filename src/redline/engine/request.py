@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from redline import payloads
-from redline.engine.breakpoints import Spot, place_breakpoints
 from redline.engine.form import Forms
 from redline.engine.outgoing import FindPart
 from redline.engine.schedule import Decision
@@ -15,12 +13,14 @@ from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.formats.arguments import System, sdk_arguments
 from redline.formats.base import Format
+from redline.formats.breakpoints import Spot, place_breakpoints
 from redline.formats.cache_control import MOST_BREAKPOINTS, Lifetime
+from redline.laws.law import Problem
 from redline.log.records import Strike
-from redline.payloads import Path
+from redline.repair import Change
 from redline.rules.rule import Mark
-from redline.view.laws.law import Problem
-from redline.view.repair import Change
+from redline.values import payloads
+from redline.values.payloads import Path
 
 __all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
 

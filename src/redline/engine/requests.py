@@ -1,8 +1,8 @@
 """The requests of a conversation as its record has them, and what they teach of the provider's cache."""
 
 from redline.log.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
-from redline.payloads import Path
 from redline.prices import Survival
+from redline.values.payloads import Path
 
 __all__ = ["Requests", "what_changed"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from redline.engine.form import Repaired
 from redline.engine.state import State
-from redline.payloads import Path
 from redline.rules.rule import Mark
 from redline.tokens import Counter, count_message, count_part
+from redline.values.payloads import Path
 
 __all__ = ["Sizes"]
 

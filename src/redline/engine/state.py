@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from redline import payloads
 from redline.engine.requests import Requests
-from redline.engine.voting import FormatVote
 from redline.formats.base import Format
+from redline.formats.voting import FormatVote
 from redline.log.records import (
     Checkpoint,
     Destination,
@@ -23,8 +22,9 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
-from redline.messages import Message
-from redline.payloads import Path
+from redline.values import payloads
+from redline.values.messages import Message
+from redline.values.payloads import Path
 from redline.view.batches import Batches
 from redline.view.view import View
 

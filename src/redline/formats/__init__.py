@@ -10,8 +10,8 @@ from redline.formats.base import Format, decode_object
 from redline.formats.gemini import Gemini
 from redline.formats.openai_chat import OpenAIChat
 from redline.formats.openai_responses import OpenAIResponses
-from redline.messages import Message
-from redline.payloads import Payload
+from redline.values.messages import Message
+from redline.values.payloads import Payload
 
 __all__ = ["FORMATS", "Format", "detect_format", "find_format", "format_of_model", "read_history", "read_messages"]
 

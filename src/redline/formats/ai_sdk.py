@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.ai_sdk_flaws import find_flaws
 from redline.formats.base import Composed, Evidence, Format, base64_text, result_words, what_is_lost
 from redline.formats.flaws import Flaw
 from redline.formats.reading import Reader, kind_of, known_role, read_block, split_data_url, string_at
-from redline.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, value_at
+from redline.values import payloads
+from redline.values.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, value_at
 
 __all__ = ["AiSdk"]
 

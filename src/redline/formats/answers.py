@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redline import payloads
 from redline.errors import FormatError, ValidationError
 from redline.formats import FORMATS, detect_format, find_format
 from redline.formats.sdk_objects import plain_value
 from redline.formats.streamed import join_stream
 from redline.formats.usage import Usage, read_usage
+from redline.values import payloads
 
 __all__ = ["Answer", "read_answer"]
 

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.anthropic_flaws import ACCEPTED_IMAGES, FAILED_SILENTLY, find_flaws
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
 from redline.formats.cache_control import MOST_BREAKPOINTS, mark_paths
 from redline.formats.flaws import Flaw
 from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
-from redline.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, Payload, value_at
+from redline.values import payloads
+from redline.values.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, Payload, value_at
 
 __all__ = ["Anthropic"]
 

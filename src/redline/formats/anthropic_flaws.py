@@ -6,7 +6,7 @@ from typing import Any
 from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in, null_fields_in
 from redline.formats.reading import kind_of
 from redline.formats.tool_input import as_object
-from redline.payloads import Path
+from redline.values.payloads import Path
 
 __all__ = ["ACCEPTED_IMAGES", "FAILED_SILENTLY", "find_flaws"]
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from redline import payloads
 from redline.errors import FormatError, ValidationError
 from redline.formats.flaws import KNOWN_FIELDS, Flaw, corrected
-from redline.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, Payload, value_at
+from redline.values import payloads
+from redline.values.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, Payload, value_at
 
 __all__ = [
     "Composed",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from redline.errors import ValidationError
-from redline.payloads import Path
+from redline.values.payloads import Path
 
 __all__ = [
     "MOST_BREAKPOINTS",

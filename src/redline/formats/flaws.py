@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from redline import payloads
-from redline.payloads import Path, Payload
+from redline.values import payloads
+from redline.values.payloads import Path, Payload
 
 __all__ = ["KNOWN_FIELDS", "STORED_FIELDS", "Flaw", "corrected", "fields_in", "null_fields_in", "stored_fields_in"]
 

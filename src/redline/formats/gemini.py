@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
-from redline import payloads
 from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
 from redline.formats.flaws import Flaw
 from redline.formats.gemini_flaws import find_flaws
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, value_at
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, value_at
 
 __all__ = ["Gemini"]
 

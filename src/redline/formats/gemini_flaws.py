@@ -5,7 +5,7 @@ from typing import Any
 
 from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in
 from redline.formats.tool_input import as_object
-from redline.payloads import Path
+from redline.values.payloads import Path
 
 __all__ = ["find_flaws"]
 

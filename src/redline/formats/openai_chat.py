@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from redline import payloads
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words
 from redline.formats.flaws import Flaw
@@ -26,8 +25,9 @@ from redline.formats.openai_parts import (
     text_key,
 )
 from redline.formats.reading import Reader, kind_of, known_role, string_at
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, Payload, value_at
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, Payload, value_at
 
 __all__ = ["OpenAIChat"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from redline.formats.flaws import KNOWN_FIELDS, STORED_FIELDS, Flaw, fields_in, null_fields_in, stored_fields_in
 from redline.formats.reading import kind_of
 from redline.formats.tool_input import as_json_text
-from redline.payloads import Path
+from redline.values.payloads import Path
 
 __all__ = ["find_flaws"]
 

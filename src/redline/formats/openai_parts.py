@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from redline import payloads
 from redline.formats.base import what_is_lost
 from redline.formats.reading import Reader, kind_of, read_block, split_data_url
-from redline.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
-from redline.payloads import Path
+from redline.values import payloads
+from redline.values.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
+from redline.values.payloads import Path
 
 __all__ = [
     "Content",

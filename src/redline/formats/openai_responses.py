@@ -5,7 +5,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from redline import payloads
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words
 from redline.formats.flaws import Flaw
@@ -28,8 +27,9 @@ from redline.formats.openai_parts import (
 )
 from redline.formats.openai_responses_flaws import find_flaws
 from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from redline.payloads import Path, Payload, value_at
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, Payload, value_at
 
 __all__ = ["OpenAIResponses"]
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from redline.messages import Opaque, Part, Role
-from redline.payloads import Path
+from redline.values.messages import Opaque, Part, Role
+from redline.values.payloads import Path
 
 __all__ = ["Reader", "kind_of", "known_role", "read_block", "split_data_url", "string_at"]
 

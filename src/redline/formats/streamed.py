@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redline import payloads
+from redline.values import payloads
 
 __all__ = ["join_stream"]
 

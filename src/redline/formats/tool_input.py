@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from redline import payloads
-from redline.messages import ToolCall
+from redline.values import payloads
+from redline.values.messages import ToolCall
 
 __all__ = ["as_json_text", "as_object"]
 

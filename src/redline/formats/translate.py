@@ -11,9 +11,9 @@ from redline.errors import ValidationError
 from redline.formats import find_format, read_history
 from redline.formats.base import Composed, Format, decode_object
 from redline.formats.openai_parts import identified
-from redline.messages import Message, Part, Role, Text, ToolCall, ToolResult
-from redline.pairs import Spot, pair_up
-from redline.payloads import Payload
+from redline.values.messages import Message, Part, Role, Text, ToolCall, ToolResult
+from redline.values.pairs import Spot, pair_up
+from redline.values.payloads import Payload
 
 __all__ = ["Loss", "Translation", "adapt", "translate"]
 

@@ -10,7 +10,7 @@ import msgspec
 from redline.errors import ValidationError
 from redline.log.codec import UNREADABLE, decode_record, encode_record
 from redline.log.records import MessageAdded, Record
-from redline.times import check_time_ms
+from redline.values.times import check_time_ms
 
 __all__ = ["accept", "check_record"]
 

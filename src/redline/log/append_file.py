@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from redline.blobs.files import sync_directory
 from redline.errors import LogError
+from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import create_private, file_error, open_private
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

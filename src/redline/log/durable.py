@@ -5,8 +5,8 @@ from typing import Literal, Protocol, get_args
 
 import msgspec
 
-from redline.addresses import masked
 from redline.errors import ValidationError
+from redline.log.addresses import masked
 from redline.log.log import ROOT, Log
 from redline.log.migrations import VERSION
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from redline.addresses import address_text, masked
 from redline.errors import ValidationError
+from redline.log.addresses import address_text, masked
 from redline.log.durable import Durability, DurableLog, Header, Redact
 
 __all__ = ["check_address", "list_conversations", "open_log", "unused_address"]

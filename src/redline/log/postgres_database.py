@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from redline.addresses import masked
 from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
+from redline.log.addresses import masked
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork

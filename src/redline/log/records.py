@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from redline.addresses import masked
-from redline.payloads import Path
+from redline.log.addresses import masked
+from redline.values.payloads import Path
 
 __all__ = [
     "Checkpoint",

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from redline import payloads
 from redline.errors import ValidationError
 from redline.log.codec import UNREADABLE, decode_record, encode_record, escaped
 from redline.log.durable import Redact
 from redline.log.records import MessageAdded, Record, ViewChanged
+from redline.values import payloads
 
 __all__ = ["redacted"]
 

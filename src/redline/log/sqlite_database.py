@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from redline.errors import LogError
+from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log.durable import Durability
 from redline.log.exclusive import Exclusive
 from redline.log.forks import forget_after_fork
-from redline.log.private_files import check_no_link, create_private, file_error, tighten
 
 __all__ = ["SqliteDatabase"]
 

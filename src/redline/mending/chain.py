@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from redline import payloads
 from redline.mending.fixes import Fix
 from redline.mending.line_edits import LineEdits
 from redline.transcripts.base import Position
+from redline.values import payloads
 
 __all__ = ["Chain"]
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
-from redline import payloads
 from redline.errors import ExecutionError
 from redline.formats.anthropic import Anthropic
 from redline.mending.chain import Chain
@@ -16,12 +15,13 @@ from redline.mending.line_edits import LineEdits
 from redline.mending.links import Links
 from redline.mending.mender import Mended
 from redline.mending.window import Step, Window
-from redline.messages import Message, ToolCall, ToolResult
+from redline.repair import Item, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.claude_code import ClaudeCode
 from redline.transcripts.source import Source
-from redline.view.repair import Item, Strategy
+from redline.values import payloads
+from redline.values.messages import Message, ToolCall, ToolResult
 
 __all__ = ["ClaudeCodeMender"]
 

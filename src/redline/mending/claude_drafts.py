@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-from redline import payloads
 from redline.formats.reading import kind_of
 from redline.mending.origins import Origins
 from redline.mending.window import Step, Window
-from redline.messages import Message
 from redline.transcripts.base import Position
 from redline.transcripts.source import Source
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["Draft", "Drafts"]
 

@@ -5,20 +5,20 @@ from typing import Any, ClassVar, cast
 
 from msgspec import Raw
 
-from redline import payloads
 from redline.formats.openai_responses import OpenAIResponses
 from redline.mending.leaf import placeholder, why_placeholder, would_be_replaced
 from redline.mending.line_edits import LineEdits
 from redline.mending.mender import Mended
 from redline.mending.rows import write_rows
 from redline.mending.window import Step, Window
-from redline.messages import Message
+from redline.repair import Item, Strategy
 from redline.transcripts import Entry, Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.codex import Codex
 from redline.transcripts.heads import fields_of, is_object
 from redline.transcripts.source import Source
-from redline.view.repair import Item, Strategy
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["CodexMender"]
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from redline.messages import Message, ToolCall, ToolResult
+from redline.values.messages import Message, ToolCall, ToolResult
 
 __all__ = ["Action", "Fix", "excerpt", "fix_for"]
 

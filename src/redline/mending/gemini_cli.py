@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.gemini import Gemini
 from redline.mending.fixes import Fix
 from redline.mending.fresh_uuid import fresh_uuid
@@ -14,7 +13,7 @@ from redline.mending.leaf import placeholder, why_placeholder
 from redline.mending.mender import Mended
 from redline.mending.rows import write_rows
 from redline.mending.window import Window
-from redline.messages import Message
+from redline.repair import Item, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.detect import take_sample
@@ -24,7 +23,8 @@ from redline.transcripts.gemini_lines import replay_lines
 from redline.transcripts.gemini_records import LocatedRecord, ids_given_after, read_record
 from redline.transcripts.shapes import objects_in, text_in
 from redline.transcripts.source import Source
-from redline.view.repair import Item, Strategy
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["GeminiCliMender"]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from redline import payloads
 from redline.mending.edits import Edits, Splice
 from redline.mending.fixes import Fix
 from redline.mending.list_edits import ListEdits
 from redline.transcripts.base import Position
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Source
+from redline.values import payloads
 
 __all__ = ["GeminiEdits", "results_at", "without_results"]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from redline.formats import Format
 from redline.mending.fixes import Fix, fix_for
 from redline.mending.line_edits import LineEdits
-from redline.messages import Message, Text
+from redline.repair import NOT_SHOWN
 from redline.transcripts.base import Position, RecordedConversation
-from redline.view.repair import NOT_SHOWN
+from redline.values.messages import Message, Text
 
 __all__ = ["keep_last", "placeholder", "why_placeholder", "would_be_replaced"]
 

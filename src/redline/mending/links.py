@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import cast
 
-from redline import payloads
 from redline.mending.family import Family
 from redline.mending.fixes import Fix
 from redline.mending.line_edits import LineEdits
 from redline.transcripts.base import Position
+from redline.values import payloads
 
 __all__ = ["Links"]
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from redline.blobs.files import create_whole, write_whole
 from redline.errors import ExecutionError, TranscriptError, ValidationError
+from redline.files import create_whole, write_whole
 from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import apply
@@ -23,12 +23,12 @@ from redline.mending.opencode import OpenCodeMender
 from redline.mending.plain import PlainMender
 from redline.mending.proof import prove
 from redline.mending.torn import cut_torn_line
-from redline.messages import Message
+from redline.repair import Strategy
+from redline.repair.strategies import check_strategy
 from redline.transcripts import Transcript, read_transcript
 from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.source import Source
-from redline.view.repair import Strategy
-from redline.view.repair.strategies import check_strategy
+from redline.values.messages import Message
 
 __all__ = ["MENDERS", "Mending", "mend_transcript"]
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Protocol
 
 from redline.mending.edits import Edits
-from redline.messages import Message
+from redline.repair import Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.source import Source
-from redline.view.repair import Strategy
+from redline.values.messages import Message
 
 __all__ = ["Mended", "Mender"]
 

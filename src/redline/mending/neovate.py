@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
-from redline import payloads
 from redline.formats.ai_sdk import AiSdk
 from redline.mending.chain import Chain
 from redline.mending.family import Family
@@ -14,14 +13,15 @@ from redline.mending.links import Links
 from redline.mending.mender import Mended
 from redline.mending.rows import write_rows
 from redline.mending.window import Window
-from redline.messages import Message
-from redline.payloads import Payload
+from redline.repair import Item, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.neovate import Neovate
 from redline.transcripts.shapes import fields_in, objects_in
 from redline.transcripts.source import Source
-from redline.view.repair import Item, Strategy
+from redline.values import payloads
+from redline.values.messages import Message
+from redline.values.payloads import Payload
 
 __all__ = ["NeovateMender"]
 

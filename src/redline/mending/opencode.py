@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
-from redline import payloads
 from redline.mending.list_edits import ListEdits
 from redline.mending.mender import Mended
 from redline.mending.origins import Origins
 from redline.mending.window import Window
-from redline.messages import Message, ToolResult
-from redline.payloads import Payload
+from redline.repair import INTERRUPTED, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.opencode import OpenCode
 from redline.transcripts.shapes import fields_in, text_in
 from redline.transcripts.source import Source
-from redline.view.repair import INTERRUPTED, Strategy
+from redline.values import payloads
+from redline.values.messages import Message, ToolResult
+from redline.values.payloads import Payload
 
 __all__ = ["OpenCodeMender"]
 

@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from redline import payloads
 from redline.errors import ValidationError
 from redline.formats import FORMATS, find_format
 from redline.mending.edits import Edits
@@ -11,12 +10,13 @@ from redline.mending.list_edits import ListEdits
 from redline.mending.mender import Mended
 from redline.mending.rows import write_rows
 from redline.mending.window import Window
-from redline.messages import Message
+from redline.repair import Item, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.base import Position
 from redline.transcripts.plain import Plain
 from redline.transcripts.source import Source
-from redline.view.repair import Item, Strategy
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["PlainMender"]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from redline.errors import ExecutionError
 from redline.formats import find_format, read_messages
-from redline.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from redline.payloads import Payload
+from redline.laws import History, problems_of
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.source import Source
-from redline.view.laws import History, problems_of
+from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.payloads import Payload
 
 __all__ = ["prove"]
 

@@ -6,9 +6,9 @@ from typing import Protocol
 from redline.mending.edits import Edits
 from redline.mending.fixes import Action
 from redline.mending.window import Step, Window
-from redline.messages import Message
+from redline.repair import Item
 from redline.transcripts.base import Position
-from redline.view.repair import Item
+from redline.values.messages import Message
 
 __all__ = ["Rows", "write_rows"]
 

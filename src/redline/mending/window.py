@@ -8,10 +8,10 @@ import msgspec
 
 from redline.formats import find_format
 from redline.mending.fixes import Action, Fix, fix_for
-from redline.messages import Message, ToolCall, ToolResult
+from redline.repair import Item, Strategy, legalize
+from redline.repair.values import name_of
 from redline.transcripts.base import Position, RecordedConversation
-from redline.view.repair import Item, Strategy, legalize
-from redline.view.repair.values import name_of
+from redline.values.messages import Message, ToolCall, ToolResult
 
 __all__ = ["Step", "Window"]
 

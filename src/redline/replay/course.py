@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from redline.payloads import Path
 from redline.prices import PriceRule
 from redline.replay.cache import Charge, charge
 from redline.replay.session import RecordedRequest, Session
+from redline.values.payloads import Path
 
 __all__ = ["Course", "Passage", "Struck", "charges_of", "course_of"]
 

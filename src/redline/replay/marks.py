@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from redline.messages import ToolResult
-from redline.payloads import Path
 from redline.replay.session import Session
+from redline.rules.facts import Facts
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.tokens import Counter, Estimate, Remembered, count_part
-from redline.view.facts import Facts
+from redline.values.messages import ToolResult
+from redline.values.payloads import Path
 
 __all__ = ["MARK_SETS", "DueMark", "due_marks", "result_marks", "rules_of"]
 

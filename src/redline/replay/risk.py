@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redline.messages import Message, Part, Text, ToolCall, ToolResult
-from redline.payloads import Path, canonical
 from redline.replay.course import Struck
 from redline.replay.session import RecordedRequest, Session
+from redline.rules.facts import Facts
 from redline.rules.files import read_paths
-from redline.view.facts import Facts
+from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, canonical
 
 __all__ = ["Reread", "Risk", "Use", "risk_of", "uses_in"]
 

@@ -7,9 +7,9 @@ from statistics import mode
 
 import msgspec
 
-from redline.messages import Message
 from redline.tokens import Counter, Estimate, Remembered, calibrate, count_message
 from redline.transcripts import Entry, RecordedConversation, Transcript, Usage
+from redline.values.messages import Message
 
 __all__ = ["RecordedRequest", "Session", "sessions_in"]
 

@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Any
 
 from redline.errors import ValidationError
-from redline.placeholders import Words
 from redline.rules.failed_inputs import FailedInputs
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
@@ -19,6 +18,7 @@ from redline.rules.rule import Fold, Mark, Rule, TimelessFold
 from redline.rules.settings import check_texts, make_root
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
+from redline.values.words import Words
 
 __all__ = [
     "DEFAULT_RULES",

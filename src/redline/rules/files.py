@@ -1,7 +1,7 @@
 """Which files a call shows, and which it changes, each in one spelling."""
 
+from redline.rules.facts import Seen
 from redline.tools import Reads, Runs, Writes, is_unicode, normalize_path
-from redline.view.facts import Seen
 
 __all__ = ["read_paths", "written_paths"]
 

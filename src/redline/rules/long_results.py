@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from redline.placeholders import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
+from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, Nothing, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, text_of
-from redline.view.facts import Seen
+from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 
 __all__ = ["LongResults"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import msgspec
 
-from redline.payloads import Path
-from redline.placeholders import DOCUMENTS, Words
+from redline.rules.facts import Seen
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_texts, make_names, text_of
-from redline.view.facts import Seen
+from redline.values.payloads import Path
+from redline.values.words import DOCUMENTS, Words
 
 __all__ = ["MaskedResults"]
 

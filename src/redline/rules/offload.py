@@ -6,15 +6,15 @@ from typing import ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.blobs import reference_of
 from redline.errors import ValidationError
-from redline.messages import Text, ToolCall, ToolResult
-from redline.placeholders import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
+from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, shown, text_of
-from redline.view.facts import Seen
+from redline.values import payloads
+from redline.values.messages import Text, ToolCall, ToolResult
+from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 
 __all__ = ["OffloadResults", "moved_content"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import msgspec
 
-from redline.messages import Media
-from redline.payloads import Path
-from redline.placeholders import TEMPLATE_FIELDS, Words, check_template
+from redline.rules.facts import Seen
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_texts, text_of
-from redline.view.facts import Seen
+from redline.values.messages import Media
+from redline.values.payloads import Path
+from redline.values.words import TEMPLATE_FIELDS, Words, check_template
 
 __all__ = ["OldImages"]
 

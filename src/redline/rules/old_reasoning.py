@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import msgspec
 
-from redline.messages import Reasoning
-from redline.payloads import Path
+from redline.rules.facts import Seen
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags
-from redline.view.facts import Seen
+from redline.values.messages import Reasoning
+from redline.values.payloads import Path
 
 __all__ = ["OldReasoning"]
 

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import msgspec
 
-from redline import payloads
-from redline.messages import ToolCall
-from redline.payloads import Path
-from redline.placeholders import DOCUMENTS, Words
+from redline.rules.facts import Seen
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_texts, text_of
 from redline.tools import Asks, Resumes
-from redline.view.facts import Seen
+from redline.values import payloads
+from redline.values.messages import ToolCall
+from redline.values.payloads import Path
+from redline.values.words import DOCUMENTS, Words
 
 __all__ = ["RepeatedCalls"]
 

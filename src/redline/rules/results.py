@@ -1,8 +1,8 @@
 """What rules ask of a result: its words, how long it is, and whether replacing it gains anything."""
 
-from redline import payloads
-from redline.messages import Media, Opaque, Text, ToolResult
-from redline.placeholders import Words, is_placeholder
+from redline.values import payloads
+from redline.values.messages import Media, Opaque, Text, ToolResult
+from redline.values.words import Words, is_placeholder
 
 __all__ = ["is_replaced", "line_count", "long_texts", "may_replace", "plain_words", "size_chars"]
 

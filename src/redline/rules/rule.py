@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from redline.payloads import Path
-from redline.view.facts import Seen
+from redline.rules.facts import Seen
+from redline.values.payloads import Path
 
 __all__ = ["Fold", "Mark", "Nothing", "Rule", "TimelessFold"]
 

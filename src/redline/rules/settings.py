@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from os import PathLike, fspath
 
 from redline.errors import ValidationError
-from redline.placeholders import DOCUMENTS, Words
 from redline.tools import ToolBook
+from redline.values.words import DOCUMENTS, Words
 
 __all__ = [
     "check_at_least",

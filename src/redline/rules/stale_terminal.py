@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import msgspec
 
-from redline.payloads import Path
-from redline.placeholders import DOCUMENTS, Words
+from redline.rules.facts import Seen
 from redline.rules.results import may_replace, plain_words
 from redline.rules.rule import Fold, Mark
 from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
-from redline.view.facts import Seen
+from redline.values.payloads import Path
+from redline.values.words import DOCUMENTS, Words
 
 __all__ = ["StaleTerminal"]
 

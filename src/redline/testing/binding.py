@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from redline.payloads import canonical
+from redline.values.payloads import canonical
 
 __all__ = ["ReasoningBinder"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from redline.formats import find_format
-from redline.messages import Part, Role, Text, ToolCall, ToolResult
+from redline.values.messages import Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["Turn", "asks", "conversation", "says"]
 

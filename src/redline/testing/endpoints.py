@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from redline.errors import FormatError
 from redline.formats import find_format
 from redline.formats.usage import Usage
-from redline.messages import Part, Reasoning, ToolCall
-from redline.view.laws import check
+from redline.lists.check import check
+from redline.values.messages import Part, Reasoning, ToolCall
 
 __all__ = ["ENDPOINTS", "ChatCompletions", "Endpoint", "GenerateContent", "Messages", "Responses", "endpoint_at"]
 

@@ -6,9 +6,9 @@ from itertools import accumulate
 from typing import Any
 
 from redline.formats import find_format
-from redline.messages import Message
-from redline.payloads import canonical, decode
 from redline.tokens import count_message, default_counter
+from redline.values.messages import Message
+from redline.values.payloads import canonical, decode
 
 __all__ = ["PrefixCache"]
 

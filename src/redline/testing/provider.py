@@ -10,13 +10,13 @@ from typing import Any
 
 from redline.formats import find_format
 from redline.formats.usage import Usage
-from redline.messages import Message, Text
 from redline.testing.binding import ReasoningBinder
 from redline.testing.builders import Turn
 from redline.testing.endpoints import Endpoint, endpoint_at
 from redline.testing.prefix_cache import PrefixCache
 from redline.testing.streams import stream_answer
 from redline.tokens import count_message, default_counter
+from redline.values.messages import Message, Text
 
 __all__ = ["Exchange", "FakeProvider", "Reply", "fake_provider"]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from redline.errors import MissingExtraError
 from redline.formats import Format, find_format
-from redline.messages import Media, Text, ToolCall, ToolResult
 from redline.testing.builders import Turn, conversation, says
+from redline.values.messages import Media, Text, ToolCall, ToolResult
 
 try:
     from hypothesis import strategies as st

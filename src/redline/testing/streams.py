@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from redline import payloads
+from redline.values import payloads
 
 __all__ = ["stream_answer"]
 

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from redline import payloads
-from redline.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.tokens.counter import Counter
 from redline.tokens.default import default_counter
 from redline.tokens.pictures import picture_tokens
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 __all__ = ["MessageTokens", "count_message", "count_part"]
 

@@ -4,7 +4,7 @@ import base64
 import binascii
 import math
 
-from redline.messages import Media
+from redline.values.messages import Media
 
 __all__ = ["picture_size", "picture_tokens"]
 

@@ -7,8 +7,6 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-from redline import payloads
-from redline.messages import ToolCall
 from redline.tools.actions import (
     Action,
     Asks,
@@ -29,6 +27,8 @@ from redline.tools.paths import PATH_NAMES, path_entries, paths_of
 from redline.tools.script import read_script
 from redline.tools.shell import command_text, look
 from redline.tools.tool import Tool
+from redline.values import payloads
+from redline.values.messages import ToolCall
 
 __all__ = ["describe"]
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from redline import payloads
+from redline.values import payloads
 
 __all__ = ["PATH_NAMES", "is_unicode", "normalize_path", "path_entries", "paths_of", "rebase"]
 

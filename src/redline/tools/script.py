@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from redline import payloads
-from redline.messages import ToolCall
+from redline.values import payloads
+from redline.values.messages import ToolCall
 
 __all__ = ["Script", "read_script"]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, overload
 import msgspec
 
 from redline.formats.usage import Usage
-from redline.messages import Message, ToolCall, ToolResult
+from redline.values.messages import Message, ToolCall, ToolResult
 
 __all__ = [
     "Attachment",

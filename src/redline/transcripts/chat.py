@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from redline import payloads
 from redline.transcripts.base import TokenCount, Usage
+from redline.values import payloads
 
 __all__ = ["CacheDetails", "ChatTokens", "chat_answer", "chat_call", "chat_usage"]
 

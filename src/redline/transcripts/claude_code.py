@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import msgspec
 
 from redline.formats.anthropic import Anthropic
-from redline.messages import Message
 from redline.transcripts.base import (
     Attachment,
     Branch,
@@ -25,6 +24,7 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import text_in
 from redline.transcripts.source import Source, index_lines
+from redline.values.messages import Message
 
 __all__ = ["ClaudeCode"]
 

@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.anthropic import Anthropic
-from redline.messages import Message
 from redline.transcripts.base import (
     Compaction,
     Entry,
@@ -23,6 +21,8 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in
 from redline.transcripts.source import Source
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["Cline"]
 

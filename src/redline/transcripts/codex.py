@@ -7,7 +7,6 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 
 from redline.formats.openai_responses import OpenAIResponses
-from redline.messages import Message
 from redline.transcripts.base import (
     Compaction,
     Entry,
@@ -23,6 +22,7 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Source, index_lines
+from redline.values.messages import Message
 
 __all__ = ["Codex"]
 

@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.openai_chat import OpenAIChat
-from redline.messages import Message
 from redline.transcripts.base import (
     Attachment,
     Compaction,
@@ -25,6 +23,8 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Source, index_lines
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["CopilotCli"]
 

@@ -8,10 +8,10 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
 from redline.transcripts.source import LineIndex, Source
+from redline.values import payloads
 
 __all__ = ["Document", "Value", "open_document", "parse_document"]
 

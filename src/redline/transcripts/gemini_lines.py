@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.transcripts.base import BadRecord, Position
 from redline.transcripts.gemini_records import GeminiRecord, LocatedRecord, read_record
 from redline.transcripts.heads import fields_of, head_decoder
 from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.source import Line, Source, index_lines
+from redline.values import payloads
 
 __all__ = ["Abandoned", "LineHistory", "replay_lines"]
 

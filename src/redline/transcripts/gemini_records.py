@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from redline.formats.gemini import Gemini
-from redline.messages import Message
 from redline.transcripts.base import Entry, Position, TokenCount, Usage, parse_time_ms
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source
+from redline.values.messages import Message
 
 __all__ = ["GeminiRecord", "LocatedRecord", "entries_of", "ids_given_after", "read_record"]
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Raw, structs
 
-from redline import payloads
 from redline.transcripts.document import parse_document
 from redline.transcripts.source import Line, decode_line
+from redline.values import payloads
 
 __all__ = ["fields_of", "head_decoder", "is_object", "items_of"]
 

@@ -10,10 +10,8 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.errors import TranscriptError
 from redline.formats.openai_chat import OpenAIChat
-from redline.messages import Message
 from redline.transcripts.base import (
     BadRecord,
     Entry,
@@ -30,6 +28,8 @@ from redline.transcripts.heads import head_decoder, is_object
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import objects_in
 from redline.transcripts.source import Source
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["InspectAi"]
 

@@ -6,15 +6,15 @@ from typing import ClassVar
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.formats.openai_chat import OpenAIChat
-from redline.messages import Message, Text, ToolCall, ToolResult
 from redline.transcripts.base import Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.chat import ChatTokens, chat_usage
 from redline.transcripts.document import Document, open_document
 from redline.transcripts.heads import fields_of, head_decoder, is_object
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Source
+from redline.values import payloads
+from redline.values.messages import Message, Text, ToolCall, ToolResult
 
 __all__ = ["MiniSweAgent"]
 

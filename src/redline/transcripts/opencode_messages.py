@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from redline.formats.ai_sdk import AiSdk
-from redline.messages import Message
 from redline.transcripts.base import Compaction, Entry, Position, TokenCount, Usage, known_time_ms
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
+from redline.values.messages import Message
 
 __all__ = [
     "MessageSource",

@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from redline import payloads
 from redline.formats.openai_chat import OpenAIChat
-from redline.messages import Message
 from redline.transcripts.base import Attachment, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.chat import ChatTokens, chat_answer, chat_call, chat_usage
 from redline.transcripts.heads import head_decoder, is_object
@@ -15,6 +13,8 @@ from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source, index_lines
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["OpenHands"]
 

@@ -8,7 +8,6 @@ import msgspec
 
 from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
-from redline.messages import Message
 from redline.transcripts.base import (
     Branch,
     Compaction,
@@ -25,6 +24,7 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Source, index_lines
+from redline.values.messages import Message
 
 __all__ = ["Pi"]
 

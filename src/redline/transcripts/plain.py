@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.errors import FormatError
 from redline.formats import FORMATS, Format, detect_format
-from redline.messages import Message
 from redline.transcripts.base import BadRecord, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.detect import take_sample
 from redline.transcripts.document import Document, open_document
@@ -17,6 +15,8 @@ from redline.transcripts.heads import fields_of, is_object
 from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Line, Source, index_lines
+from redline.values import payloads
+from redline.values.messages import Message
 
 __all__ = ["Plain"]
 

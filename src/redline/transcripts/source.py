@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from redline import payloads
 from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
+from redline.values import payloads
 
 __all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines", "line_decoder"]
 

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Raw
 
-from redline import payloads
 from redline.formats.openai_chat import OpenAIChat
-from redline.messages import Text, ToolCall, ToolResult
 from redline.transcripts.base import Entry, Position, RecordedConversation, Transcript
 from redline.transcripts.document import open_document
 from redline.transcripts.heads import head_decoder, is_object
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Source
+from redline.values import payloads
+from redline.values.messages import Text, ToolCall, ToolResult
 
 __all__ = ["SweAgent"]
 

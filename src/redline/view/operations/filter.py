@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from redline import payloads
 from redline.errors import ValidationError
-from redline.messages import Message, ToolCall
+from redline.values import payloads
+from redline.values.messages import Message, ToolCall
 from redline.view.operations.operation import Context, Outcome
 from redline.view.operations.options import read_options
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from redline.errors import ValidationError
-from redline.payloads import Payload
-from redline.view.check_message import check_message
+from redline.formats.check_message import check_message
+from redline.values.payloads import Payload
 from redline.view.operations.operation import Context, Outcome
 from redline.view.operations.options import check_count, read_options, required_option
 from redline.view.view import View

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from redline.messages import Message
-from redline.payloads import Payload
+from redline.values.messages import Message
+from redline.values.payloads import Payload
 from redline.view.view import View
 
 __all__ = ["Context", "Operation", "Outcome", "Store"]

@@ -1,0 +1,151 @@
+"""Files for their owner only that are there whole or not at all, and folders whose names are on the disk: the only place."""
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from redline.errors import LogError
+
+__all__ = [
+    "check_no_link",
+    "create_private",
+    "create_whole",
+    "file_error",
+    "make_directory",
+    "open_private",
+    "sync_directory",
+    "tighten",
+    "write_whole",
+]
+
+_FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Links are not followed: whoever may write to the folder could plant one. Pipes are not waited for."""
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory and those above it that are missing, for the owner only, and bring their names to the disk."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_directory(folder.parent)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name, bring it to the disk, and only then give it its name."""
+    with _temporary(path.parent, content) as temporary:
+        temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def create_whole(path: Path, content: bytes) -> bool:
+    """Write a file that is not there yet. False, and nothing changes, if the name is taken, be it at this very moment.
+
+    Whoever creates several files calls `sync_directory` once behind the last.
+    """
+    with _temporary(path.parent, content) as temporary:
+        try:
+            path.hardlink_to(temporary)  # unlike a rename, this fails if another process was quicker
+        except FileExistsError:
+            return False
+        except OSError:
+            return _renamed(temporary, path)
+    return True
+
+
+def sync_directory(path: Path) -> None:
+    """Bring new names to the disk too. Windows cannot open a directory, and does it by itself."""
+    with contextlib.suppress(PermissionError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _renamed(temporary: Path, path: Path) -> bool:
+    """Where files cannot have two names (FAT, some network disks): the name is reserved, and is empty for a moment."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        return False
+    temporary.replace(path)
+    return True
+
+
+@contextlib.contextmanager
+def _temporary(directory: Path, content: bytes) -> Iterator[Path]:
+    """A file with this content, on the disk; it is gone afterwards unless it was renamed."""
+    handle, name = tempfile.mkstemp(dir=directory, prefix=".redline-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+
+
+def create_private(path: Path) -> int:
+    """Open a file for appending; it, and the folders above it, are made if they are not there."""
+    make_directory(path.parent)
+    handle = _checked(os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600), path)
+    sync_directory(path.parent)
+    return handle
+
+
+def open_private(path: Path) -> tuple[int | None, bool]:
+    """The file, if there is one, and whether it may be written. What others may read of it, they may no longer."""
+    try:
+        handle = _checked(os.open(path, os.O_RDWR | _FLAGS), path)
+    except FileNotFoundError:
+        return None, True
+    except OSError as problem:
+        if problem.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return _checked(os.open(path, os.O_RDONLY | _FLAGS), path), False
+    with contextlib.suppress(OSError):  # file systems without permissions
+        status = os.fstat(handle)
+        if _is_open_to_others(status):
+            os.fchmod(handle, status.st_mode & 0o700)
+    return handle, True
+
+
+def tighten(path: Path) -> None:
+    """Take a file from all but its owner, if this is the owner, without opening it: that would undo locks of SQLite's."""
+    with contextlib.suppress(OSError):
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and _is_open_to_others(status):
+            path.chmod(status.st_mode & 0o700)
+
+
+def check_no_link(path: Path) -> None:
+    """Refuse a link."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+
+
+def file_error(path: Path, problem: OSError) -> LogError:
+    """What to say, and what to do, when the system refuses."""
+    if problem.errno == errno.ELOOP:
+        return LogError(f"{path} is a symbolic link, which logs do not follow. Give the path of the file itself.")
+    is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    advice = "Make room, then go on: nothing was added." if is_full else "Check the path and its permissions."
+    return LogError(f"{path}: {problem.strerror}. {advice}")
+
+
+def _checked(handle: int, path: Path) -> int:
+    """The handle of a file; a device or a pipe would take everything and give nothing back."""
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise LogError(f"{path} is no file, but a device, a pipe or a folder, and nothing can be kept in it. Give another path.")
+
+
+def _is_open_to_others(status: os.stat_result) -> bool:
+    return bool(status.st_mode & 0o077) and status.st_uid == os.geteuid()

@@ -1,0 +1,47 @@
+"""Reasoning comes before what it led to, never alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from redline.formats.base import Format
+from redline.laws.law import Broken, History
+from redline.values.messages import Message, Reasoning
+
+__all__ = ["ReasoningOrder", "ends_in_reasoning", "tied_length"]
+
+
+class ReasoningOrder:
+    """Reasoning comes before what it led to, never alone at the end."""
+
+    name: ClassVar[str] = "reasoning_order"
+    rules: ClassVar[Mapping[str, str]] = {
+        "anthropic": "the final block in an assistant message cannot be thinking",
+        "openai_responses": "a reasoning item must be followed by the item it led to, and no item comes without its reasoning",
+    }
+
+    def broken(self, history: History) -> Iterator[Broken]:
+        """Reasoning that nothing of the assistant's follows, and items at the beginning that are tied to what came before."""
+        for index, message in enumerate(history.messages[: tied_length(history.messages, history.format)]):
+            if history.format.untied(message) is not message:
+                yield Broken(index, None, "its id ties the item to reasoning that is not there")
+        for index, message in enumerate(history.messages):
+            if message.role != "assistant" or not ends_in_reasoning(message):
+                continue
+            following = history.messages[index + 1 : index + 2]
+            if not history.format.items_are_messages or not following or following[0].role != "assistant":
+                yield Broken(index, len(message.parts) - 1, "nothing follows the reasoning")
+
+
+def ends_in_reasoning(message: Message) -> bool:
+    """Whether reasoning is the last thing in the message."""
+    return bool(message.parts) and isinstance(message.parts[-1], Reasoning)
+
+
+def tied_length(messages: Sequence[Message], format: Format) -> int:
+    """How many messages there are before the first input, or the first reasoning: a cut may have taken theirs away."""
+    if not format.items_are_messages:
+        return 0
+    for index, message in enumerate(messages):
+        if message.role not in ("assistant", "system") or ends_in_reasoning(message):
+            return index
+    return len(messages)

@@ -1,0 +1,167 @@
+"""What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
+
+from collections import deque
+from collections.abc import Iterable
+
+import msgspec
+
+from redline.rules.failures import is_command_output, is_failure
+from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
+from redline.values.messages import Message, Part, ToolCall, ToolResult
+
+__all__ = ["LATEST_MS", "Facts", "Seen", "Turn"]
+
+
+LATEST_MS = 2**62
+"""No clock shows a greater number of milliseconds, before 1970 or after."""
+
+
+class Seen(msgspec.Struct, eq=False, gc=False):
+    """One part of a visible message, and what the view says about it."""
+
+    index: int
+    """The message's index in the record."""
+    place: int
+    """The part's place in the message."""
+    part: Part
+    message: Message
+    order: int
+    """Counts up with every part seen: the later of two has the higher one."""
+    step: int
+    """How many turns of the assistant came before; what it says without a break is one turn."""
+    tools: ToolBook = DEFAULT
+    asked: "Seen | None" = None
+    """For a result: its call as it was seen, the nearest before it with its id."""
+    known_actions: tuple[Action, ...] | None = None
+    known_failure: bool | None = None
+    """Worked out when first asked for; ask for `actions` and `is_error`."""
+
+    @property
+    def timestamp_ms(self) -> float | None:
+        """When it was said; None also for a number that no clock shows, such as NaN or one beyond 64 bits."""
+        stamp = self.message.timestamp_ms
+        return stamp if stamp is not None and -LATEST_MS <= stamp <= LATEST_MS else None
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The call itself; for a result, the one it answers."""
+        part = self.asked.part if self.asked is not None else self.part
+        return part if isinstance(part, ToolCall) else None
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The result, where it is one that the client gave; what the provider ran itself is left alone."""
+        return self.part if isinstance(self.part, ToolResult) and not self.part.is_hosted else None
+
+    @property
+    def tool(self) -> str | None:
+        """The name of the tool, from the call; from the result itself where the call is unknown."""
+        call = self.call
+        if call is not None:
+            return call.name
+        return self.part.name if isinstance(self.part, ToolResult) else None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the call does; nothing where the call is unknown."""
+        if self.asked is not None:
+            return self.asked.actions
+        if self.known_actions is None:
+            call = self.call
+            self.known_actions = describe(call, self.tools) if call is not None else ()
+        return self.known_actions
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a command printed it. The tool decides; only where it is unknown, the words do."""
+        name = self.tool
+        if name is None:
+            return isinstance(self.part, ToolResult) and is_command_output(self.part.text)
+        tool = self._tool_in_book(name)
+        return tool is not None and tool.is_terminal
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a result that reports a failure."""
+        if self.known_failure is None:
+            part = self.part
+            self.known_failure = isinstance(part, ToolResult) and is_failure(part, is_terminal=self.is_terminal)
+        return self.known_failure
+
+    def in_book(self, tools: ToolBook | None) -> "Seen":
+        """The part as another book of tools explains it; None for the book there is."""
+        if tools is None or tools is self.tools:
+            return self
+        asked = self.asked.in_book(tools) if self.asked is not None else None
+        return msgspec.structs.replace(self, tools=tools, asked=asked, known_actions=None, known_failure=None)
+
+    def _tool_in_book(self, name: str) -> Tool | None:
+        tool = self.tools.tools.get(name)
+        if tool is not None:
+            return tool  # before the arguments are parsed, which few tools need
+        call = self.call
+        return self.tools.find(name, call.arguments if call is not None else {})
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """What was counted before a turn of the assistant began. Facts that start from there say the same of all that follows."""
+
+    messages: int = 0
+    parts: int = 0
+    steps: int = 0
+
+
+class Facts:
+    """Grows with the view: each message is looked at once, when it is added."""
+
+    def __init__(self, tools: ToolBook = DEFAULT, *, start: Turn = Turn()) -> None:  # noqa: B008 - frozen
+        self._tools = tools
+        self._calls: dict[str, Seen] = {}
+        self._calls_without_id: dict[str, deque[Seen]] = {}
+        """Of the turn that waits for its results, by name and in order, which is how they are told apart."""
+        self.turn = start
+        """Where the latest turn of the assistant began."""
+        self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
+        self._is_speaking = False
+
+    def add_parts(self, role: str, parts: Iterable[tuple[int, int, Message]]) -> list[Seen]:
+        """The parts of the next message that is sent, each with its index in the record, its number there, and its message."""
+        self._take_turns(is_assistant=role == "assistant")
+        found: list[Seen] = []
+        for index, place, message in parts:
+            part = message.parts[place]
+            seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
+            self._orders += 1
+            if isinstance(part, ToolCall):
+                self._remember(seen, part)
+            elif isinstance(part, ToolResult):
+                seen.asked = self._call_of(part)
+            found.append(seen)
+        self._messages += 1
+        return found
+
+    def add(self, index: int, message: Message) -> list[Seen]:
+        """The parts of the next message, which is sent as it is."""
+        return self.add_parts(message.role, ((index, place, message) for place in range(len(message.parts))))
+
+    def _take_turns(self, *, is_assistant: bool) -> None:
+        if self._is_speaking and not is_assistant:
+            self._steps += 1
+        elif is_assistant and not self._is_speaking:
+            self._calls_without_id.clear()
+            self.turn = Turn(self._messages, self._orders, self._steps)
+        self._is_speaking = is_assistant
+
+    def _remember(self, seen: Seen, call: ToolCall) -> None:
+        if call.is_hosted:
+            return
+        if call.id is None:
+            self._calls_without_id.setdefault(call.name, deque()).append(seen)
+        else:
+            self._calls[call.id] = seen
+
+    def _call_of(self, result: ToolResult) -> Seen | None:
+        if result.call_id is not None:
+            return self._calls.get(result.call_id)
+        waiting = self._calls_without_id.get(result.name) if result.name is not None else None
+        return waiting.popleft() if waiting else None

@@ -1,0 +1,39 @@
+"""What is never struck, whatever a rule says: pins, protected tools and paths, and results that report a failure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from redline.rules.facts import Seen
+from redline.tools import Lists, Reads, Writes
+from redline.values.messages import ToolResult
+
+__all__ = ["Protection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Settings that hold for every rule."""
+
+    tools: frozenset[str] = frozenset()
+    """Names of tools whose calls and results stay."""
+    paths: tuple[str, ...] = ()
+    """Globs (`*.md`, `src/**`): calls and results about such a file stay. `*` also matches across separators."""
+    errors: bool = True
+    """Whether results that report a failure stay."""
+
+    def covers(self, seen: Seen) -> bool:
+        """Whether a part stays."""
+        if self.errors and isinstance(seen.part, ToolResult) and seen.is_error:
+            return True
+        if seen.tool is not None and seen.tool in self.tools:
+            return True
+        return bool(self.paths) and any(self._is_protected(path) for path in _paths(seen))
+
+    def _is_protected(self, path: str) -> bool:
+        plain = path.replace("\\", "/")
+        return any(fnmatchcase(plain, glob) or fnmatchcase(plain, f"*/{glob}") for glob in self.paths)
+
+
+def _paths(seen: Seen) -> Iterable[str]:
+    return (action.path for action in seen.actions if isinstance(action, Reads | Writes | Lists))

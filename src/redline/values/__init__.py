@@ -1,0 +1,1 @@
+"""Values that everything else speaks in: payloads, messages, which result answers which call, words."""

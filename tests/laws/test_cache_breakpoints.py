@@ -1,0 +1,11 @@
+import pytest
+
+from redline.laws.cache_breakpoints import CacheBreakpoints
+from tests.laws.histories import broken_by, cases_of
+
+
+@pytest.mark.parametrize("case", cases_of("cache_breakpoints"), ids=lambda case: case["id"])
+def test_law_finds_its_cases(case):
+    """What the table of providers' rules says to break this law is found by it, and by its rule."""
+    assert broken_by(CacheBreakpoints(), case["messages"], case["format"])
+    assert case["format"] in CacheBreakpoints.rules

@@ -1,0 +1,41 @@
+import pytest
+
+from redline import check, make_legal
+from redline.repair.hosted import has_results_from_before, open_ids
+from redline.repair.strategies import STRATEGIES
+from tests.repair.histories import ANTHROPIC, assistant, result, use, user
+
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+
+
+def test_interrupted_search_goes():
+    """What the provider never finished is removed once the user goes on; before that it may still be finished (R59)."""
+    history = [user("hi"), assistant("Searching.", SEARCH), user("stop")]
+    assert make_legal(history) == [history[0], assistant("Searching."), history[2]]
+    assert make_legal(history[:2])[1] is history[1]
+    assert make_legal([user("hi"), assistant(SEARCH), user("stop")]) == [user("hi"), user("stop")]
+
+
+def test_result_without_its_call_goes():
+    """Cut off from its call, a result of the provider's is refused (R59)."""
+    history = [user("hi"), assistant(FOUND, "ok"), user("on")]
+    assert make_legal(history, format="anthropic") == [history[0], assistant("ok"), history[2]]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_result_in_the_next_message_is_kept(strategy):
+    """Even if that message has a call which is still open: without it the result would be missed."""
+    history = [user("hi"), assistant(SEARCH), assistant(FOUND, use("a")), user("on")]
+    after = make_legal(history, strategy=strategy)
+    assert check(after) == []
+    assert after[1] is history[1]
+    assert after[2]["content"][0] == FOUND
+
+
+def test_what_is_open():
+    """Calls without a result in their message, and results without a call in theirs."""
+    assert open_ids(ANTHROPIC.read(assistant(SEARCH))) == {"s1"}
+    assert open_ids(ANTHROPIC.read(assistant(SEARCH, FOUND))) == frozenset()
+    assert has_results_from_before(ANTHROPIC.read(assistant(FOUND)))
+    assert not has_results_from_before(ANTHROPIC.read(user(result("a"))))
