@@ -35,6 +35,7 @@ ROOMS = (
     "view",
     "rules",
     "engine",
+    "schedules",
     "policy",
     "given",
     "conversation",

@@ -1,26 +1,18 @@
-"""Redline decides what an LLM agent's model sees; these are its public names, each loaded when it is first used."""
+"""Redline decides what an LLM agent's model sees; these are its public names, each loaded when it is first used.
+
+Here is what most programs need. What one extends or configures is public in its own package, in one line:
+`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.prices`, `redline.formats`, `redline.tools`,
+`redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from redline.blobs import Blobs as Blobs
-    from redline.blobs.directory import DirectoryBlobs as DirectoryBlobs
-    from redline.blobs.memory import MemoryBlobs as MemoryBlobs
-    from redline.blobs.object_store import ObjectStoreBlobs as ObjectStoreBlobs
-    from redline.blobs.opening import open_blobs as open_blobs
     from redline.blobs.recall import recall as recall
     from redline.blobs.recall import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
-    from redline.engine.balance import Rates as Rates
-    from redline.engine.budget import Budget as Budget
     from redline.engine.request import Request as Request
-    from redline.engine.schedule import Case as Case
-    from redline.engine.schedule import Decision as Decision
-    from redline.engine.schedule import Decisions as Decisions
-    from redline.engine.schedule import Eager as Eager
-    from redline.engine.schedule import Schedule as Schedule
-    from redline.engine.when_free import WhenFree as WhenFree
     from redline.errors import BlobStoreError as BlobStoreError
     from redline.errors import ExecutionError as ExecutionError
     from redline.errors import FormatError as FormatError
@@ -29,11 +21,6 @@ if TYPE_CHECKING:
     from redline.errors import RedlineError as RedlineError
     from redline.errors import TranscriptError as TranscriptError
     from redline.errors import ValidationError as ValidationError
-    from redline.formats import FORMATS as FORMATS
-    from redline.formats import detect_format as detect_format
-    from redline.formats import find_format as find_format
-    from redline.formats import read_messages as read_messages
-    from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
     from redline.laws import Problem as Problem
     from redline.lists.check import check as check
@@ -49,47 +36,23 @@ if TYPE_CHECKING:
     from redline.lists.simplify import simplify_historical_file_reads as simplify_historical_file_reads
     from redline.lists.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
     from redline.log.records import Strike as Strike
-    from redline.mending import Fix as Fix
-    from redline.mending import Mending as Mending
     from redline.mending import mend_transcript as mend_transcript
     from redline.opening import open as open
     from redline.policy import Policy as Policy
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
-    from redline.rules import RULES as RULES
-    from redline.rules import default_rules as default_rules
     from redline.rules.protection import Protection as Protection
-    from redline.transcripts import SessionPlace as SessionPlace
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
     from redline.transcripts import session_places as session_places
-    from redline.values.messages import Media as Media
-    from redline.values.messages import Message as Message
-    from redline.values.messages import Opaque as Opaque
-    from redline.values.messages import Part as Part
-    from redline.values.messages import Reasoning as Reasoning
-    from redline.values.messages import Text as Text
-    from redline.values.messages import ToolCall as ToolCall
-    from redline.values.messages import ToolResult as ToolResult
-    from redline.values.messages import identity as identity
     from redline.values.words import DOCUMENTS as DOCUMENTS
     from redline.values.words import EN as EN
     from redline.values.words import Words as Words
 
-_HOMES = {
-    "redline.blobs": ("Blobs",),
-    "redline.blobs.directory": ("DirectoryBlobs",),
-    "redline.blobs.memory": ("MemoryBlobs",),
-    "redline.blobs.object_store": ("ObjectStoreBlobs",),
-    "redline.blobs.opening": ("open_blobs",),
+_PUBLIC = {
     "redline.blobs.recall": ("recall", "recall_tool"),
     "redline.conversation": ("Conversation",),
-    "redline.engine.balance": ("Rates",),
-    "redline.engine.budget": ("Budget",),
-    "redline.rules.protection": ("Protection",),
     "redline.engine.request": ("Request",),
-    "redline.engine.schedule": ("Case", "Decision", "Decisions", "Eager", "Schedule"),
-    "redline.engine.when_free": ("WhenFree",),
     "redline.errors": (
         "BlobStoreError",
         "ExecutionError",
@@ -100,11 +63,35 @@ _HOMES = {
         "TranscriptError",
         "ValidationError",
     ),
-    "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
+    "redline.inspection": ("inspect_transcript",),
+    "redline.laws": ("Problem",),
+    "redline.lists.check": ("check",),
     "redline.lists.convert": ("Conversion", "convert"),
-    "redline.inspection": ("Inspection", "inspect_transcript"),
+    "redline.lists.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
+    "redline.lists.repair": ("clean_orphaned_tool_calls", "make_legal"),
+    "redline.lists.sessions": ("filter_messages", "load_session_messages"),
+    "redline.lists.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
     "redline.log.records": ("Strike",),
-    "redline.mending": ("Fix", "Mending", "mend_transcript"),
+    "redline.mending": ("mend_transcript",),
+    "redline.opening": ("open",),
+    "redline.policy": ("Policy",),
+    "redline.redaction": ("redact", "redact_text"),
+    "redline.rules.protection": ("Protection",),
+    "redline.transcripts": ("Transcript", "read_transcript", "session_places"),
+    "redline.values.words": ("DOCUMENTS", "EN", "Words"),
+}
+_MOVED = {
+    "redline.blobs": ("Blobs",),
+    "redline.blobs.directory": ("DirectoryBlobs",),
+    "redline.blobs.memory": ("MemoryBlobs",),
+    "redline.blobs.object_store": ("ObjectStoreBlobs",),
+    "redline.blobs.opening": ("open_blobs",),
+    "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
+    "redline.inspection": ("Inspection",),
+    "redline.mending": ("Fix", "Mending"),
+    "redline.rules": ("RULES", "default_rules"),
+    "redline.schedules": ("Budget", "Case", "Decision", "Decisions", "Eager", "Rates", "Schedule", "WhenFree"),
+    "redline.transcripts": ("SessionPlace",),
     "redline.values.messages": (
         "Media",
         "Message",
@@ -116,23 +103,12 @@ _HOMES = {
         "ToolResult",
         "identity",
     ),
-    "redline.lists.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
-    "redline.opening": ("open",),
-    "redline.values.words": ("DOCUMENTS", "EN", "Words"),
-    "redline.policy": ("Policy",),
-    "redline.redaction": ("redact", "redact_text"),
-    "redline.rules": ("RULES", "default_rules"),
-    "redline.lists.sessions": ("filter_messages", "load_session_messages"),
-    "redline.lists.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
-    "redline.transcripts": ("SessionPlace", "Transcript", "read_transcript", "session_places"),
-    "redline.laws": ("Problem",),
-    "redline.lists.check": ("check",),
-    "redline.lists.repair": ("clean_orphaned_tool_calls", "make_legal"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""Names that were here up to version 0.2 and are now public in their own packages; they still work."""
+_HOME_OF = {name: home for homes in (_PUBLIC, _MOVED) for home, names in homes.items() for name in names}
 
-__version__ = "0.2.0"
-__all__ = sorted(_HOME_OF)
+__version__ = "0.3.0"
+__all__ = sorted(name for names in _PUBLIC.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
