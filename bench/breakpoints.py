@@ -10,11 +10,11 @@ from typing import Any
 
 from bench.corpus import recorded_files
 from redline import Conversation, Message, Request, WhenFree, read_transcript
-from redline.engine.balance import Rates
 from redline.prices import PRICE_RULES, PriceRule
 from redline.replay.cache import PromptCache, Segment
 from redline.replay.marks import MARK_SETS, rules_of
 from redline.replay.session import RecordedRequest, Session, sessions_in
+from redline.schedules import Rates
 from redline.tokens import Estimate, Remembered, count_part
 from redline.values import payloads
 

@@ -16,10 +16,8 @@ import msgspec
 
 import redline
 from bench.generate import history
-from redline.engine.budget import Budget
-from redline.engine.schedule import Eager, Schedule
-from redline.engine.when_free import WhenFree
 from redline.formats import FORMATS
+from redline.schedules import Budget, Eager, Schedule, WhenFree
 from redline.tokens import Estimate
 
 _LENGTHS = (1_000, 4_000, 10_000, 40_000)

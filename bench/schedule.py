@@ -11,10 +11,8 @@ from itertools import chain, islice
 from typing import Any, ClassVar
 
 import redline
-from redline.engine.balance import Rates
-from redline.engine.schedule import Case, Decisions
-from redline.engine.when_free import WhenFree
 from redline.rules.masked_results import MaskedResults
+from redline.schedules import Case, Decisions, Rates, WhenFree
 from redline.testing import asks, conversation
 from redline.tokens import Estimate
 

@@ -7,9 +7,7 @@ import pytest
 
 import redline
 from redline import Conversation, Policy, ValidationError, aio
-from redline.engine.balance import Rates
-from redline.engine.schedule import Eager
-from redline.engine.when_free import WhenFree
+from redline.schedules import Eager, Rates, WhenFree
 
 WRONG = [True, -1, math.nan, 10**400, b"x", [[]], {"a": object()}, object(), int]
 HELLO = {"role": "user", "content": "hi"}

@@ -1,8 +1,8 @@
 import pytest
 
 from redline import DOCUMENTS, EN, Policy, Protection, ValidationError
-from redline.engine.schedule import Eager
 from redline.rules import HistoricalReads, MaskedResults
+from redline.schedules import Eager
 from redline.tools import DEFAULT
 
 

@@ -1,29 +1,28 @@
 """A conversation: everything that was said, what of it is visible, and the request that is built from it."""
 
-import contextlib
 import dataclasses
 import functools
 import logging
 import os
 import threading
 import time
-from collections import Counter as Tally
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
 from redline.blobs.recall import recall
-from redline.engine.binding import restoring_problem
+from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
-from redline.engine.destinations import Destinations, Model, format_of, model_name
-from redline.engine.project import Projection, Projector, Settings
-from redline.engine.request import Lifted, Request
-from redline.engine.schedule import Schedule
+from redline.engine.destination import DestinationFinder
+from redline.engine.engine import Engine
+from redline.engine.parts import Settings
+from redline.engine.project import Ask
+from redline.engine.request import Request
 from redline.engine.state import State, runs_of
 from redline.engine.token_watch import TokenWatch
-from redline.errors import ExecutionError, LogError, RedlineError, ValidationError
-from redline.formats import Format, find_format
+from redline.errors import ExecutionError, RedlineError, ValidationError
+from redline.formats import find_format, format_of_model
 from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
 from redline.formats.check_message import check_message
@@ -37,7 +36,6 @@ from redline.given import (
     check_function,
     check_log,
     check_methods,
-    check_model,
     check_stored_format,
     check_system,
     make_list,
@@ -48,25 +46,23 @@ from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
 from redline.log.opening import open_log, unused_address
 from redline.log.records import (
-    Destination,
-    HeadMoved,
     MessageAdded,
     Originated,
     PinSet,
     Record,
     RolledBack,
     Strike,
-    StrikesApplied,
-    StrikesLifted,
     StrikeUndone,
     UsageReported,
     ViewChanged,
 )
-from redline.log.timeline import Branch, Timeline
+from redline.log.timeline import Branch
 from redline.policy import Policy
+from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
+from redline.schedules import Schedule
 from redline.tokens import Counter, default_counter
 from redline.values import payloads
 from redline.values.payloads import Payload
@@ -76,7 +72,6 @@ from redline.view.operations import Context, Insert, Operation, Replace, StartBa
 __all__ = ["AutoCompaction", "Conversation", "now_ms"]
 
 _logger = logging.getLogger("redline.conversation")
-_request_logger = logging.getLogger("redline.request")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,9 +80,6 @@ Summarize = Callable[[list[Any]], str]
 """From messages, in the provider's shape, to the text that stands for them."""
 
 CompactionSteps = Generator[list[Any], str, Compaction]
-
-_MOST_PROJECTORS = 3
-"""For so many settings what was worked out is kept: those of the conversation, and those that single requests came with."""
 
 
 def now_ms() -> float:
@@ -111,7 +103,10 @@ def _whole(method: Callable[Concatenate["Conversation", P], T]) -> Callable[Conc
     @functools.wraps(method)
     def call(talk: "Conversation", /, *args: P.args, **settings: P.kwargs) -> T:
         with talk._lock:
-            talk._recover()
+            if talk._is_broken:
+                talk._engine.recover()
+                talk._watch.restart()
+                talk._is_broken = False
             try:
                 return method(talk, *args, **settings)
             except BaseException as problem:
@@ -165,23 +160,22 @@ class Conversation:
         if token_limit is not None:
             check_count("token_limit", token_limit)
         self._watch = TokenWatch(token_limit)
-        self._destinations = Destinations(self._counter)
+        self._destinations = DestinationFinder(self._counter)
         self._auto: AutoCompaction | None = None
         self._lock = threading.RLock()
         self._is_broken = False
         fixed = None if format == "auto" else find_format(format)
         if name is not None and not isinstance(name, str):
             raise ValidationError(f"name must be text, not {type(name).__name__}")
-        self._name = masked(name or (os.fspath(log) if isinstance(log, str | os.PathLike) else "memory"))
         self._address = name or (os.fspath(log) if isinstance(log, str | os.PathLike) else None)
-        self._timeline = Timeline(_opened(log, redact, fixed))
-        self._fixed_format = fixed
-        self._state: State
-        self._projectors: list[Projector]
-        self._stand(self._timeline.head)
-        if fixed is None and (preferred := format_of(self._model)) is not None and preferred in self._state.votes:
-            self._fixed_format = find_format(preferred)
-            self._stand(self._timeline.head)
+        self._name = masked(self._address or "memory")
+        if isinstance(log, str | os.PathLike):
+            log = open_log(log, redact=redact)
+            if fixed is not None:
+                check_stored_format(log, fixed.name)
+        self._engine = Engine(MemoryLog() if log is None else log, fixed, self._counter, blobs)
+        if fixed is None and (preferred := format_of_model(model_name(self._model))) in self._state.votes:
+            self._engine.fix_format(find_format(preferred))
         for message in said:
             self.add(message)
 
@@ -196,6 +190,10 @@ class Conversation:
         shown, stored = len(state.view.indices), len(state)
         count = f"{stored} messages" if shown == stored else f"{shown} of {stored} messages visible"
         return f"<Conversation {self._name!r}: {state.format.name}, {count}, {len(state.strikes)} strikes>"
+
+    @property
+    def _state(self) -> State:
+        return self._engine.state
 
     # --- what there is
 
@@ -278,7 +276,7 @@ class Conversation:
         converted = self._in_own_format(message)
         if not converted:
             raise ValidationError(f"Nothing of the message can be said in {self.format}; see the log for what was lost.")
-        self._commit([MessageAdded(payload, time_ms) for payload in converted])
+        self._engine.commit([MessageAdded(payload, time_ms) for payload in converted])
         return len(self._state) - 1
 
     @_whole
@@ -294,7 +292,7 @@ class Conversation:
         usage = [_reported(answer.usage)] if answer.usage is not None else []
         records: list[Record] = [*usage, *(MessageAdded(payload, time_ms) for payload in stored)]
         if records:
-            self._commit(records)
+            self._engine.commit(records)
         return len(self._state) - 1
 
     @_whole
@@ -312,7 +310,7 @@ class Conversation:
         """Show again what was visible when that batch ended. Later batches are gone; no message is."""
         if self._state.batches.rolled_back(batch) is self._state.batches:
             return
-        self._commit([RolledBack(batch)])
+        self._engine.commit([RolledBack(batch)])
         self._watch.restart()
 
     @_whole
@@ -320,13 +318,13 @@ class Conversation:
         """Never strike this message; strikes on it are undone."""
         self._check_index(index)
         self._check_restorable(*self._state.strikes_on(index))
-        self._commit([PinSet(index)])
+        self._engine.commit([PinSet(index)])
 
     @_whole
     def unpin(self, index: int) -> None:
         """Let rules strike this message again."""
         self._check_index(index)
-        self._commit([PinSet(index, is_pinned=False)])
+        self._engine.commit([PinSet(index, is_pinned=False)])
 
     @_whole
     def undo(self, strike: Strike | int) -> None:
@@ -335,7 +333,7 @@ class Conversation:
         if not isinstance(number, int) or isinstance(number, bool) or number not in self._state.strikes:
             raise ExecutionError(f"There is no strike {number!r} in force. Those that are: {_listed(self._state.strikes)}.")
         self._check_restorable(self._state.strikes[number])
-        self._commit([StrikeUndone(number)])
+        self._engine.commit([StrikeUndone(number)])
 
     # --- time
 
@@ -344,14 +342,15 @@ class Conversation:
         """Go back to just after a message. What came after it stays in the record as a branch."""
         self._check_index(index)
         kept = tuple(strike for strike in self._state.strikes.values() if strike.index <= index)
-        self._move(self._timeline.record_of_message(index), kept)
+        self._engine.move(self._engine.timeline.record_of_message(index), kept)
+        self._watch.restart()
 
     @property
     @_whole
     def branches(self) -> list[Branch]:
         """Every way that the conversation went, the present one among them."""
-        self._timeline.read()
-        return self._timeline.branches()
+        self._engine.timeline.read()
+        return self._engine.timeline.branches()
 
     @_whole
     def switch(self, branch: Branch | int) -> None:
@@ -360,12 +359,13 @@ class Conversation:
         known = [one.number for one in self.branches]
         if not isinstance(number, int) or isinstance(number, bool) or number not in known:
             raise ExecutionError(f"There is no branch {number!r}. Those there are: {_listed(known)}.")
-        self._move(number)
+        self._engine.move(number)
+        self._watch.restart()
 
     @_whole
     def fork(self, log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
         """A conversation of its own, in a log of its own, that starts as this one is; in memory if no log is given."""
-        records = [one.record for one in self._timeline.path()]
+        records = [one.record for one in self._engine.timeline.path()]
         return self._begun_with(records, log)
 
     def request_at(
@@ -381,7 +381,7 @@ class Conversation:
         """What was sent, or would have been, when a message had just been said. Nothing is recorded."""
         with self._lock:
             self._check_index(index)
-            path = self._timeline.path(self._timeline.record_of_message(index))
+            path = self._engine.timeline.path(self._engine.timeline.record_of_message(index))
             then = self._begun_with([one.record for one in path])
         return then.preview(now=now, rules=rules, schedule=schedule, model=model, preamble=preamble)
 
@@ -470,16 +470,16 @@ class Conversation:
                 "cache_read_tokens": cache_read_tokens,
                 "cache_write_tokens": cache_write_tokens,
             }
-        self._commit([_reported(read_usage(usage))])
+        self._engine.commit([_reported(read_usage(usage))])
 
     @_whole
     def check_tokens(self) -> int:
         """The tokens of what is sent of the visible messages, as reported and estimated. Tells the callbacks when the limit
         is passed."""
-        used = self._watch.check(self._used())
+        used = self._watch.check(self._used_tokens())
         if self._auto is not None and used > self._auto.tokens and not self._auto.breaker.is_open:
             self._compact_by_itself(self._auto)
-            used = self._used()
+            used = self._used_tokens()
         return used
 
     def on_token_limit(self, callback: Callable[[int, int], object]) -> None:
@@ -490,10 +490,9 @@ class Conversation:
     def close(self) -> None:
         """Let go of the log's files and connections. What was said is stored already."""
         with self._lock:
-            if self._timeline.has_appended and not self._is_broken:  # who only read leaves no trace
-                for projector in self._projectors:
-                    self._save_work(projector)
-            self._timeline.log.close()
+            if self._engine.timeline.has_appended and not self._is_broken:  # who only read leaves no trace
+                self._engine.save_checkpoint()
+            self._engine.timeline.log.close()
 
     # --- what is sent
 
@@ -513,19 +512,10 @@ class Conversation:
         clock's by default; `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system
         prompt, tools. Either is as in the request before if nobody said it.
         """
-        time_ms = self._time(now, "now")
-        chosen, sent_to = self._choose(schedule, model, preamble)
-        lifted = self._lift(time_ms, rules, sent_to)
-        projector = self._projector(rules, sent_to)
-        with _undone_on_failure(self, projector):
-            done = projector.project(time_ms, chosen, sent_to)
-            if problem := self._store_blobs(done.blobs):
-                projector.forget()
-                done = projector.project(time_ms, chosen, sent_to, no_blobs=problem)
-            self._record(done, time_ms, sent_to, chosen)
-            projector.keep(done, time_ms)
-        self._save_work(projector)
-        return self._finished(done, lifted, chosen, sent_to, projector)
+        settings, ask = self._asked(now, rules, schedule, model, preamble)
+        made = self._finished(self._engine.request(settings, ask), ask)
+        self._engine.tell(made, settings, self._name)
+        return made
 
     @_whole
     def preview(
@@ -538,18 +528,8 @@ class Conversation:
         preamble: object = None,
     ) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
-        time_ms = self._time(now, "now")
-        chosen, sent_to = self._choose(schedule, model, preamble)
-        if self._state.has_moved and self._state.strikes:  # strikes may have to be lifted first
-            apart = self.fork()
-            lifted = apart._lift(time_ms, rules, sent_to)
-            made = apart.preview(now=time_ms, rules=rules, schedule=schedule, model=model, preamble=preamble)
-            return dataclasses.replace(made, lifted=lifted)
-        projector = self._projector(rules, sent_to)
-        with _undone_on_failure(self, projector):
-            done = projector.project(time_ms, chosen, sent_to)
-            projector.forget()
-        return self._finished(done, (), chosen, sent_to, None)
+        settings, ask = self._asked(now, rules, schedule, model, preamble)
+        return self._finished(self._engine.preview(settings, ask), ask)
 
     def recall(
         self,
@@ -571,20 +551,26 @@ class Conversation:
             return check_time_ms(given, what)
         return check_time_ms(self._clock(), "the clock's time")
 
-    def _choose(
-        self, schedule: Schedule | str | None, model: Model | None, preamble: object
-    ) -> tuple[Schedule, Destination | None]:
+    def _asked(
+        self,
+        now: float | None,
+        rules: Sequence[Rule | str] | None,
+        schedule: Schedule | str | None,
+        model: Model | None,
+        preamble: object,
+    ) -> tuple[Settings, Ask]:
+        """What a request is made with: what its caller said, else what the conversation says."""
         if preamble is None and (self._system is not None or self._tools):
             preamble = {"system": self._system, "tools": list(self._tools)}
-        sent_to = self._destinations.find(model if model is not None else self._model, preamble, self._state.requests.sent_to)
+        time_ms, before = self._time(now, "now"), self._state.requests.sent_to
+        sent_to = self._destinations.find(model if model is not None else self._model, preamble, before)
         known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
-        return self._policy.made_schedule(schedule, known), sent_to
+        ask = Ask(time_ms, self._policy.made_schedule(schedule, known), sent_to)
+        return self._settings(rules, sent_to.model if sent_to is not None else model_name(self._model)), ask
 
-    def _projector(self, rules: Sequence[Rule | str] | None, sent_to: Destination | None = None) -> Projector:
-        """The one of these settings; those that single requests came with are kept for a while."""
+    def _settings(self, rules: Sequence[Rule | str] | None, model: str) -> Settings:
         policy, format = self._policy, self._state.format
-        model = sent_to.model if sent_to is not None else model_name(self._model)
-        settings = Settings(
+        return Settings(
             policy.made_rules(rules),
             policy.strategy,
             policy.protection,
@@ -592,113 +578,28 @@ class Conversation:
             policy.project_root,
             lifts_all_system=format.has_system_messages and not format.takes_later_system(model),
         )
-        for place, known in enumerate(self._projectors):
-            if known.settings == settings:
-                self._projectors.insert(0, self._projectors.pop(place))
-                return known
-        projector = Projector(self._state, settings, self._counter)
-        self._projectors = [projector, *self._projectors[: _MOST_PROJECTORS - 1]]
-        return projector
 
-    def _lift(self, now: float, rules: Sequence[Rule | str] | None, sent_to: Destination | None) -> tuple[Lifted, ...]:
-        """After the view moved, strikes that lost their ground no longer count."""
-        if not self._state.has_moved or not self._state.strikes:
-            return ()
-        lifts = self._projector(rules, sent_to).groundless(now)
-        lifted = tuple(Lifted(self._state.strikes[lift.number], lift.because) for lift in lifts)
-        self._commit([StrikesLifted(lifts)])
-        return lifted
-
-    def _store_blobs(self, blobs: Sequence[bytes]) -> str:
-        """Why they cannot be stored; empty if they are."""
-        if blobs and self._blobs is None:
-            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
-        try:
-            for blob in blobs:
-                if self._blobs is not None:
-                    self._blobs.put(blob)
-        except (RedlineError, OSError) as problem:
-            _logger.warning("Results could not be stored elsewhere, so they are sent whole: %s", problem)
-            return f"it could not be stored elsewhere: {problem}"
-        return ""
-
-    def _record(self, done: Projection, now: float, sent_to: Destination | None, schedule: Schedule) -> None:
-        """What a request decided, if it did, and where it went, if that is news."""
-        requests, weighed = self._state.requests, schedule.weighs_requests
-        is_news = sent_to != requests.sent_to
-        is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
-        if not (weighed or done.strikes or is_news or is_new_view):
-            return
-        record = StrikesApplied(
-            done.strikes,
-            now=now if weighed else None,
-            visible=len(self._state.view.indices),
-            sent_to=sent_to if is_news else None,
-            refused=done.refused_parts if weighed else (),
-            held=done.held,
-            ledger=done.ledger,
-            marked_at=None if weighed else now,
+    def _finished(self, made: Request, ask: Ask) -> Request:
+        """The request with what the conversation says of it."""
+        return dataclasses.replace(
+            made,
+            schedule=ask.schedule.name,
+            model=ask.sent_to.model if ask.sent_to is not None else "",
+            system=join_system(self._system, made.system),
+            tools=self._tools,
         )
-        self._commit([record])
 
-    def _finished(
-        self,
-        done: Projection,
-        lifted: tuple[Lifted, ...],
-        schedule: Schedule,
-        sent_to: Destination | None,
-        projector: Projector | None,
-    ) -> Request:
-        """The request with what the caller said of it; told to the log if it was made."""
-        model = sent_to.model if sent_to is not None else ""
-        system = join_system(self._system, done.request.system)
-        request = dataclasses.replace(
-            done.request, lifted=lifted, schedule=schedule.name, model=model, system=system, tools=self._tools
-        )
-        if projector is not None and _request_logger.isEnabledFor(logging.INFO):
-            _tell(request, projector, self._name)
-        return request
-
-    def _used(self) -> int:
-        return self._projector(None).used_tokens()
+    def _used_tokens(self) -> int:
+        return self._engine.parts(self._settings(None, model_name(self._model))).used_tokens()
 
     # --- the pieces
-
-    def _recover(self) -> None:
-        """After a call that was broken off: what was stored counts, what was only worked out is worked out again."""
-        if self._is_broken:
-            self._timeline.read()
-            self._stand(self._timeline.head)
-            self._is_broken = False
-
-    def _commit(self, records: list[Record]) -> None:
-        if not self._timeline.append(records):
-            _logger.warning("Another process went on from the same place: the conversation has a new branch")
-        for record in records:
-            self._state.apply(record)
-
-    def _save_work(self, projector: Projector) -> None:
-        """Where a log outlives this process, what was worked out need not be worked out again."""
-        if isinstance(self._timeline.log, MemoryLog):
-            return
-        checkpoint = projector.checkpoint()
-        if checkpoint is not None:
-            try:
-                self._timeline.note(checkpoint)
-            except LogError as problem:
-                _logger.warning("What was worked out could not be stored, so opening will take longer: %s", problem)
-
-    def _move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
-        """Make a record the one to go on from."""
-        self._timeline.append([HeadMoved(strikes)], parent=number)
-        self._stand(self._timeline.head)
 
     def _compacted_in_place(self, done: Compaction) -> "Conversation":
         gone = {*done.plan.replaced, *done.plan.head}
         tail = [index for index in self._state.view.indices if index not in gone]  # what was said meanwhile included
         shown = (*done.plan.head, len(self._state), *tail)
         boundary = min(tail, default=len(self._state))
-        self._commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
+        self._engine.commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
         self._watch.restart()
         return self
 
@@ -717,16 +618,6 @@ class Conversation:
             _logger.warning("Compaction failed: %s%s", problem, " It is not tried again." if auto.breaker.is_open else "")
             return
         auto.breaker.succeeded()
-
-    def _stand(self, head: int) -> None:
-        """Work out the state at a record."""
-        self._state = State(self._fixed_format)
-        for records, checkpoint in self._timeline.stretches(head):
-            self._state.apply_all(records)
-            if checkpoint is not None:
-                self._state.take(checkpoint)
-        self._projectors = []
-        self._watch.restart()
 
     def _begun_with(self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
         """Another conversation with the same settings, that begins with these records."""
@@ -751,7 +642,7 @@ class Conversation:
             token_limit=self._watch.limit,
             log=target,
             clock=self._clock,
-            format="auto" if self._fixed_format is None else self._fixed_format.name,
+            format="auto" if self._engine.fixed_format is None else self._engine.fixed_format.name,
             blobs=self._blobs,
             counter=self._counter,
             redact=self._redact,
@@ -770,7 +661,7 @@ class Conversation:
             replaced=tuple((index, payloads.encoded(payload)) for index, payload in outcome.replaced.items()),
             boundary=outcome.boundary,
         )
-        self._commit([change])
+        self._engine.commit([change])
         if outcome.boundary is not None:
             self._watch.restart()
 
@@ -812,57 +703,8 @@ class Conversation:
             raise ExecutionError(f"There is no message {index!r}: {len(self._state)} are stored, numbered from 0.")
 
 
-@contextlib.contextmanager
-def _undone_on_failure(talk: Conversation, projector: Projector) -> Iterator[None]:
-    """What was worked out for a request that fails is thrown away: it may be half done."""
-    try:
-        yield
-    except BaseException:
-        talk._projectors = [one for one in talk._projectors if one is not projector]
-        raise
-
-
-def _opened(log: Log | str | os.PathLike[str] | None, redact: Callable[[bytes], bytes] | None, fixed: Format | None) -> Log:
-    """The log that was given, or the one at the address."""
-    if log is None or not isinstance(log, str | os.PathLike):
-        return MemoryLog() if log is None else log
-    opened = open_log(log, redact=redact)
-    if fixed is not None:
-        check_stored_format(opened, fixed.name)
-    return opened
-
-
 def _reported(usage: Usage) -> UsageReported:
     return UsageReported(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-
-
-def _tell(request: Request, projector: Projector, name: str) -> None:
-    """One line for each request; at DEBUG one more for each part that was struck, lifted or refused."""
-    tokens, saved = projector.sent_tokens(), projector.saved_tokens
-    by_rule = ", ".join(f"{rule} {count}" for rule, count in sorted(Tally(one.rule for one in request.new_strikes).items()))
-    _request_logger.info(
-        "%s: %d messages, about %d tokens (%d without strikes); struck now: %s; in force: %d; lifted: %d; refused: %d; "
-        "repaired: %d; %s: %s",
-        name,
-        len(request.sent),
-        tokens,
-        tokens + saved,
-        by_rule or "none",
-        len(request.strikes),
-        len(request.lifted),
-        len(request.refused),
-        len(request.repairs),
-        request.schedule,
-        request.new_strikes[0].why_now if request.new_strikes else "no mark is applied",
-    )
-    for strike in request.new_strikes:
-        _request_logger.debug("struck %d, message %d, %s: %s", strike.number, strike.index, strike.rule, strike.because)
-    for lift in request.lifted:
-        _request_logger.debug("lifted %d, message %d: %s", lift.strike.number, lift.strike.index, lift.because)
-    for refusal in request.refused:
-        _request_logger.debug("refused, message %d, %s: %s", refusal.mark.index, refusal.mark.rule, refusal.problem.found)
-    for change in request.repairs:
-        _request_logger.debug("repaired, message %d: %s", change.index, change.what)
 
 
 def _listed(numbers: Iterable[int]) -> str:

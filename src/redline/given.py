@@ -4,12 +4,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from redline.engine.destinations import Model
 from redline.errors import ValidationError
 from redline.formats import FORMATS
 from redline.log.durable import DurableLog
 from redline.log.records import MessageAdded
-from redline.prices import Price
 from redline.rules.settings import shown
 from redline.values import payloads
 
@@ -19,20 +17,12 @@ __all__ = [
     "check_function",
     "check_log",
     "check_methods",
-    "check_model",
     "check_stored_format",
     "check_system",
     "make_list",
 ]
 
 T = TypeVar("T")
-
-
-def check_model(model: object) -> Model | None:
-    """A model by name, or by its price."""
-    if model is None or isinstance(model, Price) or (isinstance(model, str) and model):
-        return model
-    raise ValidationError(f"model must be the name of a model or a redline.prices.Price, not {shown(model)}")
 
 
 def check_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, get_args
 
-from redline.engine.destinations import Model
-from redline.engine.schedule import Schedule
-from redline.engine.schedules import find_schedule
 from redline.errors import ValidationError
+from redline.prices.model import Model
 from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
+from redline.schedules import Schedule, find_schedule
 from redline.tools import DEFAULT, ToolBook
 from redline.values.words import DOCUMENTS, Words
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from redline import FORMATS, Conversation
 from redline.blobs.memory import MemoryBlobs
 from redline.engine import checkpoint
-from redline.engine.checkpoint import Keeper, fingerprint
 from redline.engine.project import Settings
-from redline.engine.schedule import Decision
+from redline.engine.snapshot import Keeper, fingerprint
 from redline.engine.state import State
 from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
@@ -27,6 +26,7 @@ from redline.rules.repeated_calls import RepeatedCalls
 from redline.rules.rule import Mark, TimelessFold
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
+from redline.schedules import Decision
 from redline.testing import asks, conversation, conversations
 from redline.tokens import Calibrated, Estimate
 

@@ -2,7 +2,7 @@ import pytest
 
 from redline import FORMATS
 from redline.engine.draft import Draft
-from redline.engine.outgoing import Outgoing
+from redline.engine.repaired import RepairedView
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike
 from redline.testing import asks, conversation, says
@@ -16,9 +16,9 @@ HISTORY = [*conversation("openai_chat", [says("user", "hi"), *asks("Bash", {}, "
 def draft():
     state = State(FORMATS["openai_chat"])
     state.apply_all([MessageAdded(encode(message)) for message in HISTORY])
-    outgoing = Outgoing(state, "drop")
-    outgoing.catch_up()
-    return Draft(state, outgoing)
+    view = RepairedView(state, "drop")
+    view.catch_up()
+    return Draft(state, view)
 
 
 def strike(index, at, replacement, number=0):
@@ -26,7 +26,7 @@ def strike(index, at, replacement, number=0):
 
 
 def sent(draft):
-    return [decode(form.native) for form in draft.sent if form.native]
+    return [decode(one.native) for one in draft.sent if one.native]
 
 
 def test_a_legal_strike_is_taken(draft):

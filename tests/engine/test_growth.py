@@ -10,10 +10,8 @@ import pytest
 import redline
 from bench.generate import history
 from redline import Conversation
-from redline.engine.budget import Budget
-from redline.engine.schedule import Eager
-from redline.engine.when_free import WhenFree
 from redline.formats import FORMATS
+from redline.schedules import Budget, Eager, WhenFree
 from redline.tokens import Estimate
 from redline.values.messages import Text, ToolCall, ToolResult
 

@@ -1,10 +1,11 @@
-from redline.engine.project import Projector, Settings
-from redline.engine.schedule import Decision, Eager
+from redline.engine.parts import Parts, Settings
+from redline.engine.project import Ask, project
 from redline.engine.state import State
 from redline.formats import FORMATS
 from redline.log.records import MessageAdded, StrikesApplied
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
+from redline.schedules import Decision, Eager
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 from redline.values.payloads import encode
@@ -15,11 +16,18 @@ HISTORY = conversation(
 )
 
 
-def projector():
+def parts():
     state = State()
     for payload in HISTORY:
         state.apply(MessageAdded(encode(payload)))
-    return state, Projector(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
+    return state, Parts(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
+
+
+def record(state, one, done):
+    """As the engine does after a request."""
+    state.apply(StrikesApplied(done.strikes))
+    one.marks.keep(done.pending, 0)
+    one.keep(done.strikes, done.ledger, done.refused)
 
 
 class OnlyTheFirst:
@@ -34,19 +42,18 @@ class OnlyTheFirst:
 
 def test_projecting_changes_nothing():
     """The same projection twice is the same; only what is recorded and kept counts."""
-    _, one = projector()
-    assert one.project(0, Eager()).request.body == one.project(0, Eager()).request.body
-    assert len(one.project(0, Eager()).strikes) == 4
+    _, one = parts()
+    assert project(one, Ask(0, Eager())).request.body == project(one, Ask(0, Eager())).request.body
+    assert len(project(one, Ask(0, Eager())).strikes) == 4
 
 
 def test_schedule_decides_and_the_rest_is_held():
     """What a schedule does not apply waits, with its reason, and comes up again."""
-    state, one = projector()
-    done = one.project(0, OnlyTheFirst())
+    state, one = parts()
+    done = project(one, Ask(0, OnlyTheFirst()))
     assert (len(done.strikes), [decision.why for decision in done.request.held]) == (1, ["one at a time"] * 3)
-    state.apply(StrikesApplied(done.strikes))
-    one.keep(done, 0)
-    again = one.project(0, OnlyTheFirst())
+    record(state, one, done)
+    again = project(one, Ask(0, OnlyTheFirst()))
     assert (len(again.request.strikes), len(again.request.held)) == (2, 2)
 
 
@@ -68,7 +75,7 @@ def test_strike_that_would_break_a_law_is_refused():
     state = State(FORMATS["anthropic"])
     for payload in history:
         state.apply(MessageAdded(encode(payload)))
-    done = Projector(state, Settings((Silencer(),)), Estimate()).project(0, Eager())
+    done = project(Parts(state, Settings((Silencer(),)), Estimate()), Ask(0, Eager()))
     assert [(refusal.mark.index, refusal.problem.law) for refusal in done.request.refused] == [
         (0, "present_content"),
         (1, "present_content"),
@@ -76,12 +83,11 @@ def test_strike_that_would_break_a_law_is_refused():
     assert (done.strikes, done.request.messages) == ((), history)
 
 
-def test_two_projectors_agree_on_what_is_struck():
+def test_all_settings_agree_on_what_is_struck():
     """Strikes recorded through one set of rules are in force for every other."""
-    state, one = projector()
-    other = Projector(state, Settings(()), Estimate())
-    other.project(0, Eager())
-    done = one.project(0, Eager())
-    state.apply(StrikesApplied(done.strikes))
-    one.keep(done, 0)
-    assert other.project(0, Eager()).request.body == one.project(0, Eager()).request.body == done.request.body
+    state, one = parts()
+    other = Parts(state, Settings(()), Estimate())
+    project(other, Ask(0, Eager()))
+    done = project(one, Ask(0, Eager()))
+    record(state, one, done)
+    assert project(other, Ask(0, Eager())).request.body == project(one, Ask(0, Eager())).request.body == done.request.body

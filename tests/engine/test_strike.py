@@ -2,7 +2,7 @@
 
 import pytest
 
-from redline.engine.strike import strike
+from redline.engine.strike import struck_message as strike
 from redline.errors import ExecutionError, ValidationError
 from redline.formats import FORMATS
 from redline.rules.rule import Mark

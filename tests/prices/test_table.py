@@ -1,7 +1,7 @@
 import pytest
 
-from redline.engine.when_free import WhenFree
 from redline.prices import TABLE, find_price
+from redline.schedules import WhenFree
 
 
 @pytest.mark.parametrize("price", TABLE, ids=lambda price: price.model)

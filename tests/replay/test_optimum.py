@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 
 from redline import read_transcript
-from redline.engine.balance import Balance, Moment, Rates
 from redline.errors import ValidationError
 from redline.prices import PRICE_RULES
 from redline.replay.course import Struck, charges_of, course_of
@@ -13,6 +12,7 @@ from redline.replay.marks import MARK_SETS, DueMark
 from redline.replay.optimum import MOST_MARKS, optimal_cost
 from redline.replay.policies import Recording, strikes_of
 from redline.replay.session import sessions_in
+from redline.schedules import Balance, Moment, Rates
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.replay.sessions import RULE, marked_sessions, rules, session
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from redline.engine.strike import strike
+from redline.engine.strike import struck_message as strike
 from redline.formats import FORMATS
 from redline.rules.facts import Facts, Seen
 from redline.rules.results import size_chars

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from redline.engine.strike import strike
+from redline.engine.strike import struck_message as strike
 from redline.formats import FORMATS
 from redline.rules.failed_inputs import FailedInputs
 from redline.values.messages import Message, ToolCall

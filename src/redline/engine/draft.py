@@ -1,15 +1,12 @@
 """A request in the making: strikes are tried one by one, and taken if the result stays legal."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
-from redline.engine.form import Form, Forms
-from redline.engine.outgoing import Outgoing
+from redline.engine.repaired import RepairedView
+from redline.engine.sent import SentMessage
 from redline.engine.state import State
 from redline.errors import ValidationError
-from redline.formats.base import Format
-from redline.laws import problems_of
-from redline.laws.law import History, Problem
+from redline.laws import History, Problem, problems_of
 from redline.log.records import Strike
 from redline.values import payloads
 from redline.values.pairs import pair_up
@@ -20,14 +17,13 @@ __all__ = ["Draft"]
 class Draft:
     """A request in the making: strikes are tried one by one, and taken if the result stays legal."""
 
-    def __init__(self, state: State, outgoing: Outgoing) -> None:
-        self._state, self._outgoing = state, outgoing
-        self.sent, self.find = outgoing.messages()
+    def __init__(self, state: State, view: RepairedView) -> None:
+        self._state = state
+        self.sent, self.find = view.sent(), view.find_part()
         """What is sent with all strikes taken, and where its parts are."""
-        self._new_at: defaultdict[int, tuple[Strike, ...]] = defaultdict(tuple)
-        """By place in what is sent, the strikes that were taken."""
         self.strikes: list[Strike] = []
         self.blobs: list[bytes] = []
+        """What the strikes refer to."""
 
     @property
     def next_number(self) -> int:
@@ -37,37 +33,35 @@ class Draft:
     def take(self, strike: Strike, blob: bytes | None) -> Problem | None:
         """Apply a strike, or say which law it would break, or why the format has no way to say it."""
         found = self.find(strike.index, strike.at)
-        if found is not None:
-            place, _ = found
-            more = (*self._new_at[place], strike)
-            after = self._outgoing.form_of(self.sent[place].source, more)
-            if problem := _new_problem(self.sent, place, after, self._state.format, strike):
-                return problem
-            self.sent = self.sent.changed(place, after)
-            self._new_at[place] = more
+        if found is not None and (problem := self._strike(strike, found[0])):
+            return problem
         self.strikes.append(strike)
         self.blobs += [blob] if blob is not None else []
         return None
 
+    def _strike(self, strike: Strike, place: int) -> Problem | None:
+        """Strike what is sent at a place. A law that the messages around it keep now and would break then is given back, and
+        nothing is changed. What one message alone does wrong counts only for the one that changes."""
+        first, own = max(place - 1, 0), self.sent.new_strikes.get(strike.index)
+        before = self.sent[first : place + 2]
+        self.sent.new_strikes[strike.index] = (*(own or ()), strike)
+        try:
+            found = self._problems(self.sent[first : place + 2], place - first)
+        except ValidationError as refused:
+            rule = "a part must have a place for the words that replace it"
+            found = [Problem(strike.index, None, "sayable", rule, str(refused))]
+        known = {(problem.law, problem.index) for problem in self._problems(before, place - first)} if found else set()
+        new = next((problem for problem in found if (problem.law, problem.index) not in known), None)
+        if new is not None and own is None:
+            del self.sent.new_strikes[strike.index]
+        elif new is not None and own is not None:
+            self.sent.new_strikes[strike.index] = own
+        return new
 
-def _new_problem(sent: Forms, place: int, after: Form, format: Format, strike: Strike) -> Problem | None:
-    """A law that the messages around the place keep now and would break then. What one of them alone does wrong counts only
-    for the one that changes."""
-    before = sent[max(place - 1, 0) : place + 2]
-    inner = min(place, 1)
-    try:
-        found = _problems((*before[:inner], after, *before[inner + 1 :]), inner, format)
-    except ValidationError as refused:
-        rule = "a part must have a place for the words that replace it"
-        return Problem(strike.index, None, "sayable", rule, str(refused))
-    known = {(problem.law, problem.index) for problem in _problems(before, inner, format)} if found else ()
-    return next((problem for problem in found if (problem.law, problem.index) not in known), None)
-
-
-def _problems(forms: Sequence[Form], changing: int, format: Format) -> list[Problem]:
-    held = [form.message for form in forms]
-    messages = tuple(message for message in held if message is not None)
-    pairs = pair_up(messages, items_are_messages=format.items_are_messages)
-    own, place = held[changing], sum(message is not None for message in held[:changing])
-    flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
-    return problems_of(History(messages, format, pairs, [(place, flaw) for flaw in flaws]), is_stored=True)
+    def _problems(self, sent: Sequence[SentMessage], changing: int) -> list[Problem]:
+        format, messages = self._state.format, [one.message for one in sent]
+        left = [message for message in messages if message is not None]
+        own, place = messages[changing], sum(message is not None for message in messages[:changing])
+        flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
+        pairs = pair_up(left, items_are_messages=format.items_are_messages)
+        return problems_of(History(left, format, pairs, [(place, flaw) for flaw in flaws]), is_stored=True)

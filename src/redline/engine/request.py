@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from redline.engine.form import Forms
-from redline.engine.outgoing import FindPart
-from redline.engine.schedule import Decision
+from redline.engine.sent import FindPart, Sent
 from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.formats.arguments import System, sdk_arguments
@@ -19,6 +17,7 @@ from redline.laws.law import Problem
 from redline.log.records import Strike
 from redline.repair import Change
 from redline.rules.rule import Mark
+from redline.schedules import Decision
 from redline.values import payloads
 from redline.values.payloads import Path
 
@@ -67,16 +66,14 @@ class Request:
     """What is sent, and why it differs from what is stored."""
 
     format: str
-    sent: Forms
-    strikes: Sequence[Strike]
-    """All that are in force in what is sent, old and new."""
+    sent: Sent
     new_strikes: tuple[Strike, ...]
-    """Those that this request applied."""
-    list_held: Callable[[], Iterable[Decision]]
-    """Says which marks wait; they may be many, and are listed only if someone asks."""
+    """The strikes that this request applied."""
     refused: tuple[Refusal, ...]
-    repairs: Sequence[Change]
-    """What was done so that the provider takes it."""
+    list_strikes: Callable[[], tuple[Strike, ...]]
+    list_held: Callable[[], Iterable[Decision]]
+    list_repairs: Callable[[], tuple[Change, ...]]
+    """What may be long is listed only if someone asks: see `strikes`, `held` and `repairs`."""
     count_tokens: Callable[[], int]
     """Estimates what is sent, without strikes; it is counted only if someone asks."""
     context_management: dict[str, Any] | None = None
@@ -99,6 +96,16 @@ class Request:
         return f"<Request: {self.format}, {len(self.sent)} messages, {len(self.strikes)} strikes ({len(self.new_strikes)} new)>"
 
     @cached_property
+    def strikes(self) -> tuple[Strike, ...]:
+        """All that are in force in what is sent, old and new."""
+        return self.list_strikes()
+
+    @cached_property
+    def repairs(self) -> tuple[Change, ...]:
+        """What was done so that the provider takes it."""
+        return self.list_repairs()
+
+    @cached_property
     def held(self) -> tuple[Decision, ...]:
         """Marks that wait, with the reason."""
         return tuple(self.list_held())
@@ -111,11 +118,10 @@ class Request:
     @cached_property
     def body(self) -> bytes:
         """The messages as one JSON list, byte for byte what was sent before wherever nothing changed."""
-        joined = self.sent.joined()
-        if joined.count(_CACHE_MARK) <= MOST_BREAKPOINTS:
-            return b"[" + joined + b"]"
-        natives = [native for native in (form.native for form in self.sent) if native]
-        return b"[" + b",".join(map(payloads.encoded, self._format.within_limits(natives))) + b"]"
+        natives: Sequence[Any] = [native for native in (one.native for one in self.sent) if native]
+        if sum(native.count(_CACHE_MARK) for native in natives) > MOST_BREAKPOINTS:
+            natives = self._format.within_limits(natives)
+        return b"[" + b",".join(map(payloads.encoded, natives)) + b"]"
 
     @property
     def _format(self) -> Format:
@@ -123,8 +129,7 @@ class Request:
 
     def _decoded(self) -> list[Any]:
         """Fresh objects at every call."""
-        natives = [payloads.decode(stored) for stored in (form.stored for form in self.sent) if stored]
-        return self._format.within_limits([self._format.sendable(native) for native in natives])
+        return self._format.within_limits([payloads.decode(native) for native in (one.native for one in self.sent) if native])
 
     def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
         """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.
@@ -143,7 +148,7 @@ class Request:
         return sdk_arguments(self.format, messages, **{**own, **more})
 
     def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
-        """The messages with cache breakpoints for Anthropic, so many at most: the same otherwise, words alone as one block.
+        """The messages with cache breakpoints for Anthropic, so many at most: unchanged otherwise, words alone as one block.
 
         They stand so that the next request finds what this one wrote, also after a turn of many blocks and after a strike.
         Breakpoints that are there already stay and count: with four, none is added. The default leaves one for the system
@@ -171,8 +176,7 @@ class Request:
 
     def count_after(self, place: int) -> int:
         """About how many tokens are sent after a place, as struck."""
-        forms = self.sent[place + 1 :]
-        return sum(len(form.native) for form in forms) // 4
+        return sum(len(one.native) for one in self.sent[place + 1 :]) // 4
 
     @cached_property
     def stats(self) -> Stats:
@@ -193,7 +197,7 @@ class Request:
         first = min(((place, _block_number(at)) for place, at in places), default=None)
         if first is None:
             return None
-        return first[0] - sum(not form.native for form in self.sent[: first[0]]), first[1]
+        return first[0] - sum(not one.native for one in self.sent[: first[0]]), first[1]
 
     def _lines(self) -> Iterator[str]:
         stats = self.stats

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from redline.engine.form import Repaired
+from redline.engine.sent import Piece
 from redline.engine.state import State
 from redline.rules.rule import Mark
 from redline.tokens import Counter, count_message, count_part
@@ -19,7 +19,7 @@ class Sizes:
         self._known: dict[tuple[int, int], int] = {}
         self._parts: dict[tuple[int, int, Path], int] = {}
 
-    def of_piece(self, piece: int | Repaired) -> int:
+    def of_piece(self, piece: Piece) -> int:
         """What is sent of a message, without strikes."""
         if isinstance(piece, int):
             return self.of_message(piece)
@@ -27,14 +27,18 @@ class Sizes:
 
     def of_message(self, index: int) -> int:
         """One message, without strikes."""
-        return self._of(index, self._state.view.version_of(index))
+        version = self._state.view.version_of(index)
+        known = self._known.get((index, version))
+        if known is None:
+            known = self._known[index, version] = count_message(self._state.message(index, version), self._counter).total
+        return known
 
     def learn(self, known: Iterable[tuple[int, int]]) -> None:
         """Take over what was counted before: index and tokens of messages in the version that counts."""
         view = self._state.view
         self._known.update({(index, view.version_of(index)): tokens for index, tokens in known})
 
-    def at(self, mark: Mark) -> int:
+    def part_of(self, mark: Mark) -> int:
         """The part that a mark means."""
         key = mark.index, self._state.view.version_of(mark.index), mark.at
         known = self._parts.get(key)
@@ -43,17 +47,11 @@ class Sizes:
             known = self._parts[key] = count_part(part, self._counter) if part is not None else 0
         return known
 
-    def instead(self, mark: Mark) -> int:
-        """What would stand there."""
+    def replacement_of(self, mark: Mark) -> int:
+        """What a mark puts in the place of its part."""
         words = mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")
         return self._counter.count(words)
 
     def saving(self, mark: Mark) -> int:
         """What goes with a mark."""
-        return max(0, self.at(mark) - self.instead(mark))
-
-    def _of(self, index: int, version: int) -> int:
-        known = self._known.get((index, version))
-        if known is None:
-            known = self._known[index, version] = count_message(self._state.message(index, version), self._counter).total
-        return known
+        return max(0, self.part_of(mark) - self.replacement_of(mark))

@@ -1,9 +1,10 @@
 """The state of a conversation: what its records, taken in order, add up to."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from redline.engine.requests import Requests
+import msgspec
+
 from redline.formats.base import Format
 from redline.formats.voting import FormatVote
 from redline.log.records import (
@@ -22,6 +23,7 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
+from redline.schedules.history import RequestHistory
 from redline.values import payloads
 from redline.values.messages import Message
 from redline.values.payloads import Path
@@ -39,11 +41,11 @@ class State:
         self.batches = Batches()
         self.strikes: dict[int, Strike] = {}
         """Those that count, by number."""
-        self.struck: dict[int, dict[int, Strike]] = {}
-        """The same by index and number. Where one is taken out, another value takes its place: who holds this keeps it."""
-        self.shunned: set[tuple[str, int, Path]] = set()
-        """Rule, index and part of strikes that were undone."""
-        self.undone: list[tuple[Strike, int]] = []
+        self.struck: dict[int, tuple[Strike, ...]] = {}
+        """Those that count, by index. Where one is taken out, this dictionary is replaced: whoever holds it keeps it."""
+        self.undone: set[tuple[str, int, Path]] = set()
+        """Rule, index and part of strikes that a user undid: that rule leaves that part alone."""
+        self.ended: list[tuple[Strike, int]] = []
         """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
         self.origin: str | None = None
@@ -55,41 +57,28 @@ class State:
         self.saved_since_usage = 0
         """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self.next_strike = 0
-        self.requests = Requests()
+        self.requests = RequestHistory()
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
         self.checkpoints: dict[str, tuple[Checkpoint, View]] = {}
         """The latest, by the settings it was made with, and the view then, if only additions changed the view since."""
-        self._generation = 0
+        self.generation = 0
+        """Changes whenever the view changed in another way than by one more message at its end."""
         self._first_said: list[bytes] = []
         self._later_versions: dict[int, list[bytes]] = {}
         self._times: list[float | None] = []
         self._made_with: list[tuple[int, Destination | None]] = []
         self._read: dict[tuple[int, int], Message] = {}
         self._vote = FormatVote(format)
-        self._uncounted: list[bytes] = []
-        """Messages that have not voted yet: most conversations are opened without anyone asking for the format."""
-        self._format = self._vote.winner
+        self.format = self._vote.winner
+        """The format of the conversation's messages; decided again whenever a message speaks for another one."""
 
     # --- asking
 
     @property
-    def format(self) -> Format:
-        """The format of the conversation's messages."""
-        self._count_votes()
-        return self._format
-
-    @property
     def votes(self) -> dict[str, int]:
-        """How many messages speak for each format that all of them can be of."""
-        self._count_votes()
+        """How many messages speak for each format that all of them can be of; none where the format was given."""
         return self._vote.votes
-
-    @property
-    def generation(self) -> int:
-        """Changes whenever the view changed in another way than by one more message at its end."""
-        self._count_votes()
-        return self._generation
 
     @property
     def covered(self) -> int:
@@ -125,12 +114,11 @@ class State:
 
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
-        self._count_votes()
         known = self._read.get((index, version))
         if known is None:
-            known = self._format.read(self.payload_of(index, version))
+            known = self.format.read(self.payload_of(index, version))
             if known.timestamp_ms is None and self._times[index] is not None:
-                known = _at_time(known, self._times[index])
+                known = msgspec.structs.replace(known, timestamp_ms=self._times[index])
             self._read[index, version] = known
         return known
 
@@ -144,22 +132,21 @@ class State:
     def strikes_on(self, index: int) -> tuple[Strike, ...]:
         """The strikes that count on a message, in the version of it that counts."""
         version = self.view.version_of(index)
-        return tuple(strike for strike in self.struck.get(index, {}).values() if strike.version == version)
+        return tuple(strike for strike in self.struck.get(index, ()) if strike.version == version)
 
     def accepts(self, payload: bytes) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
-        self._count_votes()
         return self._vote.accepts(payloads.decode(payload))
 
     # --- changing
 
-    def apply(self, record: Record) -> None:  # noqa: C901 - one case for each kind of record
-        """Take one record in."""
+    def apply(self, record: Record, *, is_counted: bool = False) -> None:  # noqa: C901 - one case for each kind of record
+        """Take one record in. `is_counted`: its messages have voted for their format before."""
         match record:
             case MessageAdded():
-                self._add((record,))
+                self._add((record,), is_counted=is_counted)
             case ViewChanged():
-                self._change_view(record)
+                self._change_view(record, is_counted=is_counted)
             case RolledBack(batch):
                 self.view = self.batches.view_of(batch, self.view)
                 self.batches = self.batches.rolled_back(batch)
@@ -170,14 +157,16 @@ class State:
                 self.requests.add(record, len(self))
             case HeadMoved(strikes):
                 self._strike(strikes)
-                self.requests.carry(strikes)
+                self.requests.add_strikes(strikes)
                 self.has_moved = True
                 self._start_over()
             case StrikesLifted(lifts):
                 self.has_moved = False
                 self._unstrike([lift.number for lift in lifts])
             case StrikeUndone(number):
-                self._undo(number)
+                strike = self.strikes[number]
+                self.undone.add((strike.rule, strike.index, strike.at))
+                self._unstrike([number])
             case PinSet(index, is_pinned):
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
@@ -186,94 +175,89 @@ class State:
             case Originated(origin):
                 self.origin = origin
 
-    def take(self, checkpoint: Checkpoint) -> None:
-        """Remember what was worked out before; nothing changes by it."""
-        self.checkpoints[checkpoint.made_with] = checkpoint, self.view
-        if (counted := self._vote.at(checkpoint.votes)) is not None:
-            self._vote, self._uncounted = counted, []
-            self._elect()
+    def apply_all(self, records: Iterable[Record], checkpoint: Checkpoint | None = None) -> None:
+        """Take many in, messages that follow each other all at once, then what was worked out by then.
 
-    def apply_all(self, records: Iterable[Record]) -> None:
-        """Take many in; messages that follow each other all at once."""
+        A checkpoint changes nothing; where it says how the messages before it voted, they need not be looked at again.
+        """
+        votes = self._vote.at(checkpoint.votes) if checkpoint is not None else None
         messages: list[MessageAdded] = []
         for record in records:
             if isinstance(record, MessageAdded):
                 messages.append(record)
                 continue
-            self._add(messages)
+            self._add(messages, is_counted=votes is not None)
             messages = []
-            self.apply(record)
-        self._add(messages)
+            self.apply(record, is_counted=votes is not None)
+        self._add(messages, is_counted=votes is not None)
+        if votes is not None:
+            self._vote = votes
+            self._elect()
+        if checkpoint is not None:
+            self.checkpoints[checkpoint.made_with] = checkpoint, self.view
 
-    def _add(self, messages: Sequence[MessageAdded]) -> None:
+    def _add(self, messages: Sequence[MessageAdded], *, is_counted: bool = False) -> None:
         before = len(self)
-        self._store([message.payload for message in messages], [message.timestamp_ms for message in messages])
+        self._store([one.payload for one in messages], [one.timestamp_ms for one in messages], is_counted=is_counted)
         self.view = self.view.extended(range(before, len(self)))
 
-    def _store(self, payloads: Sequence[bytes], times: Sequence[float | None]) -> None:
+    def _store(self, payloads: Sequence[bytes], times: Sequence[float | None], *, is_counted: bool) -> None:
         self._first_said += payloads
         self._times += times
         self._made_with += [(self.next_strike, self.requests.sent_to)] * len(payloads)
-        self._uncounted += payloads
+        self._count_votes(payloads, is_counted=is_counted)
 
-    def _count_votes(self) -> None:
-        if not self._uncounted:
-            return
-        for payload in self._uncounted:
-            self._vote.add(payload)
-        self._uncounted = []
-        self._elect()
+    def _count_votes(self, payloads: Iterable[bytes], *, is_counted: bool) -> None:
+        if not is_counted:
+            for payload in payloads:
+                self._vote.add(payload)
+            self._elect()
 
     def _elect(self) -> None:
-        if self._vote.winner is not self._format:
-            self._format = self._vote.winner
+        if self._vote.winner is not self.format:
+            self.format = self._vote.winner
             self._read.clear()
             self._start_over()
 
-    def _change_view(self, change: ViewChanged) -> None:
-        self._store(change.appended, [None] * len(change.appended))
+    def _change_view(self, change: ViewChanged, *, is_counted: bool) -> None:
+        self._store(change.appended, [None] * len(change.appended), is_counted=is_counted)
         if change.boundary is not None:
             self.batches = self.batches.opened(change.boundary, self.view)
         for index, payload in change.replaced:
             self._later_versions.setdefault(index, []).append(payload)
-            self._uncounted.append(payload)
+        self._count_votes([payload for _, payload in change.replaced], is_counted=is_counted)
         self.view = self.view.with_versions({index: len(self._later_versions[index]) for index, _ in change.replaced})
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
         self._move_view()
 
     def _move_view(self) -> None:
         self.has_moved = True
-        self.requests.restart(self.next_strike)
+        self.requests.start_view(self.next_strike)
         self.usage = None
         self._start_over()
 
     def _start_over(self) -> None:
         self.checkpoints = {}
-        self._generation += 1
+        self.generation += 1
 
     def _strike(self, strikes: tuple[Strike, ...]) -> None:
         for strike in strikes:
             self.strikes[strike.number] = strike
-            self.struck.setdefault(strike.index, {})[strike.number] = strike
+            others = (one for one in self.struck.get(strike.index, ()) if one.number != strike.number)
+            self.struck[strike.index] = (*others, strike)
             self.saved_since_usage += strike.tokens_saved
             self.next_strike = strike.number + 1
-
-    def _undo(self, number: int) -> None:
-        strike = self.strikes[number]
-        self.shunned.add((strike.rule, strike.index, strike.at))
-        self._unstrike([number])
 
     def _unstrike(self, numbers: Sequence[int]) -> None:
         if not numbers:
             return
-        self.struck = dict(self.struck)
+        self.struck, self.strikes = dict(self.struck), dict(self.strikes)
         for number in numbers:
             strike = self.strikes.pop(number)
-            on_message = self.struck[strike.index].items()
-            self.struck[strike.index] = {other: one for other, one in on_message if other != number}
+            self.struck[strike.index] = tuple(one for one in self.struck[strike.index] if one.number != number)
             self.saved_since_usage -= strike.tokens_saved
-            self.undone.append((strike, len(self)))
-            self.requests.disturb(strike.index)
+            self.ended.append((strike, len(self)))
+            self.requests.rewrite(strike.index)
         self._start_over()
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
@@ -287,21 +271,10 @@ class State:
 
 def runs_of(indices: Iterable[int]) -> tuple[tuple[int, int], ...]:
     """Indices in order as runs: from, to (not included)."""
-    return tuple(_runs(indices))
-
-
-def _runs(indices: Iterable[int]) -> Iterator[tuple[int, int]]:
-    start = end = None
+    runs: list[tuple[int, int]] = []
     for index in indices:
-        if index == end:
-            end = index + 1
-            continue
-        if start is not None and end is not None:
-            yield start, end
-        start, end = index, index + 1
-    if start is not None and end is not None:
-        yield start, end
-
-
-def _at_time(message: Message, timestamp_ms: float | None) -> Message:
-    return Message(message.role, message.parts, message.native, message.format, timestamp_ms)
+        if runs and runs[-1][1] == index:
+            runs[-1] = runs[-1][0], index + 1
+        else:
+            runs.append((index, index + 1))
+    return tuple(runs)

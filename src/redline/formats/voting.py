@@ -23,6 +23,11 @@ class FormatVote:
         """By format that all messages can be of, how many speak for it; none where the format is fixed, as nobody counts."""
         return {} if self._is_fixed else dict(self._certain)
 
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of the formats that all messages can be of, in order."""
+        return tuple(self._certain)
+
     def at(self, votes: Mapping[str, int]) -> "FormatVote | None":
         """With votes that were counted before; None if none were, or not for formats that are known."""
         if self._is_fixed:
@@ -43,8 +48,8 @@ class FormatVote:
         return any(FORMATS[name].evidence(native) for name in self._certain)
 
     def add(self, payload: Payload) -> None:
-        """Count a message that is accepted. Where the format is fixed, nobody need look at it."""
-        if self._is_fixed:
+        """Count a message that is accepted. Where only one format is possible, nobody need look at it."""
+        if len(self._certain) == 1:
             return
         native = payloads.decode(payload)
         for name in list(self._certain):

@@ -2,6 +2,7 @@
 
 from redline.repair.answer import INTERRUPTED
 from redline.repair.legalizer import GO_ON, NOT_SHOWN, Legalizer, Standing, clean, legalize
+from redline.repair.legalizer import Standing as RepairSnapshot
 from redline.repair.values import Change, Item, Repair, Strategy
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Item",
     "Legalizer",
     "Repair",
+    "RepairSnapshot",
     "Standing",
     "Strategy",
     "clean",

@@ -152,8 +152,7 @@ class Legalizer:
         self._settle()
         return True
 
-    @property
-    def standing(self) -> Standing | None:
+    def snapshot(self) -> Standing | None:
         """Where one can go on from later; None while what is settled depends on what comes."""
         if self._put_off or self._open_from is None:
             return None
@@ -167,6 +166,10 @@ class Legalizer:
             has_input=self._has_input,
             hosted_ids=tuple(self._hosted_ids),
         )
+
+    def restore(self, behind: Standing) -> None:
+        """Go on from a snapshot."""
+        self.__init__(self._format, self._strategy, behind=behind, lifts_system=self._lifts_system)  # type: ignore[misc]
 
     @property
     def open_from(self) -> int | None:

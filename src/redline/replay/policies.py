@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
-from redline.engine.balance import Balance, Moment, Rates
 from redline.errors import ValidationError
 from redline.prices import PriceRule
 from redline.replay.clearing import (
@@ -17,6 +16,7 @@ from redline.replay.clearing import (
 from redline.replay.course import Struck
 from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of
 from redline.replay.session import Session
+from redline.schedules import CacheState, Ledger, Rates, choose
 
 __all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "Recording", "strikes_of"]
 
@@ -62,31 +62,33 @@ def _eager(mark_set: str, recording: Recording, rule: PriceRule) -> list[Struck]
 
 def _when_free(mark_set: str, recording: Recording, rule: PriceRule, *, is_clairvoyant: bool = False) -> list[Struck]:
     """The schedule `when_free`; clairvoyant, it knows how many requests follow before the cache goes cold."""
-    session, marks = recording.session, recording.marks(mark_set)
-    balance = Balance[int](Rates(rule.read, rule.write), prefix_tokens=session.prefix_tokens)
+    session, marks, rates = recording.session, recording.marks(mark_set), Rates(rule.read, rule.write)
+    ledger = Ledger(prefix_tokens=session.prefix_tokens)
     strikes, held, start, grown = list[Struck](), 0, -1, 0
-    for number, moment in enumerate(_moments(session, rule, is_clairvoyant=is_clairvoyant)):
+    for number, cache in enumerate(_cache_states(session, rule, is_clairvoyant=is_clairvoyant)):
         request = session.requests[number]
         if request.start != start:
             start = grown = request.start
-            balance.start_over()
-        for tokens in session.tokens[grown : request.end]:
-            balance.grow(tokens)
+            ledger.start_over()
+        for position in range(grown, request.end):
+            ledger.grow(position, session.tokens[position])
         grown = request.end
         while held < len(marks) and marks[held].request <= number:
-            balance.hold(held, marks[held].position - start, marks[held].saving)
+            if marks[held].position >= start:
+                ledger.hold(ledger.make_mark((marks[held].position, (held,)), marks[held].saving))
             held += 1
-        strikes += [_struck(marks[key], number) for key in balance.record(balance.decide(moment), moment)]
+        applied = ledger.settle(choose(ledger, ledger.marks, cache, rates), cache, rates)
+        strikes += [_struck(marks[at[0]], number) for _, at in applied if isinstance(at[0], int)]
     return strikes
 
 
-def _moments(session: Session, rule: PriceRule, *, is_clairvoyant: bool) -> Iterator[Moment]:
+def _cache_states(session: Session, rule: PriceRule, *, is_clairvoyant: bool) -> Iterator[CacheState]:
     """What the schedule is told before each request: whether the cache is warm; when a price tier begins."""
     warm = _warm(session, rule)
     left = _requests_left(warm)
     tier = rule.tiers[0] if rule.tiers else None
     for is_warm, requests_left in zip(warm, left, strict=True):
-        yield Moment(
+        yield CacheState(
             alive=float(is_warm),
             tier_tokens=tier.above_tokens if tier else None,
             tier_factor=tier.input_factor if tier else 1.0,

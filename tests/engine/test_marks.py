@@ -1,8 +1,8 @@
 import pytest
 
 from redline import Conversation, ValidationError
-from redline.engine.marking import Marking
-from redline.engine.outgoing import Outgoing
+from redline.engine.marks import Marks
+from redline.engine.repaired import RepairedView
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.log.records import MessageAdded, PinSet
@@ -11,6 +11,7 @@ from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
+from redline.tools import DEFAULT
 from redline.values.payloads import encode
 
 HISTORY = conversation(
@@ -29,37 +30,37 @@ def state_of(payloads=HISTORY):
     return state
 
 
-def marking_of(state, outgoing, protection=None):
+def marks_of(state, view, protection=None):
     sizes = Sizes(state, Estimate())
-    return Marking(state, outgoing, sizes, [MaskedResults(keep_recent=2)], protection=protection or Protection())
+    return Marks(state, view, sizes, [MaskedResults(keep_recent=2)], protection=protection or Protection(), tools=DEFAULT)
 
 
 def marked(state, protection=None):
-    outgoing = Outgoing(state, "drop")
-    outgoing.catch_up()
-    marking = marking_of(state, outgoing, protection)
-    assert marking.catch_up()
-    return marking, sorted(index for index, _ in marking.pending)
+    view = RepairedView(state, "drop")
+    view.catch_up()
+    marks = marks_of(state, view, protection)
+    assert marks.catch_up()
+    return marks, sorted(index for index, _ in marks.pending)
 
 
 def test_marks_wait_until_they_are_applied():
     """What the rules mark is pending; an applied mark is not."""
-    marking, indices = marked(state_of())
+    marks, indices = marked(state_of())
     assert indices == [2, 4, 6, 8]
-    marking.drop(4, ("content",))
-    assert sorted(index for index, _ in marking.pending) == [2, 6, 8]
+    marks.drop(4, ("content",))
+    assert sorted(index for index, _ in marks.pending) == [2, 6, 8]
 
 
 def test_growing_view_marks_the_same_as_a_whole_one():
     """Message by message the marks are those of the whole view."""
     state = State()
-    outgoing = Outgoing(state, "drop")
-    marking = marking_of(state, outgoing)
+    view = RepairedView(state, "drop")
+    marks = marks_of(state, view)
     for payload in HISTORY:
         state.apply(MessageAdded(encode(payload)))
-        outgoing.catch_up()
-        assert marking.catch_up()
-    assert list(marking.pending) == list(marked(state_of())[0].pending)
+        view.catch_up()
+        assert marks.catch_up()
+    assert list(marks.pending) == list(marked(state_of())[0].pending)
 
 
 def test_pinned_and_protected_parts_are_not_marked():
@@ -78,9 +79,9 @@ def test_orphaned_results_count_for_nothing():
 
 def test_what_is_known_of_a_mark():
     """A mark leads to its part and the tool that made it."""
-    marking, _ = marked(state_of())
-    (first, *_) = marking.pending.values()
-    assert marking.seen(first).tool == "Bash"
+    marks, _ = marked(state_of())
+    (first, *_) = marks.pending.values()
+    assert marks.seen(first).tool == "Bash"
 
 
 WRONG_MARKS = [

@@ -1,16 +1,16 @@
 """A schedule decides which marks are applied in this request; the rules have said what may go, not when."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from redline.engine.account import Account
-from redline.engine.balance import Rates
-from redline.engine.binding import BoundReasoning
 from redline.log.records import Destination
 from redline.rules.rule import Mark
+from redline.schedules.choose import WaitingMark
+from redline.schedules.history import RequestHistory
+from redline.schedules.ledger import Ledger
 
-__all__ = ["Case", "Decision", "Decisions", "Eager", "OpenAccount", "Schedule"]
+__all__ = ["Bound", "Case", "Decision", "Decisions", "Schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,43 @@ class Decisions:
 
     @classmethod
     def of(cls, decisions: "Sequence[Decision] | Decisions") -> "Decisions":
-        """The same for a plain list of them."""
+        """Decisions from a plain list, as a schedule may give it."""
         if isinstance(decisions, Decisions):
             return decisions
         applied = [decision for decision in decisions if decision.is_applied]
         return cls(applied, lambda: [decision for decision in decisions if not decision.is_applied])
 
+    @staticmethod
+    def hold(marks: Iterable[Mark], why: str) -> list[Decision]:
+        """All of these marks wait, for one reason."""
+        return [Decision(mark, is_applied=False, why=why) for mark in marks]
 
-class OpenAccount(Protocol):
-    """Gives the account of a conversation's requests, kept as long as the conversation."""
 
-    def __call__(self, rates: Rates, lifetime_ms: float = 300_000) -> Account:
-        """At such rates, with a cache that is promised to live so long."""
+class Bound(Protocol):
+    """The reasoning of a model that refuses a request in which something before its reasoning was changed."""
+
+    @property
+    def allowed_from(self) -> int:
+        """The position from which on the view may change while the reasoning is sent."""
+        ...
+
+    @property
+    def last_index(self) -> int | None:
+        """The message of the last block."""
+        ...
+
+    @property
+    def is_removable(self) -> bool:
+        """Whether the provider lets all of it go: there is some, and a new turn begins."""
+        ...
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the user asked for some of it, by a pin or by undoing its removal."""
+        ...
+
+    def marks(self, because: str) -> list[Mark]:
+        """The removal of all of it."""
         ...
 
 
@@ -54,10 +79,15 @@ class Case:
     pending: Sequence[Mark]
     """The marks that are not applied yet."""
     now: float
-    account: OpenAccount
+    ledger: Ledger = field(default_factory=Ledger)
+    """What requests have cost and how large messages are; empty for a schedule that does not weigh requests."""
+    waiting: Sequence[WaitingMark] = ()
+    """The pending marks by position, as `choose` takes them."""
+    history: RequestHistory = field(default_factory=RequestHistory)
+    """The requests that were made, and what they teach of the cache."""
     sent_to: Destination | None = None
     """Where the request goes, as far as that was said."""
-    bound: BoundReasoning | None = None
+    bound: Bound | None = None
     """The reasoning before which nothing may change, for a model that binds it."""
     size: Callable[[], int] = lambda: 0
     """The tokens of the request if nothing more is applied: as reported for the last one, with what changed since."""
@@ -81,15 +111,3 @@ class Schedule(Protocol):
     def decide(self, case: Case) -> Sequence[Decision] | Decisions:
         """A decision for each pending mark."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Eager:
-    """Every mark at once, as the documents say."""
-
-    name: ClassVar[str] = "eager"
-    weighs_requests: ClassVar[bool] = False
-
-    def decide(self, case: Case) -> Sequence[Decision]:
-        """Apply them all."""
-        return [Decision(mark, is_applied=True, why="applied at once") for mark in case.pending]

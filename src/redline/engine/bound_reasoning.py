@@ -1,6 +1,6 @@
 """Bound reasoning: some models refuse a request in which anything before one of their reasoning blocks was changed.
 
-Such a block may be sent only with all that stood before it when it was made, strikes included. So a strike is legal behind the
+Such a block may be sent only with all that stood before it when it was made, strikes included. So a strike is legal after the
 last block that is still sent, or together with the removal of every block, which the provider allows where a new turn begins.
 """
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from redline.engine.requests import what_changed
 from redline.engine.state import State
-from redline.laws.law import Problem
+from redline.laws import Problem
 from redline.log.records import Strike
 from redline.rules.rule import Mark
+from redline.schedules.history import what_changed
 from redline.values.messages import Reasoning
 from redline.values.payloads import Path
 
@@ -22,7 +22,7 @@ BOUND_REASONING = "bound_reasoning"
 """The name of the law, and of the rule under which such reasoning is struck."""
 
 
-class _Block(msgspec.Struct, frozen=True, gc=False):
+class _ReasoningBlock(msgspec.Struct, frozen=True, gc=False):
     position: int
     """Of its message in the view."""
     place: int
@@ -37,7 +37,7 @@ class BoundReasoning:
     def __init__(self, state: State) -> None:
         self._state = state
         self._position_of: dict[int, int] = {}
-        self._blocks: list[_Block] = []
+        self._blocks: list[_ReasoningBlock] = []
         self._targets: set[tuple[int, Path]] = set()
 
     def catch_up(self) -> None:
@@ -46,7 +46,7 @@ class BoundReasoning:
             position = self._position_of[index] = len(self._position_of)
             for place, part in enumerate(self._state.current(index).parts):
                 if isinstance(part, Reasoning) and part.is_bound:
-                    self._blocks.append(_Block(position, place, index, part.at))
+                    self._blocks.append(_ReasoningBlock(position, place, index, part.at))
                     self._targets.add((index, part.at))
         while self._blocks and self._is_struck(self._blocks[-1]):
             self._blocks.pop()
@@ -64,12 +64,16 @@ class BoundReasoning:
     @property
     def is_removable(self) -> bool:
         """Whether the provider lets all of it go: there is some, and a new turn begins."""
-        return bool(self._blocks) and self._begins_turn()
+        if not self._blocks:
+            return False
+        last = self._state.current(self._state.view.indices[-1])
+        return last.role == "user" and not last.results  # the user has the last word, and it is not what a tool said
 
     @property
     def is_wanted(self) -> bool:
         """Whether the user asked for some of it, by a pin or by undoing its removal."""
-        return any(self._is_asked_for(block) for block in self._blocks)
+        state = self._state
+        return any(one.index in state.pins or (BOUND_REASONING, one.index, one.at) in state.undone for one in self._blocks)
 
     def marks(self, because: str) -> list[Mark]:
         """The removal of all of it."""
@@ -101,16 +105,8 @@ class BoundReasoning:
         places = (place for place, part in enumerate(parts) if at[: len(part.at)] == part.at)
         return self._position_of[index], next(places, 0)
 
-    def _is_struck(self, block: _Block) -> bool:
+    def _is_struck(self, block: _ReasoningBlock) -> bool:
         return any(strike.at == block.at for strike in self._state.strikes_on(block.index))
-
-    def _is_asked_for(self, block: _Block) -> bool:
-        return block.index in self._state.pins or (BOUND_REASONING, block.index, block.at) in self._state.shunned
-
-    def _begins_turn(self) -> bool:
-        """Whether the user has the last word, and it is not what a tool said."""
-        last = self._state.current(self._state.view.indices[-1])
-        return last.role == "user" and not last.results
 
 
 def restoring_problem(state: State, strike: Strike) -> str:
@@ -137,5 +133,5 @@ def _is_past_changed(state: State, strike: Strike) -> bool:
         for one in state.strikes.values()
         if one.number >= next_strike and one.index in before and one.rule != BOUND_REASONING
     ]
-    older = [one for one, stored in state.undone if one.number < next_strike and one.index in before and stored > strike.index]
+    older = [one for one, stored in state.ended if one.number < next_strike and one.index in before and stored > strike.index]
     return bool(newer or older or what_changed(sent_to, state.requests.sent_to))

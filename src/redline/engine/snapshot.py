@@ -1,5 +1,6 @@
 """What a projection has worked out is stored now and then, so that opening a conversation need not work it out again."""
 
+import contextlib
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -9,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from redline.engine.account import AccountSnapshot
-from redline.engine.marking import MarkingSnapshot
-from redline.engine.outgoing import OutgoingSnapshot
+from redline.engine.marks import MarksSnapshot
+from redline.engine.repaired import RepairedViewSnapshot
 from redline.engine.state import State, runs_of
 from redline.log.records import Checkpoint
+from redline.schedules.ledger import LedgerSnapshot
 from redline.view.view import View
 
-__all__ = ["Keeper", "Snapshot", "digest_of", "fingerprint"]
+__all__ = ["Checkpoints", "Snapshot", "digest_of", "fingerprint"]
 
-_SHAPE = 4
+_SHAPE = 5
 """Counts up when a snapshot is made in another way, so that one of an older version is not taken for one of this."""
 _LEAST_MESSAGES = 50
 """Fewer are worked out again in a moment."""
@@ -32,13 +33,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     view: str
     """The view that it was made from and the format that it was read in, as a digest."""
     next_strike: int
-    outgoing: OutgoingSnapshot
-    marking: MarkingSnapshot
-    account: AccountSnapshot | None = None
+    repaired: RepairedViewSnapshot
+    marks: MarksSnapshot
+    ledger: LedgerSnapshot | None = None
 
 
-class Keeper:
-    """Makes the checkpoints of one projection, and takes up the latest."""
+class Checkpoints:
+    """Makes the checkpoints of a conversation under one set of settings, and takes up the latest."""
 
     def __init__(self, state: State, settings: object) -> None:
         self._state, self._made_with = state, fingerprint(settings)
@@ -49,7 +50,10 @@ class Keeper:
     def latest(self) -> Snapshot | None:
         """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
         checkpoint, view = self._state.checkpoints.get(self._made_with or "", (None, None))
-        snapshot = _decoded(checkpoint.known) if checkpoint is not None else None
+        snapshot: Snapshot | None = None
+        if checkpoint is not None:
+            with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # damaged, or written by another version
+                snapshot = msgspec.json.decode(checkpoint.known, type=Snapshot)
         if checkpoint is None or view is None or snapshot is None or snapshot.view != digest_of(view, self._state.format.name):
             self._reach(0, 0)
             return None
@@ -65,8 +69,9 @@ class Keeper:
         self._counted = visible
         if self._said < _LEAST_SHARE * self._size:
             return None
-        snapshot = make(digest_of(state.view, state.format.name))
-        content = _encoded(snapshot) if snapshot is not None else None
+        snapshot, content = make(digest_of(state.view, state.format.name)), None
+        with contextlib.suppress(UnicodeEncodeError):  # it holds text that JSON cannot
+            content = msgspec.json.encode(snapshot) if snapshot is not None else None
         self._reach(visible, self._size if content is None else len(content))
         return Checkpoint(self._made_with, content, state.votes) if content is not None else None
 
@@ -85,14 +90,14 @@ def digest_of(view: View, format: str) -> str:
 def fingerprint(settings: object) -> str | None:
     """A name for settings, the same in every process; None if they hold something that is not made of plain values."""
     try:
-        content = msgspec.json.encode([_SHAPE, _version(), _plain(settings)])
+        content = msgspec.json.encode([_SHAPE, _package_version(), _plain(settings)])
     except (TypeError, UnicodeEncodeError):
         return None
     return hashlib.blake2b(content, digest_size=12).hexdigest()
 
 
 @cache
-def _version() -> str:
+def _package_version() -> str:
     try:
         return version("redline")
     except PackageNotFoundError:
@@ -114,19 +119,3 @@ def _plain(value: object) -> Any:
     else:
         return value
     return [f"{kind.__module__}.{kind.__qualname__}", [[name, _plain(getattr(value, name))] for name in names]]
-
-
-def _encoded(snapshot: Snapshot) -> bytes | None:
-    """As JSON; None if it holds text that JSON cannot."""
-    try:
-        return msgspec.json.encode(snapshot)
-    except UnicodeEncodeError:
-        return None
-
-
-def _decoded(content: bytes) -> Snapshot | None:
-    """None if it was damaged, or written by another version."""
-    try:
-        return msgspec.json.decode(content, type=Snapshot)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None

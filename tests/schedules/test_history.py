@@ -1,6 +1,6 @@
-from redline.engine.requests import Requests, what_changed
 from redline.log.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.prices import Survival
+from redline.schedules.history import RequestHistory, what_changed
 
 MINUTE = 60_000
 PROMISED = {"lifetime_ms": 5 * MINUTE}
@@ -25,7 +25,7 @@ def alive(requests, minutes):
 
 def test_a_cache_that_outlives_its_promise_is_learned():
     """After a pause of ten minutes everything was read again, so that it may be so once more."""
-    requests = Requests()
+    requests = RequestHistory()
     for number in range(5):
         asked(requests, 10 * number)
         reported(requests, 0 if number == 0 else 10_000, written=100)
@@ -35,7 +35,7 @@ def test_a_cache_that_outlives_its_promise_is_learned():
 
 def test_a_cache_that_dies_early_is_learned():
     """And so is the opposite."""
-    requests = Requests()
+    requests = RequestHistory()
     for number in range(5):
         asked(requests, 2 * number)
         reported(requests, 0, written=10_000)
@@ -44,7 +44,7 @@ def test_a_cache_that_dies_early_is_learned():
 
 def test_silence_teaches_nothing():
     """A provider or agent that never says a word of a cache is not one whose cache is always gone."""
-    requests = Requests()
+    requests = RequestHistory()
     for number in range(9):
         asked(requests, number)
         reported(requests, 0)
@@ -62,7 +62,7 @@ def test_what_a_rewrite_loses_is_not_held_against_the_cache():
         lambda requests: (requests.carry((strike(0, 3),)), asked(requests, 1)),
         lambda requests: asked(requests, 1, sent_to=Destination("m", "q")),
     ):
-        requests = Requests()
+        requests = RequestHistory()
         asked(requests, 0, sent_to=Destination("m", "p"))
         reported(requests, 0, written=10_000)
         disturb(requests)
@@ -75,7 +75,7 @@ def test_what_a_rewrite_loses_is_not_held_against_the_cache():
 
 def test_short_prompts_teach_nothing():
     """Providers cache none that is shorter than some thousand tokens."""
-    requests = Requests()
+    requests = RequestHistory()
     for number in range(3):
         asked(requests, number)
         reported(requests, 0, tokens=900, written=900)
@@ -84,7 +84,7 @@ def test_short_prompts_teach_nothing():
 
 def test_another_model_starts_over():
     """What one provider keeps says nothing of another."""
-    requests = Requests()
+    requests = RequestHistory()
     for number, model in enumerate("aaab"):
         asked(requests, number, sent_to=Destination(model))
         reported(requests, 0, written=10_000)
@@ -94,7 +94,7 @@ def test_another_model_starts_over():
 
 def test_a_report_counts_once():
     """A second one for the same request, or one without a request, changes nothing."""
-    requests = Requests()
+    requests = RequestHistory()
     reported(requests, 5000)
     asked(requests, 0)
     reported(requests, 0, tokens=9000)
@@ -104,7 +104,7 @@ def test_a_report_counts_once():
 
 def test_a_new_view_keeps_what_was_learned():
     """Requests count anew, and strikes from before are told apart."""
-    requests = Requests()
+    requests = RequestHistory()
     for number in range(3):
         asked(requests, number)
         reported(requests, 0, written=10_000)
@@ -126,7 +126,7 @@ def test_what_changed_is_said():
 
 def test_marks_wait_since_the_request_that_held_them():
     """Each is dated once, by the number of requests before; a strike ends its waiting, a new view everything."""
-    requests = Requests()
+    requests = RequestHistory()
     requests.add(StrikesApplied((), 0.0, held=((1, ("content",)),)), 1)
     requests.add(StrikesApplied((), 1.0, held=((2, ("content",)),)), 1)
     assert requests.waiting == {(1, ("content",)): 0, (2, ("content",)): 1}
@@ -138,7 +138,7 @@ def test_marks_wait_since_the_request_that_held_them():
 
 def test_time_never_goes_back():
     """The latest time that rules were told is remembered, whatever the schedule and the view."""
-    requests = Requests()
+    requests = RequestHistory()
     requests.add(StrikesApplied((), 50.0), 1)
     requests.add(StrikesApplied((), None, marked_at=70.0), 1)
     requests.add(StrikesApplied((), 20.0), 1)

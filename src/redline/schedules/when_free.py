@@ -1,23 +1,22 @@
 """Marks are held while the provider's cache is warm, and applied when that is free, pays, or cannot be avoided."""
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
-from redline.engine.account import Account
-from redline.engine.balance import Choice, Moment, Rates
-from redline.engine.binding import BoundReasoning
-from redline.engine.destinations import Model, price_of
-from redline.engine.schedule import Case, Decision, Decisions
 from redline.errors import ValidationError
 from redline.prices import Price
+from redline.prices.model import Model, price_of
 from redline.rules.rule import Mark
 from redline.rules.settings import check_at_least, shown
+from redline.schedules.choose import CacheState, Rates, choose
+from redline.schedules.history import what_changed
+from redline.schedules.schedule import Case, Decision, Decisions
 
 __all__ = ["WhenFree"]
 
+_MINUTE_MS = 60_000
 _FREE_SHARE = 0.1
 """So much of the window stays free, for the answer and for what an estimate misses."""
 _AS_GOOD_AS_COLD = 0.1
@@ -57,24 +56,53 @@ class WhenFree:
 
     def decide(self, case: Case) -> Decisions:
         """Hold everything, or apply all marks from the cut that pays best."""
-        account = case.account(self.rates, self.lifetime_ms)
-        moment = self._moment(account, case)
-        choice = account.decide(moment)
-        marks = [] if choice.cut is None else account.marks_from(choice.cut)
+        cache = self.cache_state(case)
+        choice = choose(case.ledger, case.waiting, cache, self.rates)
+        marks: list[Mark] = []
+        if choice.cut is not None:
+            by_target = {(mark.index, mark.at): mark for mark in case.pending}
+            marks = [by_target[waiting.target] for waiting in case.waiting if waiting.position >= choice.cut]
         if case.bound is not None and choice.cut is not None and choice.cut < case.bound.allowed_from:
             marks = [*case.bound.marks("it is bound to what is struck before it"), *marks]
         applied = [Decision(mark, is_applied=True, why=choice.why) for mark in marks]
-        reasons = _Reasons(account, choice, moment, case.bound)
-        return Decisions(applied, lambda: reasons.held(case.pending, marks))
+        gone, refused = {(mark.index, mark.at) for mark in marks}, frozenset(case.history.refused)
+        position_of = case.ledger.position_of
+        bound_to = f"the reasoning in message {case.bound.last_index if case.bound is not None else None} is bound to it"
 
-    def _moment(self, account: Account, case: Case) -> Moment:
-        moment = account.moment(case.now, case.sent_to)
-        is_too_large = self.window_tokens is not None and account.tokens > self.window_tokens
-        is_time = is_too_large or moment.alive <= _AS_GOOD_AS_COLD
-        is_bound = case.bound is not None and not (is_time and case.bound.is_removable and not case.bound.is_wanted)
-        return dataclasses.replace(
-            moment,
-            allowed_from=case.bound.allowed_from if case.bound is not None and is_bound else 0,
+        def held() -> Iterator[Decision]:
+            for mark in case.pending:
+                why = choice.why
+                if (mark.index, mark.at) in gone:
+                    continue
+                if (mark.index, mark.at) in refused:
+                    why = "the provider would refuse it"
+                elif position_of[mark.index] < cache.allowed_from:
+                    why = f"{bound_to}; it waits for a turn that begins with a cold cache"
+                yield Decision(mark, is_applied=False, why=why)
+
+        return Decisions(applied, held)
+
+    def cache_state(self, case: Case) -> CacheState:
+        """What is known of the cache, the window and the price tiers for the request that is about to be made."""
+        history = case.history
+        if history.last_now is None:
+            alive, because = 0.0, "nothing was sent yet"
+        elif because := what_changed(history.last_sent_to, case.sent_to):
+            alive = 0.0
+        else:
+            gap_ms = max(0.0, case.now - history.last_now)
+            alive = history.survival.alive(gap_ms, lifetime_ms=self.lifetime_ms)
+            because = f"the last request was {gap_ms / _MINUTE_MS:,.0f} minutes ago"
+        is_too_large = self.window_tokens is not None and case.ledger.tokens > self.window_tokens
+        is_time = is_too_large or alive <= _AS_GOOD_AS_COLD
+        bound = case.bound
+        if bound is not None and is_time and bound.is_removable and not bound.is_wanted:
+            bound = None
+        return CacheState(
+            alive=alive,
+            cold_because=because,
+            rewritten_from=None if history.rewritten is None else case.ledger.position_of.get(history.rewritten),
+            allowed_from=0 if bound is None else bound.allowed_from,
             window_tokens=self.window_tokens,
             tier_tokens=self.tier_tokens,
             tier_factor=self.tier_factor,
@@ -94,27 +122,3 @@ def _for_price(price: Price | None) -> WhenFree:
         tier_tokens=tier.above_tokens if tier else None,
         tier_factor=tier.input_factor if tier else 1.0,
     )
-
-
-class _Reasons:
-    """Why marks wait, as things stood when it was decided."""
-
-    def __init__(self, account: Account, choice: Choice, moment: Moment, bound: BoundReasoning | None) -> None:
-        self._account, self._choice, self._moment = account, choice, moment
-        self._is_refused = account.is_refused
-        self._last_bound = bound.last_index if bound is not None else None
-
-    def held(self, pending: Sequence[Mark], applied: Sequence[Mark]) -> Iterator[Decision]:
-        gone = {(mark.index, mark.at) for mark in applied}
-        for mark in pending:
-            if (mark.index, mark.at) not in gone:
-                yield Decision(mark, is_applied=False, why=self._why(mark))
-
-    def _why(self, mark: Mark) -> str:
-        if self._is_refused((mark.index, mark.at)):
-            return "the provider would refuse it"
-        if self._account.position_of(mark) < self._moment.allowed_from:
-            return (
-                f"the reasoning in message {self._last_bound} is bound to it; it waits for a turn that begins with a cold cache"
-            )
-        return self._choice.why

@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given
 
 from redline import ValidationError
-from redline.engine.destinations import Destinations, price_of
+from redline.engine.destination import DestinationFinder
 from redline.log.records import Destination
 from redline.prices import Price
+from redline.prices.model import price_of
 from redline.testing import json_values
 from redline.tokens import Estimate
 
@@ -12,7 +13,7 @@ OWN = Price(model="mine", input=1, output=5, cache_read=0.1, cache_write=1.25, b
 
 
 def destinations():
-    return Destinations(Estimate())
+    return DestinationFinder(Estimate())
 
 
 def test_what_is_not_said_is_as_before():

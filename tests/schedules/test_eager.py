@@ -1,12 +1,12 @@
-from redline.engine.schedule import Case, Decision, Decisions, Eager
 from redline.rules.rule import Mark
+from redline.schedules import Case, Decision, Decisions, Eager
 
 MARK = Mark("rule", 0, ("content",), "x", "why")
 
 
 def test_eager_applies_everything():
     """Every mark is applied at once."""
-    case = Case((MARK, MARK), 0.0, account=None)
+    case = Case((MARK, MARK), 0.0)
     assert [decision.is_applied for decision in Eager().decide(case)] == [True, True]
 
 

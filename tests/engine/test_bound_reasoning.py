@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import Conversation, ExecutionError
-from redline.engine.binding import BoundReasoning
+from redline.engine.bound_reasoning import BoundReasoning
 from redline.log.memory import MemoryLog
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults

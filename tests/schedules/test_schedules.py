@@ -1,8 +1,7 @@
 import pytest
 
 from redline import ValidationError
-from redline.engine.schedule import Eager
-from redline.engine.schedules import SCHEDULES, find_schedule
+from redline.schedules import SCHEDULES, Eager, find_schedule
 
 
 def test_schedule_by_name_or_as_given():

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Budget, Conversation, Protection, ValidationError, check
-from redline.engine.schedule import Case
 from redline.log.memory import MemoryLog
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark
+from redline.schedules import Case
 from redline.testing import asks, conversation, says
 
 RULES = (MaskedResults(keep_recent=0),)

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import FORMATS, make_legal
-from redline.engine.outgoing import Outgoing
+from redline.engine.repaired import RepairedView
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
 from redline.testing import asks, conversation, conversations, says
@@ -16,8 +16,8 @@ def state_of(payloads, format):
     return state
 
 
-def sent(outgoing):
-    return [decode(form.native) for form in outgoing.messages()[0] if form.native]
+def sent(view):
+    return [decode(one.native) for one in view.sent() if one.native]
 
 
 @settings(max_examples=60)
@@ -27,13 +27,13 @@ def test_growing_conversation_sends_what_the_whole_one_would(data, format, strat
     history = data.draw(conversations(format, max_steps=4, with_extras=False))
     order = data.draw(st.lists(st.sampled_from(range(len(history))), max_size=len(history)))
     state = State(FORMATS[format])
-    outgoing = Outgoing(state, strategy)
+    view = RepairedView(state, strategy)
     said = []
     for place in order:
         said.append(history[place])
         state.apply(MessageAdded(encode(history[place])))
-        outgoing.catch_up()
-        assert sent(outgoing) == make_legal(said, format=format, strategy=strategy)
+        view.catch_up()
+        assert sent(view) == make_legal(said, format=format, strategy=strategy)
 
 
 def test_strike_exchanges_one_message():
@@ -42,13 +42,12 @@ def test_strike_exchanges_one_message():
         "openai_chat", [says("user", "hi"), *asks("Bash", {}, "long", id="a"), *asks("Bash", {}, "new", id="b")]
     )
     state = state_of(history, "openai_chat")
-    outgoing = Outgoing(state, "drop")
-    outgoing.catch_up()
-    before = sent(outgoing)
+    view = RepairedView(state, "drop")
+    view.catch_up()
+    before = sent(view)
     for number, index in enumerate((2, 4)):
         state.apply(StrikesApplied((Strike(number, "r", index, ("content",), "[gone]", "why", 9, 1),)))
-        outgoing.refresh([index])
-    after = sent(outgoing)
+    after = sent(view)
     assert [after[2]["content"], after[4]["content"]] == ["[gone]", "[gone]"]
     assert [after[place] for place in (0, 1, 3)] == [before[place] for place in (0, 1, 3)]
 
@@ -58,9 +57,7 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
     calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
     results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "x"}]} for name in "ab"]
     state = state_of([{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results], "anthropic")
-    outgoing = Outgoing(state, "drop")
-    outgoing.catch_up()
-    outgoing.messages()
+    view = RepairedView(state, "drop")
+    view.catch_up()
     state.apply(StrikesApplied((Strike(0, "r", 3, ("content", 0), "[gone]", "why", 9, 1),)))
-    outgoing.refresh([3])
-    assert [block["content"] for block in sent(outgoing)[2]["content"]] == ["x", "[gone]"]
+    assert [block["content"] for block in sent(view)[2]["content"]] == ["x", "[gone]"]

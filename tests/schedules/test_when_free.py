@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from bench.schedule import decisions
 from redline import Conversation
-from redline.engine.balance import Rates
-from redline.engine.when_free import WhenFree
 from redline.log.memory import MemoryLog
 from redline.log.records import StrikesApplied
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
+from redline.schedules import Rates, WhenFree
 from redline.testing import asks, conversation, says
 
 MINUTE = 60_000

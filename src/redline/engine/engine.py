@@ -1,0 +1,193 @@
+"""The engine of one conversation: its record, the state that the records add up to, and the requests made from it."""
+
+import dataclasses
+import logging
+from collections import Counter as Tally
+from collections.abc import Sequence
+
+from redline.blobs import Blobs
+from redline.engine.parts import Parts, Settings
+from redline.engine.project import Ask, Projection, project
+from redline.engine.request import Lifted, Request
+from redline.engine.state import State
+from redline.errors import ExecutionError, LogError, RedlineError
+from redline.formats.base import Format
+from redline.log.log import ROOT, Log
+from redline.log.memory import MemoryLog
+from redline.log.records import HeadMoved, Record, Strike, StrikesApplied, StrikesLifted
+from redline.log.timeline import Timeline
+from redline.tokens import Counter
+
+__all__ = ["Engine"]
+
+_logger = logging.getLogger("redline.conversation")
+_request_logger = logging.getLogger("redline.request")
+
+
+class Engine:
+    """Appends records, keeps the state they add up to, and makes requests. One at a time: the caller holds a lock."""
+
+    def __init__(self, log: Log, format: Format | None, counter: Counter, blobs: Blobs | None = None) -> None:
+        self.timeline, self._format, self._counter, self._blobs = Timeline(log), format, counter, blobs
+        self._stand_at(self.timeline.head)
+
+    def fix_format(self, format: Format) -> None:
+        """Read all messages in this format from now on."""
+        self._format = format
+        self._stand_at(self.timeline.head)
+
+    @property
+    def fixed_format(self) -> Format | None:
+        """The format that was given, if one was; else the messages decide it."""
+        return self._format
+
+    # --- the record
+
+    def commit(self, records: Sequence[Record]) -> None:
+        """Append records and take them into the state."""
+        if not self.timeline.append(list(records)):
+            _logger.warning("Another process went on from the same place: the conversation has a new branch")
+        for record in records:
+            self.state.apply(record)
+
+    def move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
+        """Make a record the one to go on from."""
+        self.timeline.append([HeadMoved(strikes)], parent=number)
+        self._stand_at(self.timeline.head)
+
+    def recover(self) -> None:
+        """After a call that was broken off: what was stored counts, what was only worked out is worked out again."""
+        self.timeline.read()
+        self._stand_at(self.timeline.head)
+
+    def _stand_at(self, head: int) -> None:
+        """Work out the state at a record."""
+        self.state = State(self._format)
+        for records, checkpoint in self.timeline.stretches(head):
+            self.state.apply_all(records, checkpoint)
+        self._parts: Parts | None = None
+
+    # --- requests
+
+    def parts(self, settings: Settings) -> Parts:
+        """What was worked out for these settings; those that a single request comes with are worked out for it."""
+        if self._parts is None or self._parts.settings != settings:
+            self._parts = Parts(self.state, settings, self._counter)
+        return self._parts
+
+    def request(self, settings: Settings, ask: Ask) -> Request:
+        """What to send now. The strikes it applies are recorded and stay."""
+        lifted = self._lift(settings, ask.now)
+        parts = self.parts(settings)
+        try:
+            done = project(parts, ask)
+            if problem := self._store_blobs(done.blobs):
+                done = project(parts, dataclasses.replace(ask, no_blobs=problem))
+            self._record(done, ask)
+            parts.marks.keep(done.pending, parts.marking_time(ask.now))
+            parts.keep(done.strikes, done.ledger, done.refused)
+            done.request.sent.keep()
+        except BaseException:  # what was worked out for it may be half done
+            self._parts = None
+            raise
+        self.save_checkpoint()
+        return dataclasses.replace(done.request, lifted=lifted)
+
+    def preview(self, settings: Settings, ask: Ask) -> Request:
+        """What `request` would give. Nothing is recorded, and nothing changes by it."""
+        if self.state.has_moved and self.state.strikes:  # strikes may have to be lifted first
+            log = MemoryLog()
+            log.append([one.record for one in self.timeline.path()], parent=ROOT)
+            apart = Engine(log, self._format, self._counter)
+            lifted = apart._lift(settings, ask.now)
+            return dataclasses.replace(apart.preview(settings, ask), lifted=lifted)
+        try:
+            return project(self.parts(settings), ask).request
+        except BaseException:
+            self._parts = None
+            raise
+
+    def save_checkpoint(self) -> None:
+        """Where a log outlives this process, what was worked out need not be worked out again."""
+        if self._parts is None or isinstance(self.timeline.log, MemoryLog):
+            return
+        checkpoint = self._parts.checkpoint()
+        if checkpoint is not None:
+            try:
+                self.timeline.note(checkpoint)
+            except LogError as problem:
+                _logger.warning("What was worked out could not be stored, so opening will take longer: %s", problem)
+
+    def tell(self, request: Request, settings: Settings, name: str) -> None:
+        """Log one line for a request that was made; at DEBUG one more for each part that was struck, lifted or refused."""
+        if not _request_logger.isEnabledFor(logging.INFO):
+            return
+        parts = self.parts(settings)
+        tokens, struck = parts.sent_tokens(), sorted(Tally(one.rule for one in request.new_strikes).items())
+        _request_logger.info(
+            "%s: %d messages, about %d tokens (%d without strikes); struck now: %s; in force: %d; lifted: %d; refused: %d; "
+            "repaired: %d; %s: %s",
+            name,
+            len(request.sent),
+            tokens,
+            tokens + parts.saved_tokens,
+            ", ".join(f"{rule} {count}" for rule, count in struck) or "none",
+            len(request.strikes),
+            len(request.lifted),
+            len(request.refused),
+            len(request.repairs),
+            request.schedule,
+            request.new_strikes[0].why_now if request.new_strikes else "no mark is applied",
+        )
+        for strike in request.new_strikes:
+            _request_logger.debug("struck %d, message %d, %s: %s", strike.number, strike.index, strike.rule, strike.because)
+        for lift in request.lifted:
+            _request_logger.debug("lifted %d, message %d: %s", lift.strike.number, lift.strike.index, lift.because)
+        for refusal in request.refused:
+            _request_logger.debug("refused, message %d, %s: %s", refusal.mark.index, refusal.mark.rule, refusal.problem.found)
+        for change in request.repairs:
+            _request_logger.debug("repaired, message %d: %s", change.index, change.what)
+
+    # --- the pieces of a request
+
+    def _lift(self, settings: Settings, now: float) -> tuple[Lifted, ...]:
+        """After the view moved, strikes that lost their ground no longer count."""
+        state = self.state
+        if not state.has_moved or not state.strikes:
+            return ()
+        lifts = self.parts(settings).groundless(now)
+        lifted = tuple(Lifted(state.strikes[lift.number], lift.because) for lift in lifts)
+        self.commit([StrikesLifted(lifts)])
+        return lifted
+
+    def _store_blobs(self, blobs: Sequence[bytes]) -> str:
+        """Why they cannot be stored; empty if they are."""
+        if blobs and self._blobs is None:
+            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
+        try:
+            for blob in blobs:
+                if self._blobs is not None:
+                    self._blobs.put(blob)
+        except (RedlineError, OSError) as problem:
+            _logger.warning("Results could not be stored elsewhere, so they are sent whole: %s", problem)
+            return f"it could not be stored elsewhere: {problem}"
+        return ""
+
+    def _record(self, done: Projection, ask: Ask) -> None:
+        """What a request decided, if it did, and where it went, if that is news."""
+        requests, weighed, sent_to = self.state.requests, ask.schedule.weighs_requests, ask.sent_to
+        is_news = sent_to != requests.sent_to
+        is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
+        if not (weighed or done.strikes or is_news or is_new_view):
+            return
+        record = StrikesApplied(
+            done.strikes,
+            now=ask.now if weighed else None,
+            visible=len(self.state.view.indices),
+            sent_to=sent_to if is_news else None,
+            refused=done.refused if weighed else (),
+            held=done.held,
+            ledger=done.ledger,
+            marked_at=None if weighed else ask.now,
+        )
+        self.commit([record])

@@ -1,0 +1,295 @@
+"""The visible messages made legal, strikes apart; kept up to date as the view grows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count, groupby
+
+import msgspec
+
+from redline.engine.sent import FindPart, Origin, Piece, RepairedMessage, Sent, SentMessage
+from redline.engine.state import State, runs_of
+from redline.formats.arguments import System
+from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.payloads import Path, encoded
+
+__all__ = ["RepairedView", "RepairedViewSnapshot"]
+
+
+class RepairedMessageSnapshot(msgspec.Struct, frozen=True):
+    """A message that the repair made or changed, as plain values."""
+
+    native: bytes
+    origins: tuple[Origin, ...]
+
+
+class RepairedViewSnapshot(msgspec.Struct, frozen=True):
+    """What is final of the messages that are sent, as plain values."""
+
+    visible: int
+    """How many visible messages it comes from."""
+    pieces: tuple[tuple[int, int] | RepairedMessageSnapshot, ...]
+    """Messages that are sent as they are in the record, as runs of indices (from, to), and those that the repair changed."""
+    system: tuple[tuple[int, int] | RepairedMessageSnapshot, ...]
+    """What the system says and the provider takes beside the messages, likewise."""
+    settled: int
+    """How many messages the repair has given, these among them."""
+    corrections: tuple[Change, ...]
+    """What was wrong with single messages and was put right, by index."""
+    changes: tuple[Change, ...]
+    """What else the repair did, by index."""
+    repair: RepairSnapshot
+
+
+class RepairedView:
+    """Feeds each visible message to the repair once, as it was said. Strikes are carried out on what the repair gives."""
+
+    def __init__(self, state: State, strategy: Strategy, *, lifts_all_system: bool = False) -> None:
+        self._state, self._strategy, self._lifts_all_system = state, strategy, lifts_all_system
+        self._start()
+
+    def _start(self) -> None:
+        self._repair = Legalizer(self._state.format, self._strategy, lifts_system=True)
+        self._fed = self._fed_before = self._open_from = 0
+        """How many visible messages the repair was given; how many of them by an earlier process; how many are final."""
+        self._given: list[Message] = []
+        """What the repair was given by this process: visible messages by their order."""
+        self._settled = self._settled_before = 0
+        """How many messages of the repair are final; how many of them were before this process."""
+        self.pieces: list[Piece] = []
+        """What is final of what is sent, strikes apart; it is only ever appended to."""
+        self.tail: list[Piece] = []
+        """What else is sent; it may be repaired in another way when more is said."""
+        self._system: list[Piece] = []
+        self._system_tail: list[Piece] = []
+        """What the system says and the provider takes beside the messages: final, and not."""
+        self._whole: dict[int, int] = {}
+        """By index, where a message is in what is final that is sent as it is."""
+        self._moved: dict[int, dict[Path, tuple[int, Path]]] = {}
+        """By index and place, where a part is in what is final whose message the repair changed."""
+        self._earlier_corrections: tuple[Change, ...] = ()
+        self._earlier_changes: tuple[Change, ...] = ()
+        """What the repair did before the snapshot that this goes on from."""
+        self._last_changes: Sequence[Change] = ()
+        """What the repair did to what is not final."""
+        self._visible = -1
+        """How many messages were visible when the tail was made legal."""
+        self._made: dict[object, SentMessage] = {}
+        """Messages with their strikes carried out, so that they are worked out once."""
+
+    def catch_up(self) -> None:
+        """Take in what has become visible since."""
+        if self._visible == len(self._state.view.indices):
+            return
+        for index in self._state.view.indices[self._fed :]:
+            self._fed += 1
+            self._given.append(self._state.current(index))
+            if self._repair.feed(self._given[-1]):
+                self._settle()
+            else:
+                self._go_over_again()
+        self._visible = self._fed
+        find_origins, end = self._origin_finder(), self._repair.end()
+        self.tail, self._system_tail, self._last_changes = [], [], end.changes
+        for item in (*end.said, *end.heard):
+            is_apart = self._is_apart(item, has_begun=bool(self.pieces or self.tail))
+            (self._system_tail if is_apart else self.tail).append(self._piece(item, find_origins))
+
+    @property
+    def complete_tail(self) -> list[Piece]:
+        """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
+        return [] if self._repair.has_open_calls else self.tail
+
+    def sent(self) -> Sent:
+        """What is sent as things are, with the strikes in force."""
+        return Sent(self._state, self.pieces, self.tail, self._made)
+
+    def system(self) -> System:
+        """What the system says and the provider takes beside the messages, in the provider's own shape; None if nothing."""
+        if not (self._system or self._system_tail):
+            return None
+        said = Sent(self._state, self._system, self._system_tail, self._made)
+        system: System = self._state.format.split_system([one.stored for one in said if one.stored]).system
+        return system
+
+    def find_part(self) -> FindPart:
+        """Says where a part of the record is in what is sent as things are, also if more is said meanwhile."""
+        start, tail, whole, moved = len(self.pieces), self.tail, self._whole, self._moved
+
+        def find(index: int, at: Path) -> tuple[int, Path] | None:
+            for place, piece in enumerate(tail, start):
+                if piece == index:
+                    return place, at
+                for origin in piece.origins if isinstance(piece, RepairedMessage) else ():
+                    if origin.index == index and origin.original == at:
+                        return place, origin.at
+            return (whole[index], at) if index in whole else moved.get(index, {}).get(at)
+
+        return find
+
+    def place_of(self, index: int) -> int | None:
+        """Where a message is in what is final; where its first part is, if the repair changed it."""
+        whole = self._whole.get(index)
+        return min((place for place, _ in self._moved.get(index, {}).values()), default=None) if whole is None else whole
+
+    def list_changes(self) -> Callable[[], tuple[Change, ...]]:
+        """Says what the repair did until now, by index of the message, whenever it is asked."""
+        corrections, settled, last = self._repair.corrections, self._repair.changes, self._last_changes
+        earlier_corrections, earlier, by_index = self._earlier_corrections, self._earlier_changes, self._by_index()
+        corrected, changed = len(corrections), len(settled)
+        return lambda: (
+            *earlier_corrections,
+            *map(by_index, corrections[:corrected]),
+            *earlier,
+            *map(by_index, chain(settled[:changed], last)),
+        )
+
+    def snapshot(self) -> RepairedViewSnapshot | None:
+        """What is final, to go on from later; None where that depends on what comes."""
+        repair = self._repair.snapshot()
+        if repair is None:
+            return None
+        by_index = self._by_index()
+        final = [by_index(one) for one in self._repair.corrections if one.index < repair.count]
+        return RepairedViewSnapshot(
+            visible=repair.count,
+            pieces=tuple(_in_runs(self.pieces)),
+            system=tuple(_in_runs(self._system)),
+            settled=self._settled,
+            corrections=(*self._earlier_corrections, *final),
+            changes=(*self._earlier_changes, *map(by_index, self._repair.changes)),
+            repair=repair,
+        )
+
+    def restore(self, snapshot: RepairedViewSnapshot) -> None:
+        """Go on from a snapshot. Messages that were final are read when they are needed."""
+        self._start()
+        self._repair.restore(snapshot.repair)
+        self._fed = self._fed_before = self._open_from = snapshot.visible
+        self._settled = self._settled_before = snapshot.settled
+        self._earlier_corrections, self._earlier_changes = snapshot.corrections, snapshot.changes
+        self._system = [piece for run in snapshot.system for piece in self._of_run(run)]
+        for run in snapshot.pieces:
+            if isinstance(run, RepairedMessageSnapshot):
+                self._add(*self._of_run(run))
+                continue
+            self._whole.update(zip(range(*run), count(len(self.pieces)), strict=False))
+            self.pieces += range(*run)
+
+    # --- growing
+
+    def _of_run(self, run: tuple[int, int] | RepairedMessageSnapshot) -> Sequence[Piece]:
+        if isinstance(run, RepairedMessageSnapshot):
+            return (RepairedMessage(self._state.format.read(run.native), run.origins),)
+        return range(*run)
+
+    def _go_over_again(self) -> None:
+        """The message changes what was final: a result came late, or something is not where it belongs."""
+        visible = self._state.view.indices[: self._fed]
+        self._start()
+        self._fed = len(visible)
+        self._given = [self._state.current(index) for index in visible]
+        self._repair = Legalizer.over(self._given, self._state.format, self._strategy, lifts_system=True)
+        self._settle()
+
+    def _settle(self) -> None:
+        find_origins = self._origin_finder()
+        for item in self._repair.settled[self._settled - self._settled_before :]:
+            self._settled += 1
+            piece = self._piece(item, find_origins)
+            if self._is_apart(item, has_begun=bool(self.pieces)):
+                self._system.append(piece)
+            else:
+                self._add(piece)
+        if self._repair.open_from is not None:
+            self._open_from = self._repair.open_from
+
+    def _is_apart(self, item: Item, *, has_begun: bool) -> bool:
+        """Whether the provider takes it beside the messages. What has no words, only settings, stays where it is."""
+        if item.message.role != "system":
+            return False
+        is_lifted = self._lifts_all_system and bool(item.message.text)
+        return is_lifted or self._state.format.is_apart(item.message, has_begun=has_begun)
+
+    def _add(self, piece: Piece) -> None:
+        place = len(self.pieces)
+        self.pieces.append(piece)
+        if isinstance(piece, int):
+            self._whole[piece] = place
+            return
+        for origin in piece.origins:
+            self._moved.setdefault(origin.index, {})[origin.original] = place, origin.at
+
+    def _piece(self, item: Item, find_origins: "_OriginFinder") -> Piece:
+        """What the repair left as it was given is known by its index alone."""
+        if item.source is not None and item.message is self._given[item.source - self._fed_before]:
+            return self._state.view.indices[item.source]
+        return RepairedMessage(item.message, find_origins(item.message))
+
+    def _origin_finder(self) -> "_OriginFinder":
+        """Finds where parts of changed messages come from, among what the repair was given and has not made final."""
+        start, end = self._open_from, self._fed
+        return _OriginFinder(
+            lambda: list(zip(self._state.view.indices[start:end], self._given[start - self._fed_before :], strict=True))
+        )
+
+    def _by_index(self) -> Callable[[Change], Change]:
+        """From a change that names its message by number to one that names it by index, in the view as it is now."""
+        indices, replace = self._state.view.indices, msgspec.structs.replace
+        return lambda one: replace(one, index=indices[one.index]) if one.index >= 0 else one
+
+
+def _in_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int] | RepairedMessageSnapshot]:
+    for _, group in groupby(pieces, key=type):
+        alike = list(group)
+        yield from runs_of(piece for piece in alike if isinstance(piece, int))
+        for piece in alike:
+            if isinstance(piece, RepairedMessage):
+                yield RepairedMessageSnapshot(encoded(piece.message.native), piece.origins)
+
+
+class _OriginFinder:
+    """Says where the parts of a changed message come from. Nothing is looked through until a message was changed."""
+
+    def __init__(self, list_given: Callable[[], list[tuple[int, Message]]]) -> None:
+        self._list_given = list_given
+        self._known: dict[tuple[str, ...], list[tuple[int, Part]]] | None = None
+        self._used: set[tuple[int, Path]] = set()
+
+    def __call__(self, message: Message) -> tuple[Origin, ...]:
+        """For each part that was said by somebody, where; each is found once."""
+        if self._known is None:
+            self._known = {}
+            for index, given in self._list_given():
+                for part in given.parts:
+                    for key in _keys(part):
+                        self._known.setdefault(key, []).append((index, part))
+        found: list[Origin] = []
+        for part in message.parts:
+            candidates = (one for key in _keys(part) for one in self._known.get(key, ()))
+            source = next((one for one in candidates if (one[0], one[1].at) not in self._used), None)
+            if source is None:
+                continue
+            index, original = source
+            self._used.add((index, original.at))
+            found.append(Origin(part.at, index, original.at))
+            if isinstance(part, ToolResult) and isinstance(original, ToolResult):
+                inner = zip(part.parts, original.parts, strict=False)
+                found += [Origin(own.at, index, other.at) for own, other in inner if own.at != part.at]
+        return tuple(found)
+
+
+def _keys(part: Part) -> tuple[tuple[str, ...], ...]:
+    """What a part is recognised by, the surest first: the repair may have given a call and its result another id."""
+    match part:
+        case ToolCall(id, name, input):
+            return ("call", str(id), name), ("call", name, str(input))
+        case ToolResult(call_id):
+            return ("result", str(call_id), part.text), ("result", str(call_id)), ("result of any", part.text)
+        case Text(text):
+            return (("text", text),)
+        case Reasoning(text):
+            return (("reasoning", text),)
+        case Media(_, source):
+            return (("media", source),)
+        case Opaque(kind, native):
+            return (("opaque", kind, str(native)),)

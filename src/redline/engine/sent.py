@@ -1,0 +1,149 @@
+"""What a request sends: messages of the record, or what the repair made of them, with their strikes carried out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+import msgspec
+
+from redline.engine.state import State
+from redline.engine.strike import struck_message, struck_payload
+from redline.log.records import Strike
+from redline.rules.rule import Mark
+from redline.values import payloads
+from redline.values.messages import Message
+from redline.values.payloads import Path
+
+__all__ = ["FindPart", "Origin", "Piece", "RepairedMessage", "Sent", "SentMessage"]
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """Where a part of a repaired message comes from."""
+
+    at: Path
+    """Its place in the repaired message."""
+    index: int
+    original: Path
+    """Its place in the message of the record."""
+
+
+class RepairedMessage(msgspec.Struct, frozen=True, eq=False):
+    """A message that the repair made or changed, and where its parts come from."""
+
+    message: Message
+    origins: tuple[Origin, ...]
+
+
+Piece = int | RepairedMessage
+"""What is sent, strikes apart: the message of an index as it is in the record, or one that the repair made or changed."""
+
+FindPart = Callable[[int, Path], tuple[int, Path] | None]
+"""From a part, by its message's index and its place in it, to its place in what is sent; None if it is not sent."""
+
+
+class SentMessage:
+    """One message with its strikes carried out, worked out when someone looks at it. Never changes once made."""
+
+    __slots__ = ("_message", "_native", "_state", "_stored", "_version", "piece", "strikes")
+
+    def __init__(self, state: State, piece: Piece, strikes: tuple[Strike, ...], version: int = 0) -> None:
+        self._state, self.piece, self.strikes, self._version = state, piece, strikes, version
+        self._message: tuple[Message | None] | None = None
+        self._stored: bytes | None = None
+        self._native: bytes | None = None
+
+    @property
+    def message(self) -> Message | None:
+        """The message; None if nothing is left of it. ValidationError if the format has no way to say a strike."""
+        if self._message is None:
+            unstruck, marks = self._unstruck()
+            self._message = (struck_message(unstruck, marks, self._state.format) if marks else unstruck,)
+        return self._message[0]
+
+    @property
+    def stored(self) -> bytes:
+        """The bytes with every field that was given, empty if nothing is left of it. What was not struck is as it was given."""
+        if self._stored is None:
+            if isinstance(self.piece, int) and not self.strikes:
+                return self._state.payload_of(self.piece, self._version)
+            if self._message is not None:
+                payload = self._message[0].native if self._message[0] is not None else None
+            else:
+                payload = struck_payload(*self._unstruck(), self._state.format)
+            self._stored = b"" if payload is None else payloads.encoded(payload)
+        return self._stored
+
+    @property
+    def native(self) -> bytes:
+        """The bytes to send, empty if nothing is left of it. Fields that the provider does not take are not sent."""
+        if self._native is None:
+            stored = self.stored
+            self._native = payloads.encoded(self._state.format.sendable(stored)) if stored else stored
+        return self._native
+
+    def _unstruck(self) -> tuple[Message, list[Mark]]:
+        """The message without strikes, and what is to be carried out on it."""
+        if isinstance(self.piece, int):
+            message = self._state.message(self.piece, self._version)
+            return message, [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
+        place_of = {(origin.index, origin.original): origin.at for origin in self.piece.origins}
+        found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
+        marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
+        return self.piece.message, marks
+
+
+class Sent(Sequence[SentMessage]):
+    """The messages of a request in order; never changes once made, and is made in the same time however many there are.
+
+    It shares the list of what is final with the conversation, which only ever appends to it, and looks at as much of it as was
+    there; of the strikes it takes those that counted, by their numbers, and those of the request itself.
+    """
+
+    __slots__ = ("_count", "_made", "_next_strike", "_own", "_pieces", "_state", "_struck", "_tail", "_versions", "new_strikes")
+
+    def __init__(self, state: State, pieces: Sequence[Piece], tail: Sequence[Piece], made: dict[object, SentMessage]) -> None:
+        self._state, self._pieces, self._count, self._tail = state, pieces, len(pieces), tuple(tail)
+        self._struck, self._next_strike, self._versions = state.struck, state.next_strike, state.view.versions
+        self.new_strikes: dict[int, tuple[Strike, ...]] = {}
+        """By index, the strikes of the request itself, which may never be recorded."""
+        self._made = made
+        """Messages that were looked at, by what they are made of; shared with other requests."""
+        self._own: dict[object, SentMessage] = {}
+        """Those with strikes of the request itself."""
+
+    def __len__(self) -> int:
+        return self._count + len(self._tail)
+
+    @overload
+    def __getitem__(self, place: int) -> SentMessage: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[SentMessage, ...]: ...
+    def __getitem__(self, place: int | slice) -> SentMessage | tuple[SentMessage, ...]:
+        if isinstance(place, slice):
+            return tuple(map(self._message_at, range(*place.indices(len(self)))))
+        return self._message_at(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[SentMessage]:
+        return map(self._message_at, range(len(self)))
+
+    def keep(self) -> None:
+        """The request was recorded: what was made with its strikes is of use for those that follow."""
+        self._made.update(self._own)
+
+    def _message_at(self, place: int) -> SentMessage:
+        piece, versions = self._pieces[place] if place < self._count else self._tail[place - self._count], self._versions
+        version = 0
+        if isinstance(piece, int):
+            version = versions.get(piece, 0)
+            strikes, is_own = self._strikes_on(piece, version), piece in self.new_strikes
+        else:
+            indices = dict.fromkeys(origin.index for origin in piece.origins)
+            strikes = tuple(one for index in indices for one in self._strikes_on(index, versions.get(index, 0)))
+            is_own = not self.new_strikes.keys().isdisjoint(indices)
+        key, known = (piece, version, *map(id, strikes)), self._own if is_own else self._made
+        if key not in known:
+            known[key] = SentMessage(self._state, piece, strikes, version)
+        return known[key]
+
+    def _strikes_on(self, index: int, version: int) -> tuple[Strike, ...]:
+        held = [one for one in self._struck.get(index, ()) if one.number < self._next_strike and one.version == version]
+        return (*held, *self.new_strikes.get(index, ()))
