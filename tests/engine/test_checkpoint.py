@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation
 from redline.blobs.memory import MemoryBlobs
-from redline.engine import checkpoint
-from redline.engine.project import Settings
-from redline.engine.snapshot import Keeper, fingerprint
+from redline.engine import snapshot
+from redline.engine.parts import Settings
+from redline.engine.snapshot import Checkpoints, fingerprint
 from redline.engine.state import State
 from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
@@ -71,8 +71,8 @@ class Holding:
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """A checkpoint whenever anything was said."""
-    monkeypatch.setattr(checkpoint, "_LEAST_MESSAGES", 1)
-    monkeypatch.setattr(checkpoint, "_LEAST_SHARE", 0)
+    monkeypatch.setattr(snapshot, "_LEAST_MESSAGES", 1)
+    monkeypatch.setattr(snapshot, "_LEAST_SHARE", 0)
 
 
 def seen(request):
@@ -202,7 +202,7 @@ def test_log_grows_by_little(monkeypatch):
     stored = sum(len(one.known) for one in log.checkpoints)
     said = sum(len(one.record.payload) for one in log.read(ROOT) if isinstance(one.record, MessageAdded))
     assert 0 < len(log.checkpoints) < 16
-    assert stored < said / checkpoint._LEAST_SHARE
+    assert stored < said / snapshot._LEAST_SHARE
 
 
 def test_closing_stores_what_is_new():
@@ -258,6 +258,6 @@ def test_name_of_settings_is_the_same_everywhere():
     assert fingerprint(Settings((Forgetful(),))) is None
 
 
-def test_keeper_without_a_checkpoint_knows_nothing():
+def test_without_a_checkpoint_nothing_is_known():
     """The first time everything is worked out."""
-    assert Keeper(State(), Settings(())).latest() is None
+    assert Checkpoints(State(), Settings(())).latest() is None

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 import redline
 from redline import Conversation
 from redline.blobs.memory import MemoryBlobs
-from redline.engine import checkpoint
+from redline.engine import snapshot
 from redline.log.memory import MemoryLog
 from redline.log.records import Checkpoint
 from redline.rules import HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
@@ -32,8 +32,8 @@ schedules = st.sampled_from(["eager", "when_free", "budget"])
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """A checkpoint whenever anything was said."""
-    monkeypatch.setattr(checkpoint, "_LEAST_MESSAGES", 1)
-    monkeypatch.setattr(checkpoint, "_LEAST_SHARE", 0)
+    monkeypatch.setattr(snapshot, "_LEAST_MESSAGES", 1)
+    monkeypatch.setattr(snapshot, "_LEAST_SHARE", 0)
 
 
 class Forgetful:
@@ -179,7 +179,7 @@ def test_what_was_removed_is_not_sent_again(tmp_path, monkeypatch, change, sched
         expected = talk.preview(now=now, schedule=schedule).body
     with redline.open(where, durability="os") as again:
         assert again.request(now=now, schedule=schedule).body == expected
-        assert any(isinstance(one.record, Checkpoint) for one in again._timeline.log.read())
+        assert any(isinstance(one.record, Checkpoint) for one in again._engine.timeline.log.read())
 
 
 @pytest.mark.parametrize("has_asked", [True, False])

@@ -1,13 +1,9 @@
-import dataclasses
 import json
 
 import pytest
 
-from redline import FORMATS, Conversation, ValidationError
-from redline.engine.form import Form, Forms
-from redline.engine.state import State
-from redline.log.records import MessageAdded, Strike
-from redline.rules.masked_results import MaskedResults
+from redline import Conversation, ValidationError
+from redline.rules import Mark, MaskedResults, TimelessFold
 from redline.testing import asks, conversation, says
 
 HISTORY = conversation(
@@ -53,14 +49,26 @@ def test_breakpoints_leave_the_messages_alone():
     assert json.loads(made.body)[0] == HISTORY[0]
 
 
+class Forgets(TimelessFold):
+    """A rule that takes out whole messages."""
+
+    name = "forgets"
+
+    def fold(self):
+        return self
+
+    def see(self, seen):
+        if seen.part.text == "forget this":
+            yield Mark("forgets", seen.index, seen.part.at, None, "told so")
+
+
 def test_breakpoints_count_the_messages_that_are_sent():
     """A message of which nothing is left takes no place."""
-    made = request()
-    state = State(FORMATS["anthropic"])
-    state.apply(MessageAdded(b'{"role":"user","content":"hi"}'))
-    gone = Form(state, 0, (Strike(0, "r", 0, ("content",), None, "why", 1, 0),))
-    sent, find = Forms(state, [gone, gone, *made.sent]), made.find
-    moved = dataclasses.replace(made, sent=sent, find=lambda index, at: (find(index, at)[0] + 2, find(index, at)[1]))
+    gone = conversation("anthropic", [says("user", "forget this")] * 2)
+    talk = Conversation([*gone, *HISTORY])
+    talk.request(now=0, rules=[Forgets()])
+    moved, made = talk.request(now=0, rules=[MaskedResults(keep_recent=1)]), request()
+    assert moved.messages == made.messages
     assert moved.first_struck == made.first_struck
     assert moved.with_breakpoints() == made.with_breakpoints()
 

@@ -52,7 +52,7 @@ def test_strikes_count_until_undone():
     """An undone strike is out of force and its rule is remembered to leave the part alone."""
     state = state_of(said("a"), StrikesApplied((strike(0), strike(1))), StrikeUndone(0))
     assert [one.number for one in state.strikes_on(0)] == [1]
-    assert ("a_rule", 0, ("content",)) in state.shunned
+    assert ("a_rule", 0, ("content",)) in state.undone
     assert state.next_strike == 2
 
 

@@ -20,7 +20,7 @@ def history(count, size=300, format="anthropic"):
 def case_of(savings, size):
     """Marks that save so many tokens each, the oldest first, in a request of a size."""
     marks = [Mark("r", index, ("content",), "", "old") for index in range(len(savings))]
-    return Case(marks, 0.0, account=None, size=lambda: size, saving=lambda mark: savings[mark.index])
+    return Case(marks, 0.0, size=lambda: size, saving=lambda mark: savings[mark.index])
 
 
 def decided(budget, savings, size):

@@ -58,8 +58,8 @@ def test_what_a_rewrite_loses_is_not_held_against_the_cache():
     """Own strikes, undone ones, another preamble, and prompts too short to be cached teach nothing."""
     for disturb in (
         lambda requests: asked(requests, 1, strikes=[strike(0, 3)]),
-        lambda requests: (requests.disturb(0), asked(requests, 1)),
-        lambda requests: (requests.carry((strike(0, 3),)), asked(requests, 1)),
+        lambda requests: (requests.rewrite(0), asked(requests, 1)),
+        lambda requests: (requests.add_strikes((strike(0, 3),)), asked(requests, 1)),
         lambda requests: asked(requests, 1, sent_to=Destination("m", "q")),
     ):
         requests = RequestHistory()
@@ -109,7 +109,7 @@ def test_a_new_view_keeps_what_was_learned():
         asked(requests, number)
         reported(requests, 0, written=10_000)
     learned = requests.survival
-    requests.restart(7)
+    requests.start_view(7)
     assert (requests.count, requests.reported_prefix, requests.first_strike, requests.is_new_view) == (0, None, 7, True)
     assert requests.survival == learned != Survival()
     asked(requests, 9)
@@ -132,7 +132,7 @@ def test_marks_wait_since_the_request_that_held_them():
     assert requests.waiting == {(1, ("content",)): 0, (2, ("content",)): 1}
     requests.add(StrikesApplied((Strike(0, "r", 1, ("content",), None, "why", 9, 1),), 2.0), 1)
     assert requests.waiting == {(2, ("content",)): 1}
-    requests.restart(1)
+    requests.start_view(1)
     assert requests.waiting == {}
 
 
@@ -142,5 +142,5 @@ def test_time_never_goes_back():
     requests.add(StrikesApplied((), 50.0), 1)
     requests.add(StrikesApplied((), None, marked_at=70.0), 1)
     requests.add(StrikesApplied((), 20.0), 1)
-    requests.restart(0)
+    requests.start_view(0)
     assert requests.latest_now == 70.0

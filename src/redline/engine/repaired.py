@@ -12,7 +12,7 @@ from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, encoded
 
-__all__ = ["RepairedView", "RepairedViewSnapshot"]
+__all__ = ["RepairedMessageSnapshot", "RepairedView", "RepairedViewSnapshot"]
 
 
 class RepairedMessageSnapshot(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ hundredths more than without any strike.
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import accumulate
 from typing import Literal, Protocol
 
 import msgspec
@@ -150,49 +150,29 @@ def choose(ledger: Paid, marks: Sequence[WaitingMark], cache: CacheState, rates:
     end = ledger.warm_end(cache)
     last = max(first, bisect_left(marks, end, key=WaitingMark.at_position))
     free = sum(mark.saving for mark in marks[last:])  # what goes with any cut: nothing there is cached
-    worth = _worth_of_cuts(ledger, cache, rates, end, free)
-    cuts = _cuts(marks[first:last], worth)
+    worth, back = _worth_of_cuts(ledger, cache, rates, end, free), marks[first:last][::-1]
+    savings = list(accumulate([mark.saving for mark in back]))
+    surpluses = worth.surpluses(back, savings)
+
+    def best(cuts: Iterable[int], reason: Reason) -> Choice:
+        """A cut takes all marks from one on, which come here from the last to the first; of equal cuts the last is best."""
+        cut = max(cuts, key=surpluses.__getitem__)
+        return worth.choice(back[cut].position, savings[cut], surpluses[cut], reason)
+
     if cache.window_tokens is not None and ledger.tokens > cache.window_tokens:
         excess = ledger.tokens - free - cache.window_tokens
-        fitting = [cut for cut in cuts if cut.saving >= excess]
-        if not fitting:
-            return Choice("window", marks[first].position, cuts[-1].saving + free if cuts else free)
-        return worth.choice(max(fitting, key=_surplus), "window")
-    is_affordable = _affordability(ledger, cache, rates, free)
-    paying = [cut for cut in cuts if cut.surplus > 0.0 and (worth.keeps_below_tier(cut) or is_affordable(cut))]
+        fitting = [cut for cut, saving in enumerate(savings) if saving >= excess]
+        return best(fitting, "window") if fitting else Choice("window", marks[first].position, free + sum(savings[-1:]))
+    affords = _affordability(ledger, cache, rates, free)
+    paying = [cut for cut, surplus in enumerate(surpluses) if surplus > 0.0]
+    paying = [cut for cut in paying if worth.keeps_below_tier(savings[cut]) or affords(back[cut].position, savings[cut])]
     if paying:
-        best = max(paying, key=_surplus)
-        return worth.choice(best, "tier" if worth.keeps_below_tier(best) else "paid")
+        return best(paying, "paid")
     if free:
         return Choice("free", max(end, cache.allowed_from), free)
-    if not cuts:
+    if not savings:
         return Choice("held")
-    return msgspec.structs.replace(worth.choice(max(cuts, key=_surplus), "held"), cut=None)
-
-
-class _Cut(msgspec.Struct, frozen=True, gc=False):
-    """All marks from a position on, up to what is not cached."""
-
-    position: int
-    saving: float
-    surplus: float
-    """What the marks cost by waiting, less what the rewrite costs."""
-
-
-_surplus = attrgetter("surplus")
-
-
-def _cuts(marks: Sequence[WaitingMark], worth: "_Worth") -> list[_Cut]:
-    """One cut at each position that has marks, the last position first."""
-    cuts: list[_Cut] = []
-    saving = dated = 0.0
-    for number in range(len(marks) - 1, -1, -1):
-        mark = marks[number]
-        saving += mark.saving
-        dated += mark.saving * mark.since
-        if number == 0 or marks[number - 1].position < mark.position:
-            cuts.append(_Cut(mark.position, saving, worth.surplus(mark.position, saving, dated)))
-    return cuts
+    return msgspec.structs.replace(best(range(len(savings)), "held"), cut=None)
 
 
 class _Worth(msgspec.Struct, frozen=True, gc=False):
@@ -215,21 +195,27 @@ class _Worth(msgspec.Struct, frozen=True, gc=False):
     tier_saving: float
     """How much must go so that the request does not cross it; more than there is, if it does not anyway."""
 
-    def surplus(self, position: int, saving: float, dated: float) -> float:
-        """Rent less price. `dated`: each mark's saving times the number of requests that had gone out when it became due."""
+    def surpluses(self, marks: Sequence[WaitingMark], savings: Sequence[float]) -> list[float]:
+        """What each cut saves by less waiting, less what its rewrite costs; of several marks at one position the last cut has
+        them all, and is the best of them."""
+        rent, rebate, premium, sums = self.rent, self.rebate, self.premium, self.sums
+        dated, total = accumulate([mark.saving * mark.since for mark in marks]), sums[self.end]
+        extra = [self.tier_cost if self.keeps_below_tier(saving) else 0.0 for saving in savings]
+        return [
+            rent * saving - rebate * date + more - premium * (total - sums[mark.position] - saving)
+            for mark, saving, date, more in zip(marks, savings, dated, extra, strict=True)
+        ]
+
+    def keeps_below_tier(self, saving: float) -> bool:
+        """Whether the request does not cross a price tier because so much goes."""
+        return saving + self.free >= self.tier_saving
+
+    def choice(self, position: int, saving: float, surplus: float, reason: Reason) -> Choice:
+        """A cut as a decision, with its numbers."""
         rewritten = self.sums[self.end] - self.sums[position] - saving
-        extra = self.tier_cost if saving + self.free >= self.tier_saving else 0.0
-        return self.rent * saving - self.rebate * dated + extra - self.premium * rewritten
-
-    def keeps_below_tier(self, cut: _Cut) -> bool:
-        """Whether the request does not cross a price tier because of it."""
-        return cut.saving + self.free >= self.tier_saving
-
-    def choice(self, cut: _Cut, reason: Reason) -> Choice:
-        """The cut as a decision, with its numbers."""
-        rewritten = self.sums[self.end] - self.sums[cut.position] - cut.saving
         price = self.premium * rewritten
-        return Choice(reason, cut.position, cut.saving + self.free, rewritten, cut.surplus + price, price)
+        because: Reason = "tier" if reason == "paid" and self.keeps_below_tier(saving) else reason
+        return Choice(because, position, saving + self.free, rewritten, surplus + price, price)
 
 
 def _worth_of_cuts(ledger: Paid, cache: CacheState, rates: Rates, end: int, free: float) -> _Worth:
@@ -249,12 +235,13 @@ def _worth_of_cuts(ledger: Paid, cache: CacheState, rates: Rates, end: int, free
     )
 
 
-def _affordability(ledger: Paid, cache: CacheState, rates: Rates, free: float) -> Callable[[_Cut], bool]:
-    """Whether the session, if it ended with a cut, would not be much dearer than without strikes."""
+def _affordability(ledger: Paid, cache: CacheState, rates: Rates, free: float) -> Callable[[int, float], bool]:
+    """Says of a cut, by its position and what it saves, whether the session, if it ended with it, would not be much dearer than
+    without strikes."""
     if cache.requests_left is not None:
-        return lambda _: True
+        return lambda _position, _saving: True
     premium, write, sums = cache.alive * (rates.write - rates.read), rates.write, ledger.sums
     bill = write * ledger.unstruck - premium * ledger.sent_unstruck
     limit = ledger.saved + bill + rates.most_loss * (ledger.bill + bill)
     rest = write * (ledger.tokens - free) - premium * ledger.prefix_tokens
-    return lambda cut: rest - write * cut.saving - premium * sums[cut.position] <= limit
+    return lambda position, saving: rest - write * saving - premium * sums[position] <= limit
