@@ -36,6 +36,7 @@ ROOMS = (
     "rules",
     "schedules",
     "engine",
+    "policy_file",
     "policy",
     "given",
     "conversation",

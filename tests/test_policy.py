@@ -1,8 +1,14 @@
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from redline import DOCUMENTS, EN, Policy, Protection, ValidationError
-from redline.rules import HistoricalReads, MaskedResults
-from redline.schedules import Eager
+from redline.rules import HistoricalReads, MaskedResults, StaleTerminal
+from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.tools import DEFAULT
 
 
@@ -28,7 +34,7 @@ def test_rules_are_made_for_the_project_and_in_the_words():
 def test_policies_compare_and_print():
     """A value like any other."""
     assert Policy(rules=["stale_terminal"]) == Policy(rules=("stale_terminal",)) != Policy()
-    assert "stale_terminal" in repr(Policy())
+    assert (repr(Policy()), repr(Policy(strategy="answer"))) == ("Policy()", "Policy(strategy='answer')")
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,135 @@ def test_a_wrong_setting_is_refused_and_named(wrong, what):
 def test_protection_is_part_of_it():
     """And checked by its type."""
     assert Policy(protection=Protection(tools=frozenset({"x"}))).protection.tools == {"x"}
+
+
+# --- in a file
+
+FILE = """
+rules = ["stale_terminal", { name = "historical_reads", keep_recent = 3 }]
+schedule = { name = "budget", trigger_tokens = 80_000 }
+words = "en"
+strategy = "answer"
+project_root = "."
+
+[protection]
+tools = ["Task"]
+paths = ["*.md"]
+
+[tools.my_read]
+reads = "path"
+"""
+
+
+def test_a_policy_is_read_from_a_file(tmp_path):
+    """Every setting; a relative root starts from the file's folder."""
+    path = tmp_path / "redline.toml"
+    path.write_text(FILE)
+    policy = Policy.load(path)
+    assert policy == Policy(
+        rules=["stale_terminal", HistoricalReads(keep_recent=3)],
+        schedule=Budget(trigger_tokens=80_000),
+        words=EN,
+        strategy="answer",
+        project_root=str(tmp_path),
+        protection=Protection(tools=frozenset({"Task"}), paths=("*.md",)),
+        tool_book=DEFAULT.with_tool("my_read", reads="path"),
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.redline]\nstrategy = "strip"\n')
+    assert Policy.load(tmp_path / "pyproject.toml") == Policy(strategy="strip")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+rules = st.lists(
+    st.sampled_from(["stale_terminal", "masked_results"])
+    | st.builds(
+        StaleTerminal, max_age_ms=st.floats(0, 1e9), tools=st.none() | st.frozensets(texts, max_size=2), placeholder=texts
+    )
+    | st.builds(HistoricalReads, keep_recent=st.integers(0, 9), shell_reads=st.booleans()),
+    max_size=3,
+)
+schedules = (
+    st.sampled_from([None, "eager", "when_free"])
+    | st.builds(Budget, keep=st.integers(0, 9))
+    | st.builds(WhenFree, rates=st.builds(Rates, read=st.floats(0, 1)), lifetime_ms=st.floats(0, 1e7))
+)
+policies = st.builds(
+    Policy,
+    rules=rules,
+    schedule=schedules,
+    words=st.sampled_from([DOCUMENTS, EN]) | texts.map(lambda text: replace(EN, stale_terminal=text)),
+    strategy=st.sampled_from(["drop", "answer", "strip"]),
+    protection=st.builds(Protection, tools=st.frozensets(texts, max_size=2), paths=st.lists(texts, max_size=2).map(tuple)),
+    tool_book=st.just(DEFAULT) | texts.map(lambda name: DEFAULT.with_tool(name, reads="path", runs="cmd")),
+)
+
+
+@given(policies)
+def test_a_written_policy_reads_back_equal(policy):
+    """Whatever the names, texts and numbers in it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "redline.toml")
+        path.write_text(policy.toml(), encoding="utf-8")
+        assert Policy.load(path) == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("rules = 3", "rules"),
+        ('rules = ["nope"]', "nope"),
+        ('rules = [{ name = "nope" }]', "nope"),
+        ('rules = [{ name = "stale_terminal", age = 1 }]', "has no setting 'age'"),
+        ('rules = [{ name = "stale_terminal", keep_recent = -1 }]', "keep_recent"),
+        ('schedule = "nope"', "nope"),
+        ("schedule = 3", "schedule: must be a table"),
+        ('schedule = { name = "when_free", rates = { read = -1 } }', "read"),
+        ('words = "fr"', "no language 'fr'"),
+        ('words = { nope = "x" }', "has no setting 'nope'"),
+        ('strategy = "nope"', "strategy"),
+        ("project_root = 3", "project_root"),
+        ('protection = { tools = "Task" }', "list of texts"),
+        ("tools = { x = 3 }", "must be a table"),
+        ('tools = { x = { eats = "y" } }', "has no setting 'eats'"),
+        ("colour = 1", "no setting 'colour'"),
+        ("rules = [", "not TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path, text, what):
+    """With the file and the setting."""
+    path = tmp_path / "redline.toml"
+    path.write_text(text)
+    with pytest.raises(ValidationError, match=what) as raised:
+        Policy.load(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    """And a pyproject.toml that says nothing of Redline."""
+    with pytest.raises(ValidationError, match=r"nowhere\.toml.*No such file"):
+        Policy.load(tmp_path / "nowhere.toml")
+    (tmp_path / "pyproject.toml").write_text("")
+    with pytest.raises(ValidationError, match=r"no table \[tool\.redline\]"):
+        Policy.load(tmp_path / "pyproject.toml")
+
+
+def test_what_only_python_can_name_is_not_written():
+    """A rule or a schedule of one's own."""
+    for own in ({"rules": [OwnRule()]}, {"schedule": OwnSchedule()}):
+        with pytest.raises(ValidationError, match="is your own"):
+            Policy(**own).toml()
+
+
+class OwnRule:
+    name = "own"
+
+    def fold(self):
+        raise NotImplementedError
+
+
+class OwnSchedule:
+    name = "own"
+    weighs_requests = False
+
+    def decide(self, case):
+        raise NotImplementedError

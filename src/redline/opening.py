@@ -27,7 +27,7 @@ from redline.log.records import (
     ViewChanged,
 )
 from redline.policy import Policy
-from redline.prices.model import Model, model_name
+from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
 from redline.tokens import Counter
@@ -72,7 +72,9 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     if not isinstance(number, int) or isinstance(number, bool):
         raise ValidationError(f"number must be a whole number of at least 0, not {number!r}")
     wanted = None if format == "auto" else find_format(format).name
-    log, message_format = _log_at(address, number, durability, redact, wanted or format_of_model(model_name(model)))
+    log, message_format = _log_at(
+        address, number, durability, redact, wanted or format_of_model(model_name(check_model(model)))
+    )
     try:
         if wanted is not None:
             check_stored_format(log, wanted)

@@ -1,11 +1,12 @@
 """The settings of a conversation: which rules mark, when marks are applied, how interrupted calls are repaired."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, get_args
 
 from redline.errors import ValidationError
+from redline.policy_file import policy_toml, read_policy_file
 from redline.prices.model import Model
 from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
@@ -18,7 +19,7 @@ from redline.values.words import DOCUMENTS, Words
 __all__ = ["Policy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Policy:
     """What is struck, when, and in which words. Checked when it is made; a conversation has one for all its requests."""
 
@@ -38,9 +39,12 @@ class Policy:
     """What tools do, by name; add those that only your agent has."""
 
     def __post_init__(self) -> None:
-        own: dict[str, Any] = {"rules": _as_tuple(self.rules), "project_root": _as_text(self.project_root)}
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        if isinstance(self.rules, Iterable) and not isinstance(self.rules, str):  # what is no list, make_rules refuses
+            object.__setattr__(self, "rules", tuple(self.rules))
+        root = fspath(self.project_root) if isinstance(self.project_root, str | PathLike) else None
+        if not isinstance(root, str):
+            raise ValidationError(f"project_root must be a path, not {self.project_root!r}")
+        object.__setattr__(self, "project_root", root)
         if self.strategy not in get_args(Strategy):
             raise ValidationError(f"strategy must be one of {', '.join(get_args(Strategy))}, not {self.strategy!r}")
         kinds: dict[str, type] = {"words": Words, "protection": Protection, "tool_book": ToolBook}
@@ -50,6 +54,27 @@ class Policy:
         if self.schedule is not None:
             find_schedule(self.schedule)
         make_rules(self.rules, words=self.words, project_root=self.project_root)
+
+    def __repr__(self) -> str:
+        """What differs from the defaults."""
+        changed = [field.name for field in fields(self) if getattr(self, field.name) != getattr(_DEFAULT, field.name)]
+        return f"Policy({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Policy":
+        """The policy in a `redline.toml`, or in the table `[tool.redline]` of a `pyproject.toml`.
+
+        What the file does not say is as by default; a relative `project_root` starts from the file's folder.
+        """
+        settings = read_policy_file(path)
+        try:
+            return cls(**settings)
+        except ValidationError as problem:
+            raise ValidationError(f"{fspath(path)}: {problem}") from problem
+
+    def toml(self) -> str:
+        """The policy as the text of a `redline.toml`, which `load` reads again."""
+        return policy_toml({field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def documents(cls, **settings: Any) -> "Policy":
@@ -68,14 +93,4 @@ class Policy:
         return find_schedule(chosen, model)
 
 
-def _as_tuple(rules: object) -> object:
-    """A list of rules as a tuple; what is no list is left to `make_rules`, which says so."""
-    return tuple(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else rules
-
-
-def _as_text(root: object) -> str:
-    if isinstance(root, str | PathLike):
-        text = fspath(root)
-        if isinstance(text, str):
-            return text
-    raise ValidationError(f"project_root must be a path, not {root!r}")
+_DEFAULT = Policy()

@@ -58,7 +58,7 @@ class Forgets(TimelessFold):
         return self
 
     def see(self, seen):
-        if seen.part.text == "forget this":
+        if getattr(seen.part, "text", "") == "forget this":
             yield Mark("forgets", seen.index, seen.part.at, None, "told so")
 
 
