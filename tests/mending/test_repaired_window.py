@@ -59,8 +59,8 @@ def test_what_is_added_says_for_whom(tmp_path):
     first, answer = (window.fix_for_added(one, 0) for one in window.repaired if not one.stays)
     assert (first.why, first.tool) == ("the user must begin", None)
     assert (answer.why, answer.tool) == ("the call 'a' of Bash is answered as interrupted: it had no result", "Bash")
-    assert window.call("a").input == {"command": "a"}
-    assert window.call("b") is None
+    assert window.calls["a"].input == {"command": "a"}
+    assert "b" not in window.calls
 
 
 def test_messages_may_be_given_in_another_spelling(tmp_path):

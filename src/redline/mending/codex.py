@@ -45,10 +45,12 @@ class CodexMender:
         entries = last_window(conversation)
         compacted = conversation.compactions[-1].position if conversation.compactions else None
         count = sum(1 for entry in entries if entry.positions == (compacted,))
-        messages = [
-            entry.message if number < count else _read_bytes(source, entry.positions[0]) or entry.message
-            for number, entry in enumerate(entries)
-        ]
+        messages = [entry.message for entry in entries[:count]]
+        for entry in entries[count:]:
+            # Over the bytes of its line, so that a change to a message leaves the rest as it is spelled.
+            payload = fields_of(source.read(entry.positions[0])).get("payload")
+            is_item = payload is not None and is_object(payload)
+            messages.append(_FORMAT.read(bytes(cast("Raw", payload))) if is_item else entry.message)
         window, edits, writer = RepairedWindow(conversation, strategy, messages), LineEdits(source), _CodexWriter(source)
         if not window.is_legal:
             in_history = [number for number, one in enumerate(window.repaired) if one.stays and cast("int", one.source) < count]
@@ -60,12 +62,6 @@ class CodexMender:
         placeholder, last = make_placeholder(_FORMAT), window.positions[-1][0]
         edits.add_last(writer.create(placeholder, last), placeholder_fix(placeholder, last.line))
         return MendedConversation(edits, [placeholder])
-
-
-def _read_bytes(source: Source, position: Position) -> Message | None:
-    """The message over the bytes of its line, so that a change to it leaves the rest as it is spelled."""
-    payload = fields_of(source.read(position)).get("payload")
-    return _FORMAT.read(bytes(payload)) if payload is not None and is_object(payload) else None
 
 
 def _edit_history(window: RepairedWindow, repaired: Sequence[RepairedMessage], edits: LineEdits, *, count: int) -> None:

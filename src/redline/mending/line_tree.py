@@ -46,9 +46,12 @@ class LineTree:
         self._source, self._relinks_all = source, relinks_all
         self._lines: dict[Position, _TreeLine] = dict(index_lines(source, _decode_line).records)
         self._by_uuid: dict[str, Position] = {}
+        self._holders: Counter[str] = Counter()
+        """How many lines have an id."""
         for position, line in self._lines.items():
             if line.uuid:
                 self._by_uuid.setdefault(line.uuid, position)
+                self._holders[line.uuid] += 1
         self._path = set(self._ancestors(self.uuid_of(end)))
         self._made_uuids: set[str] = set()
         self._removed: set[str] = set()
@@ -172,11 +175,6 @@ class LineTree:
             seen.add(at)
             yield at
             at = self._lines[self._by_uuid[at]].parent_uuid
-
-    @cached_property
-    def _holders(self) -> Counter[str]:
-        """How many lines have an id."""
-        return Counter(line.uuid for line in self._lines.values() if line.uuid)
 
     @cached_property
     def _copies(self) -> dict[Position, Position]:

@@ -130,7 +130,7 @@ class _NeovateWriter:
                 blocks.append(block)
                 continue
             call_id, name = block["toolCallId"], block["toolName"]
-            call = self._window.call(call_id)
+            call = self._window.calls.get(call_id)
             gave = {
                 "input": call.arguments if call else {},
                 "result": {"llmContent": block["output"]["value"], "isError": True},

@@ -53,6 +53,10 @@ class RepairedWindow:
         """By the number of a message the records that it is written in."""
         self.messages: list[Message] = list(messages or (entry.message for entry in entries))
         self._repair = legalize(self.messages, find_format(conversation.format), strategy)
+        self._reasons: dict[int, dict[str, None]] = {}
+        """By the number of a message what was done to it, each thing once."""
+        for change in self._repair.changes:
+            self._reasons.setdefault(change.index, {})[change.what] = None
 
     @property
     def is_legal(self) -> bool:
@@ -84,6 +88,11 @@ class RepairedWindow:
             repaired.append(RepairedMessage(item.message, item.source, stays, is_unchanged))
         return repaired[::-1]
 
+    @cached_property
+    def calls(self) -> dict[str | None, ToolCall]:
+        """By id the latest call of the repaired messages."""
+        return {call.id: call for message in self.result for call in message.calls}
+
     def why(self, number: int, call_ids: Collection[str | None] = ()) -> str:
         """What was done to a message and why; with ids, only what was done to these calls, if that was said apart."""
         reasons = self._reasons.get(number, {})
@@ -100,29 +109,13 @@ class RepairedWindow:
         if added.source is not None:
             why = "moved up to where it belongs"
         elif message.results:
-            calls = [self.call(result.call_id) or result for result in message.results]
-            why = "; ".join(f"{name_of(call)} is answered as interrupted: it had no result" for call in calls)
+            answered = [self.calls.get(result.call_id, result) for result in message.results]
+            why = "; ".join(f"{name_of(call)} is answered as interrupted: it had no result" for call in answered)
         else:
             why = "the user must begin"
         fix = Fix.for_message("add", why, message, line=line, number=place)
-        call = self.call(fix.call_id)
+        call = self.calls.get(fix.call_id)
         return msgspec.structs.replace(fix, tool=call.name) if call and fix.call_id is not None else fix
-
-    def call(self, call_id: str | None) -> ToolCall | None:
-        """The latest call with this id."""
-        return self._calls.get(call_id)
-
-    @cached_property
-    def _calls(self) -> dict[str | None, ToolCall]:
-        return {call.id: call for message in self.result for call in message.calls}
-
-    @cached_property
-    def _reasons(self) -> dict[int, dict[str, None]]:
-        """By the number of a message what was done to it, each thing once."""
-        reasons: dict[int, dict[str, None]] = {}
-        for change in self._repair.changes:
-            reasons.setdefault(change.index, {})[change.what] = None
-        return reasons
 
 
 def last_window(conversation: RecordedConversation) -> Sequence[Entry]:
