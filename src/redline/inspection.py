@@ -176,7 +176,7 @@ class _Survey:
                 for path in {action.path: None for action in describe(call) if isinstance(action, Reads)}:
                     reads.setdefault(path, []).append(count_part(result, self._counter))
         if is_sent:
-            self._check(conversation, entries, History.of(messages, format, pairs))
+            self._note_problems(conversation, entries, History.of(messages, format, pairs))
 
     def _add_message(self, entry: Entry, message: Message, number: int, call_of: dict[Spot, ToolCall]) -> None:
         found = self._found
@@ -225,7 +225,7 @@ class _Survey:
         self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
         self._found.first_words = _shortened(own) if self._has_words else self._found.first_words or _shortened(words)
 
-    def _check(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
+    def _note_problems(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
         for problem in problems_of(history, is_stored=True):
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
             line = entries[problem.index].positions[0].line if problem.index < len(entries) else None

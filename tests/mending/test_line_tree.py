@@ -76,7 +76,7 @@ def test_a_circle_ends_the_way_up(tmp_path):
 
 
 def test_new_ids_are_made_from_what_they_are_for(tmp_path):
-    """The same every time, and never one that is there or was given before."""
+    """Equal every time, and never one that is there or was given before."""
     made = open_tree(tmp_path, [line("a", None)])[0].make_uuid("session", "call")
     again = open_tree(tmp_path, [line("a", None)])[0]
     assert again.make_uuid("session", "call") == made
@@ -205,7 +205,7 @@ def test_the_end_stays_the_end(tmp_path):
     (conversation,) = read_transcript(path)
     first, last = (entry.positions[0] for entry in conversation.entries)
     edits = LineEdits(Source(path))
-    keep_at_end(last, conversation, edits)
+    keep_at_end(last, conversation, edits=edits)
     assert edits.fixes == []
-    keep_at_end(first, conversation, edits)
+    keep_at_end(first, conversation, edits=edits)
     assert [(fix.action, fix.line) for fix in edits.fixes] == [("move", 1)]

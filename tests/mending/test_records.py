@@ -34,7 +34,7 @@ def written(tmp_path, records, strategy="drop", first=0):
     path = write(tmp_path, records)
     (conversation,) = read_transcript(path)
     window, edits = RepairedWindow(conversation, strategy), LineEdits(Source(path))
-    edit_records(window, window.repaired, edits, Tagged(), first=first)
+    edit_records(window, window.repaired, edits=edits, writer=Tagged(), first=first)
     return [json.loads(line) for line in apply_splices(edits.splices(), path.read_bytes()).splitlines()], edits.fixes
 
 

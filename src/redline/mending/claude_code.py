@@ -92,7 +92,7 @@ class _ClaudeCodeRepair:
         if self._staying:
             # Where the conversation ends with a line that is added, that is after the last one that stays in the file.
             last = lines[-1].origin if lines[-1].stays else max(self._staying, key=_offset)
-            keep_at_end(cast("Position", last), self._conversation, self._edits, among=self._staying)
+            keep_at_end(cast("Position", last), self._conversation, edits=self._edits, among=self._staying)
         self._tree.edit_copies(self._edits)
         return MendedConversation(self._edits, messages)
 
@@ -128,8 +128,9 @@ class _ClaudeCodeRepair:
         added = RepairedMessage(message, line.repaired.source if line.origin else None, stays=False, is_unchanged=False)
         if above:
             self._edits.add_after(above, content, self._window.fix_for_added(added, above.line))
-        elif below:
-            self._edits.add_before(below, content, self._window.fix_for_added(added, (below.line or 1) - 1))
+        else:
+            first = cast("Position", below)
+            self._edits.add_before(first, content, self._window.fix_for_added(added, (first.line or 1) - 1))
 
     def _note_calls(self, blocks: list[Any], line: Position, uuid: str, parent: str | None) -> None:
         """Remember which line asked, and which answers follow it, each the child of the one before."""

@@ -56,7 +56,7 @@ class CodexMender:
             in_history = [number for number, one in enumerate(window.repaired) if one.stays and cast("int", one.source) < count]
             split = in_history[-1] + 1 if in_history else 0
             _edit_history(window, window.repaired[:split], edits, count=count)
-            edit_records(window, window.repaired[split:], edits, writer, first=count)
+            edit_records(window, window.repaired[split:], edits=edits, writer=writer, first=count)
         if window.result or not would_be_replaced(conversation):
             return MendedConversation(edits, window.result)
         placeholder, last = make_placeholder(_FORMAT), window.positions[-1][0]

@@ -53,7 +53,7 @@ class GeminiCliMender:
                 window.positions[number] = (_results_of(window.positions[number][0]),)
         writer = _GeminiWriter(source, conversation.id, records, in_list=in_document)
         if not window.is_legal:
-            edit_records(window, window.repaired, edits, writer)
+            edit_records(window, window.repaired, edits=edits, writer=writer)
         if in_document:
             _number_by_record(window, places, edits)
         _remove_repeated_results(records, edits, in_list=in_document)

@@ -188,7 +188,7 @@ class LineTree:
 
 
 def keep_at_end(
-    last: Position, conversation: RecordedConversation, edits: LineEdits, *, among: Iterable[Position] = ()
+    last: Position, conversation: RecordedConversation, *, edits: LineEdits, among: Iterable[Position] = ()
 ) -> None:
     """Move the last line of a conversation to the end of the file if branches, or other lines that stay, come after it.
 

@@ -54,15 +54,15 @@ class NeovateMender:
             tree.remove(line)
         links = _add_to_tree(tree, window, conversation.id, staying)
         writer = _NeovateWriter(source, window, links)
-        edit_records(window, window.repaired, edits, writer)
+        edit_records(window, window.repaired, edits=edits, writer=writer)
         tree.write_links(edits)
         if staying:
-            keep_at_end(staying[-1], conversation, edits)
+            keep_at_end(staying[-1], conversation, edits=edits)
         elif would_be_replaced(conversation):
             placeholder, first = make_placeholder(_FORMAT), lines[0]
             uuid = tree.make_uuid(conversation.id, tree.uuid_of(first))
-            line_added = writer.new_line(payloads.decode(placeholder.native), uuid, tree.parent_of(first), first)
-            edits.add_last(line_added, placeholder_fix(placeholder, first.line))
+            content = writer.new_line(payloads.decode(placeholder.native), uuid, tree.parent_of(first), first)
+            edits.add_last(content, placeholder_fix(placeholder, first.line))
             return MendedConversation(edits, [placeholder])
         return MendedConversation(edits, window.result)
 

@@ -36,7 +36,7 @@ class PlainMender:
         if window.is_legal:
             return MendedConversation(edits, window.messages)
         window = RepairedWindow(conversation, strategy, _read_bytes(source, conversation))
-        edit_records(window, window.repaired, edits, _PlainWriter(in_list=in_list))
+        edit_records(window, window.repaired, edits=edits, writer=_PlainWriter(in_list=in_list))
         return MendedConversation(edits, window.result)
 
 

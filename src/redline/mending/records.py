@@ -29,7 +29,7 @@ class RecordWriter(Protocol):
 
 
 def edit_records(
-    window: RepairedWindow, repaired: Sequence[RepairedMessage], edits: Edits, writer: RecordWriter, *, first: int = 0
+    window: RepairedWindow, repaired: Sequence[RepairedMessage], *, edits: Edits, writer: RecordWriter, first: int = 0
 ) -> None:
     """Edit the records so that they say these messages; those that need no change are not touched.
 
