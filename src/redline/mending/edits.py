@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from redline.mending.fixes import Fix
-from redline.transcripts.base import Position
+from redline.transcripts import Position
 from redline.transcripts.source import Source
 
 __all__ = ["Edits", "LineEdits", "ListEdits", "Splice", "apply_splices"]
