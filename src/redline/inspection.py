@@ -3,18 +3,17 @@
 import os
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
 from redline.formats import find_format
-from redline.laws import problems_of
-from redline.laws.law import History
+from redline.laws import History, problems_of
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
 from redline.values.messages import Message, Part, ToolCall, ToolResult
-from redline.values.pairs import Pairs, Spot, pair_up
+from redline.values.pairs import Spot, pair_up
 
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
 
@@ -111,7 +110,7 @@ def inspect_transcript(session: str | os.PathLike[str] | Transcript, *, counter:
     transcript = session if isinstance(session, Transcript) else read_transcript(session)
     survey = _Survey(transcript, counter or default_counter())
     for conversation in transcript:
-        survey.take(conversation)
+        survey.add(conversation)
     return survey.result()
 
 
@@ -128,6 +127,24 @@ class _Survey:
             {"law": None, "line": bad.line, "column": bad.column, "found": bad.reason} for bad in transcript.problems
         ]
 
+    def add(self, conversation: RecordedConversation) -> None:
+        found = self._found
+        found.message_format = conversation.format
+        project = conversation.metadata.get("cwd")
+        if not found.project and project and isinstance(project, str):
+            found.project = project
+        found.branches += len(conversation.branches)
+        found.subagents += len(conversation.subagents)
+        found.compactions += len(conversation.compactions)
+        found.attachments += len(conversation.attachments)
+        reads: dict[str, list[int]] = {}
+        windows = conversation.windows
+        for number, entries in enumerate((*windows, *(branch.entries for branch in conversation.branches))):
+            self._add_window(conversation, entries, reads, is_sent=number == len(windows) - 1)
+        found.repeated_reads += [RepeatedRead(p, len(sizes), sum(sizes)) for p, sizes in reads.items() if len(sizes) > 1]
+        for subagent in conversation.subagents:
+            self.add(subagent)
+
     def result(self) -> Inspection:
         found = self._found
         found.tokens = {"total": self._kinds.total(), **{kind: self._kinds[kind] for kind in _KINDS.values()}}
@@ -136,23 +153,7 @@ class _Survey:
         found.repeated_reads.sort(key=lambda read: (-read.reads, -read.tokens, read.path))
         return found
 
-    def take(self, conversation: RecordedConversation) -> None:
-        found = self._found
-        found.message_format = conversation.format
-        found.project = found.project or _text(conversation.metadata.get("cwd"))
-        found.branches += len(conversation.branches)
-        found.subagents += len(conversation.subagents)
-        found.compactions += len(conversation.compactions)
-        found.attachments += len(conversation.attachments)
-        reads: dict[str, list[int]] = {}
-        windows = conversation.windows
-        for number, entries in enumerate((*windows, *(branch.entries for branch in conversation.branches))):
-            self._stretch(conversation, entries, reads, is_sent=number == len(windows) - 1)
-        found.repeated_reads += [RepeatedRead(p, len(sizes), sum(sizes)) for p, sizes in reads.items() if len(sizes) > 1]
-        for subagent in conversation.subagents:
-            self.take(subagent)
-
-    def _stretch(
+    def _add_window(
         self,
         conversation: RecordedConversation,
         entries: Sequence[Entry],
@@ -160,40 +161,46 @@ class _Survey:
         *,
         is_sent: bool,
     ) -> None:
-        """Messages that were sent together."""
+        """Add messages that were sent together, and note what each read of a file weighs."""
         messages = tuple(entry.message for entry in entries)
         format = find_format(conversation.format)
         pairs = pair_up(messages, items_are_messages=format.items_are_messages)
         self._found.unanswered_calls += len(pairs.unanswered)
         self._found.orphan_results += len(pairs.orphans)
-        callers = _callers(pairs)
+        call_of = {answer: step.calls[spot] for step in pairs.steps for spot, answer in step.answers.items()}
         for number, (entry, message) in enumerate(zip(entries, messages, strict=True)):
-            self._message(entry, message, number, callers)
-        _note_reads(messages, pairs, reads, self._counter)
+            self._add_message(entry, message, number, call_of)
+        for spot, call in call_of.items():
+            result = messages[spot.message].parts[spot.part]
+            if isinstance(result, ToolResult) and not result.is_error:
+                for path in {action.path: None for action in describe(call) if isinstance(action, Reads)}:
+                    reads.setdefault(path, []).append(count_part(result, self._counter))
         if is_sent:
-            self._check(conversation, entries, History.of(messages, format, pairs))
+            self._note_problems(conversation, entries, History.of(messages, format, pairs))
 
-    def _message(self, entry: Entry, message: Message, number: int, callers: dict[Spot, ToolCall]) -> None:
-        self._found.messages += 1
-        self._found.records += len(entry.positions)
-        self._note_time(entry.timestamp_ms or message.timestamp_ms)
+    def _add_message(self, entry: Entry, message: Message, number: int, call_of: dict[Spot, ToolCall]) -> None:
+        found = self._found
+        found.messages += 1
+        found.records += len(entry.positions)
+        time_ms = entry.timestamp_ms or message.timestamp_ms
+        if time_ms is not None:
+            found.started_ms = time_ms if found.started_ms is None else min(time_ms, found.started_ms)
+            found.ended_ms = time_ms if found.ended_ms is None else max(time_ms, found.ended_ms)
         if message.role == "user" and not self._has_words:
             self._note_words(" ".join(message.text[:_SEARCHED_CHARACTERS].split()))
         if entry.usage:
-            self._found.reported_tokens = max(self._found.reported_tokens or 0, entry.usage.input_tokens)
+            found.reported_tokens = max(found.reported_tokens or 0, entry.usage.input_tokens)
         for place, part in enumerate(message.parts):
-            tokens = count_part(part, self._counter)
-            call = callers.get(Spot(number, place))
-            self._part(entry, part, tokens, call.name if call else getattr(part, "name", None))
+            call = call_of.get(Spot(number, place))
+            self._add_part(entry, part, call.name if call else getattr(part, "name", None))
         for call in entry.text_calls:
             self._tally_call(call.name, 0)
         for result in entry.text_results:
             self._tally_result(result.name, is_error=result.is_error, tokens=0)
 
-    def _part(self, entry: Entry, part: Part, tokens: int, tool: str | None) -> None:
-        kind = _KINDS[type(part).__name__]
+    def _add_part(self, entry: Entry, part: Part, tool: str | None) -> None:
+        tokens, kind, position = count_part(part, self._counter), _KINDS[type(part).__name__], entry.positions[0]
         self._kinds[kind] += tokens
-        position = entry.positions[0]
         self._large.append(LargePart(tokens, kind, tool, position.line, position.offset, position.member))
         if len(self._large) > 50 * _MOST_LARGE_PARTS:
             self._large = nlargest(_MOST_LARGE_PARTS, self._large, key=_size)
@@ -218,13 +225,7 @@ class _Survey:
         self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
         self._found.first_words = _shortened(own) if self._has_words else self._found.first_words or _shortened(words)
 
-    def _note_time(self, time_ms: float | None) -> None:
-        if time_ms is not None:
-            found = self._found
-            found.started_ms = min(time_ms, found.started_ms if found.started_ms is not None else time_ms)
-            found.ended_ms = max(time_ms, found.ended_ms if found.ended_ms is not None else time_ms)
-
-    def _check(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
+    def _note_problems(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
         for problem in problems_of(history, is_stored=True):
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
             line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
@@ -237,26 +238,5 @@ def _size(part: LargePart) -> int:
     return part.tokens
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _shortened(words: str) -> str:
     return words if len(words) <= _MOST_CHARACTERS else words[: _MOST_CHARACTERS - 1] + "…"
-
-
-def _callers(pairs: Pairs) -> dict[Spot, ToolCall]:
-    """For each result the call it answers."""
-    return {answer: step.calls[spot] for step in pairs.steps for spot, answer in step.answers.items()}
-
-
-def _note_reads(messages: Sequence[Message], pairs: Pairs, reads: dict[str, list[int]], counter: Counter) -> None:
-    for spot, call in _callers(pairs).items():
-        result = messages[spot.message].parts[spot.part]
-        for path in _paths_read(call, result):
-            reads.setdefault(path, []).append(count_part(result, counter))
-
-
-def _paths_read(call: ToolCall, result: Part) -> Iterator[str]:
-    if isinstance(result, ToolResult) and not result.is_error:
-        yield from dict.fromkeys(action.path for action in describe(call) if isinstance(action, Reads))

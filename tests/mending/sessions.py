@@ -72,7 +72,7 @@ def codex_item(**payload):
 
 
 def codex_file(history, *, is_compacted):
-    """Any history as items, with events between them; compacted, the first half stands in the line of a compaction."""
+    """Any history as items, with events between them; compacted, the first half is in the line of a compaction."""
     records = [codex_record("session_meta", id="t", cwd="/p")]
     if is_compacted:
         middle = len(history) // 2
@@ -172,7 +172,7 @@ def rest_is_unchanged(mending):
 
 
 def is_subsequence(part, whole):
-    """Whether all of a list stands in another, in its order."""
+    """Whether all of a list is in another, in its order."""
     rest = iter(whole)
     return all(any(item == other for other in rest) for item in part)
 

@@ -48,7 +48,7 @@ def chain(mending, leaf):
 
 
 def test_drop_removes_every_line_of_the_message(tmp_path):
-    """The lines of an API message with an open call go; what hung on them hangs on the nearest line left."""
+    """The lines of an API message with an open call go; their children name the nearest line left."""
     mending = sound(write(tmp_path, CRASHED))
     assert actions(mending) == [("remove", 3), ("remove", 4), ("change", 5)]
     assert [fix.call_id for fix in mending.fixes] == [None, "a", None]
@@ -63,7 +63,7 @@ def test_strip_keeps_the_words(tmp_path):
 
 
 def test_answer_adds_a_line_as_the_agent_would_write_it(tmp_path):
-    """It hangs on the line of the call, and takes session, folder and time from it."""
+    """It is the child of the line of the call, and takes session, folder and time from it."""
     mending = sound(write(tmp_path, CRASHED), "answer")
     assert actions(mending) == [("add", 4)]
     added = records_of(mending.content)[4]
@@ -95,7 +95,7 @@ def test_what_followed_an_open_call_follows_its_answer(tmp_path):
 
 
 def test_parallel_calls_of_several_lines(tmp_path):
-    """Each answer hangs on the line of its call; the ones that came stay as they are."""
+    """Each answer is the child of the line of its call; the ones that came stay as they are."""
     records = [
         claude_line("1", None),
         claude_line("2", "1", "assistant", use("a"), id="m"),
@@ -113,7 +113,7 @@ def test_parallel_calls_of_several_lines(tmp_path):
 
 
 def test_calls_of_one_line_are_answered_in_a_chain(tmp_path):
-    """Where results hang one behind the other, the answers do too, and no message is off the chain."""
+    """Where each result is the child of the one before, the answers are too, and no message is off the chain."""
     records = [
         claude_line("1", None),
         claude_line("2", "1", "assistant", use("a", "b", "c")),
@@ -153,7 +153,7 @@ def test_an_answer_among_words_goes_into_their_line(tmp_path):
 
 
 def test_a_late_result_moves_up_as_it_is(tmp_path):
-    """Its line is put behind the call; it and those around it name their new parents."""
+    """Its line is put after the call; it and those around it name their new parents."""
     records = [
         claude_line("1", None),
         claude_line("2", "1", "assistant", use("a")),
@@ -228,7 +228,7 @@ def test_a_sub_agent_does_not_become_the_conversation(tmp_path, strategy):
 
 
 def test_a_line_written_twice_goes_twice(tmp_path):
-    """Otherwise its twin would stay behind as a line of its own."""
+    """Otherwise its copy would be left as a line of its own."""
     records = [
         claude_line("1", None),
         claude_line("2", "1", "assistant", use("a")),

@@ -69,7 +69,7 @@ def test_strip_removes_the_call_alone(tmp_path):
     ],
 )
 def test_an_answer_is_of_the_kind_that_fits_the_call(tmp_path, asked, answer):
-    """It stands behind the call in a line of its own, with the time of the call."""
+    """It comes after the call in a line of its own, with the time of the call."""
     later = codex_item(**said("user", "go on"))
     mending = sound(write(tmp_path, [CRASHED[0], CRASHED[1], codex_item(**asked), later]), "answer")
     assert actions(mending) == [("add", 3)]
@@ -100,7 +100,7 @@ def test_the_history_of_a_compaction_is_mended_in_its_line(tmp_path):
     assert [item["type"] for item in answered] == ["message", "function_call", "function_call_output", "message"]
 
 
-def test_a_call_at_the_end_of_that_history_is_answered_behind_it(tmp_path):
+def test_a_call_at_the_end_of_that_history_is_answered_after_it(tmp_path):
     """The answer is an item like those that were said since."""
     records = [CRASHED[0], codex_record("compacted", message="", replacement_history=[said("user", "summary"), call("h1")])]
     mending = sound(write(tmp_path, records), "answer")

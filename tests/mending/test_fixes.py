@@ -1,7 +1,7 @@
 import pytest
 
 from redline.formats import FORMATS
-from redline.mending.fixes import Fix, excerpt, fix_for
+from redline.mending.fixes import Fix, excerpt
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_call_that_a_message_ends_on_is_named():
     """A crash leaves the last call open; a message of results names the first."""
     chat = FORMATS["anthropic"]
     calls = [{"type": "tool_use", "id": name, "name": name.upper(), "input": {}} for name in ("a", "b")]
-    asked = fix_for("remove", "", chat.read({"role": "assistant", "content": calls}), line=1)
+    asked = Fix.for_message("remove", "", chat.read({"role": "assistant", "content": calls}), line=1)
     results = [{"type": "tool_result", "tool_use_id": name, "content": "x"} for name in ("a", "b")]
-    answered = fix_for("remove", "", chat.read({"role": "user", "content": results}), line=2)
+    answered = Fix.for_message("remove", "", chat.read({"role": "user", "content": results}), line=2)
     assert [(fix.tool, fix.call_id) for fix in (asked, answered)] == [("B", "b"), (None, "a")]

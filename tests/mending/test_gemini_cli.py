@@ -108,6 +108,14 @@ def test_a_result_in_two_records_is_left_in_one(tmp_path):
     assert left == [QUESTION, CRASHED | {"toolCalls": [gemini_call("c1")]}, given]
 
 
+def test_results_of_one_turn_come_together(tmp_path):
+    """Of two results, one of them in two records, each is left once, in one record after the calls."""
+    asked = CRASHED | {"toolCalls": [gemini_call("a", "a"), gemini_call("b", "b")]}
+    _, left = in_lines(tmp_path, [QUESTION, asked, gemini_record("r1", content=gemini_answers("a"))])
+    assert left[:2] == [QUESTION, CRASHED | {"toolCalls": [gemini_call("a"), gemini_call("b")]}]
+    assert [part["functionResponse"]["id"] for record in left[2:] for part in record["content"]] == ["b", "a"]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_sessions_of_gemini_cli_are_mended(tmp_path, path, strategy):

@@ -41,7 +41,7 @@ def test_a_repair_is_for_good_or_refused(tmp_path_factory, kind, random, strateg
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_line_without_an_id_is_answered_too(tmp_path, strategy):
-    """An answer needs a line to hang on, so the line gets an id (R61)."""
+    """An answer needs a line to name as its parent, so the line gets an id (R61)."""
     for records in (
         [claude_line("a", None), claude_line(None, "a", "assistant", use("c"), id="m")],
         [claude_line("a", None), claude_line("a", "a", "assistant", use("c"), id="m")],

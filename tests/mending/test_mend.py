@@ -13,7 +13,17 @@ from redline.lists.check import check
 from redline.mending import MENDERS
 from redline.repair import legalize
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.mending.sessions import STRATEGIES, claude_line, is_subsequence, rest_is_unchanged, sound, use, write
+from tests.mending.sessions import (
+    STRATEGIES,
+    actions,
+    as_lines,
+    claude_line,
+    is_subsequence,
+    rest_is_unchanged,
+    sound,
+    use,
+    write,
+)
 from tests.transcripts.opencode_store import make_database
 
 CRASHED = [claude_line("1", None), claude_line("2", "1", "assistant", use("a"))]
@@ -125,6 +135,50 @@ def test_the_names_are_public():
     """A program can do what the command does."""
     assert redline.mend_transcript is mend_transcript
     assert {"Fix", "Mending", "mend_transcript"} <= set(redline.__all__)
+
+
+# --- a last line that a crash tore
+
+LINES = as_lines([claude_line("1", None), claude_line("2", "1")])
+
+
+def mended(tmp_path, content):
+    mending = mend_transcript(write(tmp_path, content))
+    return mending.content, actions(mending)
+
+
+@pytest.mark.parametrize("length", [1, 20, 60])
+def test_a_torn_last_line_is_cut_off(tmp_path, length):
+    """Or the next line that the agent appends would be glued to it, and lost."""
+    assert mended(tmp_path, LINES + LINES[:length]) == (LINES, [("remove", 3)])
+
+
+def test_what_a_torn_line_is_glued_to_stays(tmp_path):
+    """A whole record before it on the same line is not part of it."""
+    glued = LINES.removesuffix(b"\n")
+    assert mended(tmp_path, glued + b'{"torn') == (glued, [("remove", 2)])
+
+
+@pytest.mark.parametrize(
+    "content", [LINES, LINES.removesuffix(b"\n"), LINES + b"\n", LINES[:20] + b"\n" + LINES, LINES + b"// end\n"]
+)
+def test_lines_that_nothing_can_be_glued_to_stay(tmp_path, content):
+    """Whole lines without a line break, empty lines, and bad lines elsewhere."""
+    assert mended(tmp_path, content) == (content, [])
+
+
+def test_one_json_value_has_no_last_line(tmp_path):
+    """The last line of a document is not a record."""
+    content = b'[\n{"role": "user", "content": "x"}\n]'
+    assert mended(tmp_path, content) == (content, [])
+
+
+def test_a_torn_line_is_cut_off_together_with_what_the_crash_left_open(tmp_path):
+    """Both are fixes of one repair."""
+    path = write(tmp_path, LINES + as_lines([claude_line("3", "2", "assistant", use("a"))]) + b'{"parentUuid": "3", "mess')
+    mending = sound(path)
+    assert actions(mending) == [("remove", 3), ("remove", 4)]
+    assert mending.content == LINES
 
 
 # --- recorded sessions

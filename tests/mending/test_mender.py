@@ -1,7 +1,7 @@
 import pytest
 
 from redline.mending import MENDERS
-from redline.mending.mender import Mended
+from redline.mending.mender import MendedConversation
 from redline.transcripts import READERS, RecordedConversation
 from redline.transcripts.source import Source
 
@@ -26,5 +26,5 @@ def test_a_conversation_without_messages_needs_nothing(mender, tmp_path):
     path.write_bytes(b"[]")
     spoken = {"claude-code": "anthropic", "codex": "openai_responses"}.get(mender.formats[0], "ai_sdk")
     mended = mender.mend(Source(path), RecordedConversation("id", spoken, ()), "drop")
-    assert isinstance(mended, Mended)
+    assert isinstance(mended, MendedConversation)
     assert (mended.edits.fixes, list(mended.messages)) == ([], [])

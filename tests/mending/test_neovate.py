@@ -65,7 +65,7 @@ def test_answer_joins_the_results_that_came(tmp_path):
 
 
 def test_answer_without_results_is_a_line_between(tmp_path):
-    """It names the message that asked, and what came behind that names it."""
+    """It names the message that asked, and what came after that names it."""
     mending = sound(write(tmp_path, [neovate_line("1", None), asks("2", "1", "a"), neovate_line("3", "2")]), "answer")
     asked, added, later = records_of(mending.content)[1:]
     assert (added["role"], added["type"], added["sessionId"], added["timestamp"]) == (

@@ -71,9 +71,9 @@ def test_all_else_stays_byte_for_byte(tmp_path, strategy):
     content = opencode_file([QUESTION, CRASHED, QUESTION])
     mending = sound(write(tmp_path, content, "session.json"), strategy)
     record = json.dumps(CRASHED, indent=1).encode().replace(b"\n", b"\n  ")
-    before, behind = content.split(record)
+    before, after = content.split(record)
     assert mending.content.startswith(before.rstrip(b", \n"))
-    assert mending.content.endswith(behind.lstrip(b", \n"))
+    assert mending.content.endswith(after.lstrip(b", \n"))
 
 
 def test_earlier_windows_stay(tmp_path):

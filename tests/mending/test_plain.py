@@ -66,7 +66,7 @@ def test_a_changed_message_keeps_its_spelling(tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_a_message_that_stands_alone_is_a_line(tmp_path, end):
+def test_a_message_that_is_alone_in_its_file_is_a_line(tmp_path, end):
     """What is added before it is a line of its own."""
     said = {
         "role": "assistant",

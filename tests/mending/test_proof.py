@@ -26,7 +26,7 @@ PROMISED = [message("user", "hi"), message("assistant", use("a", "b")), message(
 
 
 def test_what_says_what_was_promised_is_proven(tmp_path):
-    """However many records a message is written in, and in whatever order its results stand."""
+    """However many records a message is written in, and in whatever order its results are."""
     prove(write(tmp_path, ASKED), ClaudeCode(), [PROMISED])
 
 

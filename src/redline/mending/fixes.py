@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from redline.values.messages import Message, ToolCall, ToolResult
+from redline.values.messages import Message
 
-__all__ = ["Action", "Fix", "excerpt", "fix_for"]
+__all__ = ["Action", "Fix", "excerpt"]
 
 Action = Literal["remove", "change", "add", "move"]
 
@@ -22,11 +22,21 @@ class Fix(msgspec.Struct, frozen=True):
     line: int | None = None
     """In the file as it was, counted from 1; of a record that is added, the line that it comes after."""
     message: int | None = None
-    """Where messages stand in a list: the number in it, from 0; of one that is added, the number of the one before, or -1."""
+    """Its number in a file that is a list of messages, from 0; of one that is added, the number of the one before, or -1."""
     tool: str | None = None
     call_id: str | None = None
     text: str = ""
     """The beginning of what the message says."""
+
+    @classmethod
+    def for_message(cls, action: Action, why: str, message: Message, *, line: int | None, number: int | None = None) -> "Fix":
+        """What happens to the record of this message. A crash leaves the last call open, so that is the call it names."""
+        tool = call_id = None
+        if message.calls:
+            tool, call_id = message.calls[-1].name, message.calls[-1].id
+        elif message.results:
+            tool, call_id = message.results[0].name, message.results[0].call_id
+        return cls(action, why, line, number, tool, call_id, excerpt(message.text))
 
     @property
     def place(self) -> str:
@@ -40,12 +50,6 @@ class Fix(msgspec.Struct, frozen=True):
         return _printable(f"{_SIGNS[self.action]} {self.place}: {self.why}{quoted}")
 
 
-def fix_for(action: Action, why: str, message: Message, *, line: int | None, number: int | None = None) -> Fix:
-    """What happens to the record that holds this message."""
-    tool, call_id = _tool_of(message)
-    return Fix(action, why, line, number, tool, call_id, excerpt(message.text))
-
-
 def excerpt(text: str) -> str:
     """The beginning of a text, in one line."""
     words = _printable(" ".join(text[: _EXCERPT_CHARACTERS * 4].split()))
@@ -53,16 +57,5 @@ def excerpt(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without what a session could play on the reader's terminal."""
+    """Without escape sequences, which could change what the reader's terminal shows."""
     return "".join(character for character in text if character.isprintable())
-
-
-def _tool_of(message: Message) -> tuple[str | None, str | None]:
-    """The tool and the call id of the last call, or of the first result, in a message."""
-    for part in (*reversed(message.calls), *message.results):
-        match part:
-            case ToolCall():
-                return part.name, part.id
-            case ToolResult():
-                return part.name, part.call_id
-    return None, None

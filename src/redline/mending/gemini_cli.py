@@ -1,27 +1,24 @@
 """Gemini CLI session files, mended: records go, change or are added, and each result is left in one place only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-import msgspec
+from msgspec.structs import replace
 
 from redline.formats.gemini import Gemini
+from redline.mending.edits import Edits, LineEdits, ListEdits, Splice
 from redline.mending.fixes import Fix
-from redline.mending.fresh_uuid import fresh_uuid
-from redline.mending.gemini_edits import GeminiEdits, results_at, without_results
-from redline.mending.leaf import placeholder, why_placeholder
-from redline.mending.mender import Mended
-from redline.mending.rows import write_rows
-from redline.mending.window import Window
-from redline.repair import Item, Strategy
-from redline.transcripts import Reader, RecordedConversation
-from redline.transcripts.base import Position
+from redline.mending.mender import MendedConversation
+from redline.mending.records import edit_records, make_uuid
+from redline.mending.repaired_window import RepairedWindow, make_placeholder, placeholder_fix
+from redline.repair import Strategy
+from redline.transcripts import Position, Reader, RecordedConversation
 from redline.transcripts.detect import take_sample
 from redline.transcripts.document import open_document
 from redline.transcripts.gemini_cli import GeminiCli, is_document
 from redline.transcripts.gemini_lines import replay_lines
 from redline.transcripts.gemini_records import LocatedRecord, ids_given_after, read_record
-from redline.transcripts.shapes import objects_in, text_in
+from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Source
 from redline.values import payloads
 from redline.values.messages import Message
@@ -38,99 +35,149 @@ class GeminiCliMender:
     name: ClassVar[str] = "Gemini CLI"
     reader: ClassVar[Reader] = GeminiCli()
 
-    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> Mended:
-        """The records that go on, with only those changed that must."""
+    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
+        """The records that go on, notices for the screen among them, with only those changed that must."""
         in_document = is_document(take_sample(source))
-        records = _records(source, in_document=in_document)
+        if in_document:
+            document = open_document(source)
+            records = document.index_items(document.fields.get("messages"), read_record).records
+        else:
+            records = replay_lines(source).records
         places = [position for position, _ in records]
-        edits = GeminiEdits(source, places, in_document=in_document)
-        window = Window(conversation, strategy)
+        edits = _GeminiEdits(source, places, in_document=in_document)
+        window = RepairedWindow(conversation, strategy)
         if not any(record.is_message for _, record in records):
-            return Mended(edits, window.messages)
-        rows = _Records(source, conversation.id, records, in_list=in_document)
-        _tell_results_apart(window)
+            return MendedConversation(edits, window.messages)
+        for number in range(1, len(window.positions)):
+            if window.positions[number] == window.positions[number - 1]:
+                window.positions[number] = (_results_of(window.positions[number][0]),)
+        writer = _GeminiWriter(source, conversation.id, records, in_list=in_document)
         if not window.is_legal:
-            write_rows(window, window.steps, edits, rows)
+            edit_records(window, window.repaired, edits=edits, writer=writer)
         if in_document:
             _number_by_record(window, places, edits)
-        _leave_results_once(records, edits, in_list=in_document)
-        if not window.repaired and len(conversation.windows) > 1:
-            return Mended(edits, [_add_placeholder(rows, places[-1], edits)])
-        return Mended(edits, window.repaired)
+        _remove_repeated_results(records, edits, in_list=in_document)
+        if window.result or len(conversation.windows) < 2:
+            return MendedConversation(edits, window.result)
+        # The window before the summary would be taken for the session.
+        placeholder, last = make_placeholder(Gemini()), places[-1]
+        edits.add_after(last, writer.create(placeholder, last), placeholder_fix(placeholder, last.line))
+        return MendedConversation(edits, [placeholder])
 
 
-def _records(source: Source, *, in_document: bool) -> list[LocatedRecord]:
-    """The records that go on, notices for the screen among them."""
-    if not in_document:
-        return replay_lines(source).records
-    document = open_document(source)
-    return document.index_items(document.fields.get("messages"), read_record).records
+def _results_of(position: Position) -> Position:
+    """The results in the record of a model, as something that can change apart from its words."""
+    return replace(position, member="results")
 
 
-def _tell_results_apart(window: Window) -> None:
-    """Give the results in the record of a model a position of their own, so that they can change without its words."""
-    for number in range(1, len(window.positions)):
-        if window.positions[number] == window.positions[number - 1]:
-            window.positions[number] = (results_at(window.positions[number][0]),)
-
-
-def _leave_results_once(records: Sequence[LocatedRecord], edits: GeminiEdits, *, in_list: bool) -> None:
-    """Take out of the records of the model what records of users hold: those are what was sent."""
-    for number, ((position, record), given) in enumerate(zip(records, ids_given_after(records), strict=True)):
-        if record.inline & given and edits.stays(position):
-            fix = Fix("change", _WHY_ONCE, position.line, number if in_list else None)
-            edits.replace(position, without_results(edits.read(position), given), fix)
-
-
-def _number_by_record(window: Window, places: Sequence[Position], edits: GeminiEdits) -> None:
-    """In a document, speak of records by their number in its list."""
+def _number_by_record(window: RepairedWindow, places: Sequence[Position], edits: Edits) -> None:
+    """Name records by their number in the list of the document, in which notices and results are counted otherwise."""
     place_of = {position: number for number, position in enumerate(places)}
-    numbers = [place_of[msgspec.structs.replace(position, member=places[0].member)] for (position,) in window.positions]
+    numbers = [place_of[replace(position, member=places[0].member)] for (position,) in window.positions]
     edits.fixes = [
-        fix if fix.message is None or fix.message < 0 else msgspec.structs.replace(fix, message=numbers[fix.message])
-        for fix in edits.fixes
+        fix if fix.message is None or fix.message < 0 else replace(fix, message=numbers[fix.message]) for fix in edits.fixes
     ]
 
 
-def _add_placeholder(rows: "_Records", last: Position, edits: GeminiEdits) -> Message:
-    """Nothing is left, and the window before the summary would be taken for the session: a record holds its place."""
-    message = placeholder(Gemini())
-    edits.add_behind(last, rows.added(Item(message, None), last), why_placeholder(message, last.line))
-    return message
+def _remove_repeated_results(records: Sequence[LocatedRecord], edits: Edits, *, in_list: bool) -> None:
+    """Remove from the records of the model what records of users hold too: those are what was sent."""
+    for number, ((position, record), given) in enumerate(zip(records, ids_given_after(records), strict=True)):
+        if record.inline & given and edits.stays(position):
+            fix = Fix("change", _WHY_ONCE, position.line, number if in_list else None)
+            edits.replace(position, _without_results(edits.read(position), given), fix)
 
 
-class _Records:
+def _without_results(record: bytes, call_ids: frozenset[str] | None = None) -> bytes:
+    """The record of a model without the results of its calls; where ids are given, of those that answer only these."""
+    paths: list[payloads.Path] = []
+    calls = payloads.decode(record).get("toolCalls")
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        if not isinstance(call, dict) or "result" not in call:
+            continue
+        parts = objects_in(call["result"] if isinstance(call["result"], list) else [call["result"]])
+        answers = [fields_in(part["functionResponse"]) for part in parts if "functionResponse" in part]
+        answered = {text_in(answer.get("id")) for answer in answers} or {text_in(call.get("id"))}
+        if call_ids is None or answered <= call_ids:
+            paths.append(("toolCalls", number, "result"))
+    return payloads.encoded(payloads.remove(record, paths))
+
+
+class _GeminiEdits(Edits):
+    """Changes to records of which all are given, and to the results that the record of a model holds beside its words."""
+
+    def __init__(self, source: Source, records: Sequence[Position], *, in_document: bool) -> None:
+        super().__init__(source)
+        self._records, self._in_document = records, in_document
+
+    def splices(self) -> Iterator[Splice]:
+        """In a document, items of its list; in a file of lines, a last one that sets all that is left, as the agent does it."""
+        written = {position: self._written(position) for position in self._records}
+        changed = [position for position, pieces in written.items() if pieces != [self._source.read(position)]]
+        if not changed:
+            return
+        noted = Fix("change", "noted where it was decided")
+        if not self._in_document:
+            lines = LineEdits(self._source)
+            left = b",".join(piece for pieces in written.values() for piece in pieces)
+            lines.add_last(b'{"$set":{"messages":[' + left + b"]}}", noted)
+            yield from lines.splices()
+            return
+        items = ListEdits(self._source, self._records)
+        for position in changed:
+            if written[position]:
+                items.replace(position, b", ".join(written[position]), noted)
+            else:
+                items.remove(position, noted)
+        yield from items.splices()
+
+    def _written(self, position: Position) -> list[bytes]:
+        """What comes in the place of a record: what is before it, itself, what is after it, and the same of its results."""
+        results = _results_of(position)
+        own, apart = self.changed.get(position, self._source.read(position)), self.changed.get(results)
+        if own is not None and results in self.changed:
+            own = _without_results(own)
+        return [
+            *self._before.get(position, ()),
+            *([] if own is None else [own]),
+            *self._after.get(position, ()),
+            *self._before.get(results, ()),
+            *([] if apart is None else [apart]),
+            *self._after.get(results, ()),
+        ]
+
+
+class _GeminiWriter:
     """A record is a message with an id and a time."""
 
     def __init__(self, source: Source, session: str, records: Iterable[LocatedRecord], *, in_list: bool) -> None:
         self.in_list = in_list
         self._source, self._session = source, session
-        self._taken = {record.id for _, record in records}
+        self._uuids = {record.id for _, record in records}
 
-    def rewritten(self, position: Position, message: Message) -> bytes:
-        """Results that must change get a record of their own; the words of the model keep all else that is told of them."""
+    def rewrite(self, position: Position, message: Message) -> bytes:
+        """Results that must change get a record of their own; the words of the model keep all other fields of theirs."""
         if position.member is not None:
-            return self.added(Item(message, None), position)
+            return self.create(message, position)
         record = payloads.replace(self._source.read(position), ("content",), _parts(message))
         stored = payloads.decode(record)
-        calls = {call.id for call in message.calls}
+        call_ids = {call.id for call in message.calls}
         gone: list[payloads.Path] = [
             ("toolCalls", number)
             for number, call in enumerate(stored["toolCalls"] if isinstance(stored.get("toolCalls"), list) else ())
-            if not (isinstance(call, dict) and text_in(call.get("id")) in calls)
+            if not (isinstance(call, dict) and text_in(call.get("id")) in call_ids)
         ]
         if "thoughts" in stored and not any(part.get("thought") for part in objects_in(_parts(message))):
             gone.append(("thoughts",))
         return payloads.encoded(payloads.remove(record, gone))
 
-    def added(self, item: Item, beside: Position) -> bytes:
+    def create(self, message: Message, beside: Position) -> bytes:
         """No clock is asked: the time is that of the record beside it, and the id is made from what it is about."""
-        neighbour, message = self._source.decode(beside), item.message
+        neighbour = self._source.decode(beside)
         seeds = (self._session, neighbour.get("id"), *(result.call_id for result in message.results))
-        fresh = fresh_uuid(seeds, self._taken.__contains__)
-        self._taken.add(fresh)
+        uuid = make_uuid(seeds, self._uuids.__contains__)
+        self._uuids.add(uuid)
         kind = "gemini" if message.role == "assistant" else "user"
-        return payloads.encode({"id": fresh, "timestamp": neighbour.get("timestamp"), "type": kind, "content": _parts(message)})
+        return payloads.encode({"id": uuid, "timestamp": neighbour.get("timestamp"), "type": kind, "content": _parts(message)})
 
 
 def _parts(message: Message) -> Any:

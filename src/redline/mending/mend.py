@@ -14,20 +14,20 @@ from redline.errors import ExecutionError, TranscriptError, ValidationError
 from redline.files import create_whole, write_whole
 from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
-from redline.mending.edits import apply
-from redline.mending.fixes import Fix
+from redline.mending.edits import LineEdits, apply_splices
+from redline.mending.fixes import Fix, excerpt
 from redline.mending.gemini_cli import GeminiCliMender
 from redline.mending.mender import Mender
 from redline.mending.neovate import NeovateMender
 from redline.mending.opencode import OpenCodeMender
 from redline.mending.plain import PlainMender
 from redline.mending.proof import prove
-from redline.mending.torn import cut_torn_line
 from redline.repair import Strategy
 from redline.repair.strategies import check_strategy
-from redline.transcripts import Transcript, read_transcript
+from redline.transcripts import Position, Transcript, read_transcript
+from redline.transcripts.detect import take_sample
 from redline.transcripts.opencode_database import OpenCodeDatabase
-from redline.transcripts.source import Source
+from redline.transcripts.source import Source, decode_line, index_lines
 from redline.values.messages import Message
 
 __all__ = ["MENDERS", "Mending", "mend_transcript"]
@@ -41,16 +41,16 @@ MENDERS: tuple[Mender, ...] = (
     PlainMender(),
 )
 
+_LAST_RESORTS: tuple[Mender, ...] = (ClaudeCodeMender(relinks_all=True), NeovateMender(relinks_all=True))
+"""Asked where the work of the first cannot be proven: ids in the file are missing, not unique, or lead elsewhere."""
+
+_MOST_ROUNDS = 5
+
 _WHY_NO_DATABASE = (
     "is opencode's database, which is not repaired: opencode may be writing to it, and goes on after a crash by itself (it "
     "tells the model that the call was interrupted). To repair one session all the same: `opencode export ID > session.json`, "
     "`redline repair session.json --write repaired.json`, `opencode session delete ID`, `opencode import repaired.json`."
 )
-
-_LAST_RESORTS: tuple[Mender, ...] = (ClaudeCodeMender(is_chained=True), NeovateMender(is_chained=True))
-"""Asked where the work of the first cannot be proven: ids in the file are missing, not unique, or lead elsewhere."""
-
-_MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,23 @@ class Mending:
         was repaired is never overwritten, by whatever name.
         """
         target = Path(out)
-        self._refuse(target, overwrite=overwrite)
-        try:
-            with TemporaryDirectory(dir=target.parent, prefix=".redline-") as directory:
-                draft = Path(directory) / self.path.name
-                write_whole(draft, self.content)
-                prove(draft, self.mender.reader, self.promised)
-            self._name(target, overwrite=overwrite)
-        except OSError as problem:
-            raise ExecutionError(f"{target} cannot be written: {problem.strerror}. Choose another place.") from problem
-
-    def _refuse(self, target: Path, *, overwrite: bool) -> None:
         if target.exists() and target.samefile(self.path):
             raise ValidationError(f"{target} is the file to repair itself; it is never overwritten. Choose another name.")
         if target.is_dir():
             raise ValidationError(f"{target} is a directory. Name a file.")
         if os.path.lexists(target) and not overwrite:
             raise _exists(target)
-
-    def _name(self, target: Path, *, overwrite: bool) -> None:
-        if overwrite:
-            write_whole(target, self.content)
-        elif not create_whole(target, self.content):
-            raise _exists(target)
+        try:
+            with TemporaryDirectory(dir=target.parent, prefix=".redline-") as directory:
+                draft = Path(directory) / self.path.name
+                write_whole(draft, self.content)
+                prove(draft, self.mender.reader, self.promised)
+            if overwrite:
+                write_whole(target, self.content)
+            elif not create_whole(target, self.content):
+                raise _exists(target)
+        except OSError as problem:
+            raise ExecutionError(f"{target} cannot be written: {problem.strerror}. Choose another place.") from problem
 
 
 def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop") -> Mending:
@@ -111,46 +105,14 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     transcript = read_transcript(path)
     if transcript.path.is_dir():
         raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
-    *others, last = _menders_of(transcript)
+    *others, last = _menders_for(transcript)
     for mender in others:
         with suppress(ExecutionError):
-            return _settled(_mended(transcript, mender, strategy), strategy)
-    return _settled(_mended(transcript, last, strategy), strategy)
+            return _mend_for_good(transcript, mender, strategy)
+    return _mend_for_good(transcript, last, strategy)
 
 
-def _settled(mending: Mending, strategy: Strategy, rounds: int = _MOST_ROUNDS) -> Mending:
-    """The mending, proven, with what a second one would still find: less of a history may look like another format."""
-    if not mending.fixes or not any(mending.promised):
-        return mending
-    with TemporaryDirectory(prefix="redline-") as directory:
-        draft = Path(directory) / mending.path.name
-        write_whole(draft, mending.content)
-        prove(draft, mending.mender.reader, mending.promised)
-        try:
-            after = read_transcript(draft)
-        except TranscriptError as problem:
-            raise ExecutionError(f"{mending.path} cannot be repaired: the result would not be known as a session.") from problem
-        again = _mended(after, _menders_of(after)[0], strategy)
-    if not again.fixes:
-        return mending
-    if not rounds:
-        raise ExecutionError(f"{mending.path} cannot be repaired: each repair makes another necessary.")
-    later = (replace(fix, why=f"{fix.why} (its place is counted after the changes above)") for fix in again.fixes)
-    return _settled(replace_fields(again, path=mending.path, fixes=(*mending.fixes, *later)), strategy, rounds - 1)
-
-
-def _mended(transcript: Transcript, mender: Mender, strategy: Strategy) -> Mending:
-    source = Source(transcript.path)
-    content = transcript.path.read_bytes()
-    mended = [mender.mend(source, conversation, strategy) for conversation in transcript]
-    edits = [*(one.edits for one in mended), cut_torn_line(source, content)]
-    fixes = sorted((fix for edit in edits for fix in edit.fixes), key=_in_file)
-    after = apply((splice for edit in edits for splice in edit.splices()), content)
-    promised = tuple(one.messages for one in mended)
-    return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised)
-
-
-def _menders_of(transcript: Transcript) -> list[Mender]:
+def _menders_for(transcript: Transcript) -> list[Mender]:
     if transcript.format == OpenCodeDatabase.name:
         raise ValidationError(f"{transcript.path} {_WHY_NO_DATABASE}")
     if found := [mender for mender in (*MENDERS, *_LAST_RESORTS) if transcript.format in mender.formats]:
@@ -162,8 +124,63 @@ def _menders_of(transcript: Transcript) -> list[Mender]:
     )
 
 
-def _in_file(fix: Fix) -> tuple[int, int]:
-    return fix.line or 0, -1 if fix.message is None else fix.message
+def _mend_for_good(transcript: Transcript, mender: Mender, strategy: Strategy) -> Mending:
+    """Mend, prove the result, and mend that until nothing is left to do: less of a history may look like another format."""
+    mending = _mend_once(transcript, mender, strategy)
+    for _ in range(_MOST_ROUNDS):
+        if not mending.fixes or not any(mending.promised):
+            return mending
+        again = _mend_result(mending, strategy)
+        if not again.fixes:
+            return mending
+        later = (replace(fix, why=f"{fix.why} (its place is counted after the changes above)") for fix in again.fixes)
+        mending = replace_fields(again, path=mending.path, fixes=(*mending.fixes, *later))
+    raise ExecutionError(f"{mending.path} cannot be repaired: each repair makes another necessary.")
+
+
+def _mend_once(transcript: Transcript, mender: Mender, strategy: Strategy) -> Mending:
+    source = Source(transcript.path)
+    content = transcript.path.read_bytes()
+    mended = [mender.mend(source, conversation, strategy) for conversation in transcript]
+    edits = [*(one.edits for one in mended), _cut_torn_line(source, content)]
+    fixes = sorted(
+        (fix for edit in edits for fix in edit.fixes),
+        key=lambda fix: (fix.line or 0, -1 if fix.message is None else fix.message),
+    )
+    after = apply_splices((splice for edit in edits for splice in edit.splices()), content)
+    promised = tuple(one.messages for one in mended)
+    return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised)
+
+
+def _mend_result(mending: Mending, strategy: Strategy) -> Mending:
+    """The repaired file, proven to be what was promised, and mended as if it had been found on the disk."""
+    with TemporaryDirectory(prefix="redline-") as directory:
+        draft = Path(directory) / mending.path.name
+        write_whole(draft, mending.content)
+        prove(draft, mending.mender.reader, mending.promised)
+        try:
+            transcript = read_transcript(draft)
+        except TranscriptError as problem:
+            raise ExecutionError(f"{mending.path} cannot be repaired: the result would not be known as a session.") from problem
+        return _mend_once(transcript, _menders_for(transcript)[0], strategy)
+
+
+def _cut_torn_line(source: Source, content: bytes) -> LineEdits:
+    """Remove what a crash left after the last line break and is not JSON: the agent's next line would be glued to it.
+
+    A whole record before it on the same line stays, and so do bad lines elsewhere, which harm nobody.
+    """
+    edits = LineEdits(source)
+    start = content.rfind(b"\n") + 1
+    if not content[start:].strip() or take_sample(source).document is not None:
+        return edits
+    ends = (position.offset + position.length for position, _ in index_lines(source, decode_line).records)
+    start = max([start, *ends])
+    if content[start:].strip():
+        torn = Position(start, len(content) - start, content.count(b"\n") + 1)
+        words = excerpt(content[start:].decode("utf-8", "replace"))
+        edits.remove(torn, Fix("remove", "torn by a crash while it was written", torn.line, text=words))
+    return edits
 
 
 def _exists(target: Path) -> ValidationError:

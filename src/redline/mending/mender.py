@@ -9,11 +9,11 @@ from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.source import Source
 from redline.values.messages import Message
 
-__all__ = ["Mended", "Mender"]
+__all__ = ["MendedConversation", "Mender"]
 
 
-class Mended(NamedTuple):
-    """A conversation as it will be."""
+class MendedConversation(NamedTuple):
+    """What happens to the file for one conversation, and what that must come to."""
 
     edits: Edits
     messages: Sequence[Message]
@@ -29,6 +29,6 @@ class Mender(Protocol):
     """Whose files these are, in words."""
     reader: ClassVar[Reader]
 
-    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> Mended:
-        """What must happen to the file so that the conversation can go on. Nothing is written."""
+    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
+        """What must change in the file so that the conversation can go on. Nothing is written."""
         ...

@@ -1,12 +1,11 @@
 """opencode session exports, mended: a part that holds an open call becomes a failure or goes, or its message goes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
-from redline.mending.list_edits import ListEdits
-from redline.mending.mender import Mended
-from redline.mending.origins import Origins
-from redline.mending.window import Window
+from redline.mending.edits import ListEdits
+from redline.mending.mender import MendedConversation
+from redline.mending.repaired_window import BlockOrigins, RepairedWindow
 from redline.repair import INTERRUPTED, Strategy
 from redline.transcripts import Reader, RecordedConversation
 from redline.transcripts.opencode import OpenCode
@@ -28,95 +27,74 @@ class OpenCodeMender:
     name: ClassVar[str] = "opencode"
     reader: ClassVar[Reader] = OpenCode()
 
-    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> Mended:
+    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
         """The messages with only the parts changed that must."""
         records = list(dict.fromkeys(entry.positions[0] for entry in conversation.entries))
+        place_of = {position: place for place, position in enumerate(records)}
         edits = ListEdits(source, records)
-        window = Window(conversation, strategy)
-        if not window.is_legal:
-            place_of = {position: place for place, position in enumerate(records)}
-            for outcome in _outcomes(window):
-                _mend(source, window, outcome, edits, place_of[window.positions[outcome.number][0]])
-        return Mended(edits, window.repaired)
+        window = RepairedWindow(conversation, strategy)
+        for number, after, results in _records_after(window) if not window.is_legal else ():
+            (position,), before = window.positions[number], window.messages[number]
+            if after is None:
+                edits.remove(position, window.fix("remove", number, position, place=place_of[position]))
+            elif after is not before or results:
+                record = _rewritten(source.read(position), before, after, results)
+                edits.replace(position, record, window.fix("change", number, position, place=place_of[position]))
+        return MendedConversation(edits, window.result)
 
 
-class _Outcome(NamedTuple):
-    """What becomes of a stored message, in which the model speaks and the tools answer."""
-
-    number: int
-    """Of what the model said, in the window."""
-    said: Message | None
-    results: Sequence[ToolResult]
-    """Those that are new or changed."""
-
-
-def _outcomes(window: Window) -> Iterator[_Outcome]:
+def _records_after(window: RepairedWindow) -> Iterator[tuple[int, Message | None, list[ToolResult]]]:
+    """Of each record: the number of what the model says in it, what it says after the repair, and new or changed results."""
     speaking = [number for number, at in enumerate(window.positions) if number == 0 or at != window.positions[number - 1]]
     said: dict[int, Message] = {}
     results: dict[int, list[ToolResult]] = {number: [] for number in speaking}
     latest = 0
-    for item, _ in window.steps:
-        if item.source in results:
-            latest = item.source
-            said[latest] = item.message
-        elif not window.is_unchanged(item):  # results stand in the record of the message before them
-            results[latest] += item.message.results
+    for one in window.repaired:
+        if one.source in results:
+            latest = one.source
+            said[latest] = one.message
+        elif not one.is_unchanged:  # results are in the record of the message before them
+            results[latest] += one.message.results
     for number in speaking:
-        yield _Outcome(number, said.get(number), results[number])
-
-
-def _mend(source: Source, window: Window, outcome: _Outcome, edits: ListEdits, place: int) -> None:
-    (position,) = window.positions[outcome.number]
-    if outcome.said is None:
-        edits.remove(position, window.fix("remove", outcome.number, position, place=place))
-        return
-    before = window.messages[outcome.number]
-    if outcome.said is not before or outcome.results:
-        record = _rewritten(source.read(position), before, outcome.said, outcome.results)
-        edits.replace(position, record, window.fix("change", outcome.number, position, place=place))
-
-
-# --- one record
+        yield number, said.get(number), results[number]
 
 
 def _rewritten(record: bytes, before: Message, after: Message, results: Sequence[ToolResult]) -> bytes:
-    stored = payloads.decode(record)
-    numbers = _numbers_of_parts(stored["parts"], _pieces(before))
-    origins: Origins[int] = Origins()
-    for number, piece in zip(numbers, _pieces(before), strict=True):
-        origins.note(piece, number)
-    kept = {origins.find(piece): piece for piece in _pieces(after)}
+    """The record with only the parts of what is said after the repair, and its open calls failed."""
+    parts = payloads.decode(record)["parts"]
+    numbered = iter(enumerate(parts))
+    numbers: list[int] = []
+    origins: BlockOrigins[int] = BlockOrigins()
+    for block in _blocks(before):  # in the order of the parts, of which some are not sent
+        number = next(number for number, part in numbered if _became(part, block))
+        numbers.append(number)
+        origins.add(block, number)
+    kept = {origins.find(block): block for block in _blocks(after)}
     payload: Payload = record
-    for number, part in enumerate(stored["parts"]):
+    for number, part in enumerate(parts):
         if number in kept and fields_in(part).get("type") == "tool":
             payload = _with_answer(payload, number, kept[number]["toolCallId"], results)
     return cast("bytes", payloads.remove(payload, [("parts", number) for number in numbers if number not in kept]))
 
 
-def _pieces(message: Message) -> list[Any]:
+def _blocks(message: Message) -> list[Any]:
     content: list[Any] = payloads.decode(message.native)["content"]
     return content
 
 
-def _numbers_of_parts(parts: list[Any], pieces: list[Any]) -> list[int]:
-    """For each thing that is sent, the number of the part it stands in; some parts are not sent."""
-    numbered = iter(enumerate(parts))
-    return [next(number for number, part in numbered if _says(part, piece)) for piece in pieces]
-
-
-def _says(part: Any, piece: dict[str, Any]) -> bool:
-    """Whether a stored part is what became this piece of a message."""
+def _became(part: Any, block: dict[str, Any]) -> bool:
+    """Whether a stored part is what became this block of a message."""
     if not isinstance(part, dict):
         return False
-    match piece.get("type"):
+    match block.get("type"):
         case "tool-call":
             return part.get("type") == "tool"
         case "text" | "reasoning" as kind:
-            return part.get("type") == kind and text_in(part.get("text")) == piece["text"] and not part.get("ignored")
+            return part.get("type") == kind and text_in(part.get("text")) == block["text"] and not part.get("ignored")
         case "file":
-            return part.get("type") == "file" and (part.get("url"), part.get("mime")) == (piece["data"], piece["mediaType"])
+            return part.get("type") == "file" and (part.get("url"), part.get("mime")) == (block["data"], block["mediaType"])
         case _:
-            return part == piece
+            return part == block
 
 
 def _with_answer(payload: Payload, number: int, call_id: str | None, results: Sequence[ToolResult]) -> Payload:
@@ -128,13 +106,11 @@ def _with_answer(payload: Payload, number: int, call_id: str | None, results: Se
     state = fields_in(part.get("state"))
     if text_in(state.get("status")) in _ANSWERED:
         return payload
-    # None of its own where two calls share an id, and the result of the other was taken for its own.
+    # Two calls may share an id, and the result of the other was taken for this one's: then there is none for it.
     words = next((result.text for result in results if result.call_id == call_id), INTERRUPTED)
-    return payloads.replace(payload, ("parts", number, "state"), _failed(state, words, fields_in(stored.get("info"))))
-
-
-def _failed(state: dict[str, Any], words: str, info: dict[str, Any]) -> dict[str, Any]:
-    """The state of a call that failed. No clock is asked: it ended when it began."""
-    began = fields_in(state.get("time")).get("start") or fields_in(info.get("time")).get("created") or 0
-    carried = {"input": {}} | {key: state[key] for key in ("input", "metadata") if key in state}
-    return {"status": "error", **carried, "error": words, "time": {"start": began, "end": began}}
+    # No clock is asked: the call ended when it began.
+    info = fields_in(stored.get("info"))
+    time = fields_in(state.get("time")).get("start") or fields_in(info.get("time")).get("created") or 0
+    kept = {"input": {}} | {key: state[key] for key in ("input", "metadata") if key in state}
+    failed = {"status": "error", **kept, "error": words, "time": {"start": time, "end": time}}
+    return payloads.replace(payload, ("parts", number, "state"), failed)

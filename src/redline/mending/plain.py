@@ -4,15 +4,12 @@ from typing import ClassVar
 
 from redline.errors import ValidationError
 from redline.formats import FORMATS, find_format
-from redline.mending.edits import Edits
-from redline.mending.line_edits import LineEdits
-from redline.mending.list_edits import ListEdits
-from redline.mending.mender import Mended
-from redline.mending.rows import write_rows
-from redline.mending.window import Window
-from redline.repair import Item, Strategy
-from redline.transcripts import Reader, RecordedConversation
-from redline.transcripts.base import Position
+from redline.mending.edits import Edits, LineEdits, ListEdits
+from redline.mending.mender import MendedConversation
+from redline.mending.records import edit_records
+from redline.mending.repaired_window import RepairedWindow
+from redline.repair import Strategy
+from redline.transcripts import Position, Reader, RecordedConversation
 from redline.transcripts.plain import Plain
 from redline.transcripts.source import Source
 from redline.values import payloads
@@ -30,44 +27,40 @@ class PlainMender:
     name: ClassVar[str] = "plain lists of messages"
     reader: ClassVar[Reader] = Plain()
 
-    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> Mended:
+    def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
         """The messages with only the bytes changed that must."""
         positions = [position for entry in conversation.entries for position in entry.positions]
-        in_list = bool(positions) and _stands_in_list(source, positions[0])
+        in_list = bool(positions) and _is_in_list(source, positions[0])
         edits: Edits = ListEdits(source, positions) if in_list else LineEdits(source)
-        window = Window(conversation, strategy)
+        window = RepairedWindow(conversation, strategy)
         if window.is_legal:
-            return Mended(edits, window.messages)
-        window = Window(conversation, strategy, _as_written(source, conversation))
-        write_rows(window, window.steps, edits, _Payloads(in_list))
-        return Mended(edits, window.repaired)
+            return MendedConversation(edits, window.messages)
+        window = RepairedWindow(conversation, strategy, _read_bytes(source, conversation))
+        edit_records(window, window.repaired, edits=edits, writer=_PlainWriter(in_list=in_list))
+        return MendedConversation(edits, window.result)
 
 
-class _Payloads:
+class _PlainWriter:
     """A record is the message and nothing besides."""
 
-    def __init__(self, in_list: bool) -> None:
+    def __init__(self, *, in_list: bool) -> None:
         self.in_list = in_list
 
-    def rewritten(self, position: Position, message: Message) -> bytes:  # noqa: ARG002 - the message holds all of it
-        return _bytes_of(message)
+    def rewrite(self, position: Position, message: Message) -> bytes:  # noqa: ARG002 - the message holds all of it
+        return payloads.encoded(message.native)
 
-    def added(self, item: Item, beside: Position) -> bytes:  # noqa: ARG002 - a message needs nothing from others
-        return _bytes_of(item.message)
-
-
-def _bytes_of(message: Message) -> bytes:
-    return message.native if isinstance(message.native, bytes) else payloads.encode(message.native)
+    def create(self, message: Message, beside: Position) -> bytes:  # noqa: ARG002 - a message needs nothing from others
+        return payloads.encoded(message.native)
 
 
-def _stands_in_list(source: Source, position: Position) -> bool:
-    """Whether a message is an item of a list, not a line; one that stands alone in its file is a line."""
+def _is_in_list(source: Source, position: Position) -> bool:
+    """Whether a message is an item of a list, not a line; one that is alone in its file is a line."""
     start = max(0, position.offset - _SEARCH_BYTES)
     before = source.read(Position(start, position.offset - start)).rstrip()
     return before.endswith(b"[") or (position.line is None and bool(before))
 
 
-def _as_written(source: Source, conversation: RecordedConversation) -> list[Message]:
+def _read_bytes(source: Source, conversation: RecordedConversation) -> list[Message]:
     """The messages over the bytes of the file, so that a change to one leaves the rest of it as it is spelled."""
     format = find_format(conversation.format)
     messages: list[Message] = []

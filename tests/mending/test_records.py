@@ -3,10 +3,9 @@ import json
 import pytest
 
 from redline import read_transcript
-from redline.mending.edits import apply
-from redline.mending.line_edits import LineEdits
-from redline.mending.rows import write_rows
-from redline.mending.window import Window
+from redline.mending.edits import LineEdits, apply_splices
+from redline.mending.records import edit_records, make_uuid
+from redline.mending.repaired_window import RepairedWindow
 from redline.transcripts.source import Source
 from tests.mending.sessions import write
 
@@ -24,19 +23,19 @@ class Tagged:
 
     in_list = False
 
-    def rewritten(self, position, message):
+    def rewrite(self, position, message):
         return json.dumps({"line": position.line, "changed": message.native}).encode()
 
-    def added(self, item, beside):
-        return json.dumps({"beside": beside.line, "added": item.message.native}).encode()
+    def create(self, message, beside):
+        return json.dumps({"beside": beside.line, "added": message.native}).encode()
 
 
 def written(tmp_path, records, strategy="drop", first=0):
     path = write(tmp_path, records)
     (conversation,) = read_transcript(path)
-    window, edits = Window(conversation, strategy), LineEdits(Source(path))
-    write_rows(window, window.steps, edits, Tagged(), first=first)
-    return [json.loads(line) for line in apply(edits.splices(), path.read_bytes()).splitlines()], edits.fixes
+    window, edits = RepairedWindow(conversation, strategy), LineEdits(Source(path))
+    edit_records(window, window.repaired, edits=edits, writer=Tagged(), first=first)
+    return [json.loads(line) for line in apply_splices(edits.splices(), path.read_bytes()).splitlines()], edits.fixes
 
 
 def test_what_goes_is_taken_out(tmp_path):
@@ -45,15 +44,15 @@ def test_what_goes_is_taken_out(tmp_path):
     assert (records, [fix.action for fix in fixes]) == ([user("a"), user("b")], ["remove"])
 
 
-def test_what_comes_stands_behind_what_stays(tmp_path):
+def test_what_is_added_comes_after_what_stays(tmp_path):
     """Beside the record it belongs to."""
     records, fixes = written(tmp_path, [user("a"), ASKED, user("b")], "answer")
     assert [record.get("beside") for record in records] == [None, None, 2, None]
     assert [(fix.action, fix.line) for fix in fixes] == [("add", 2)]
 
 
-def test_what_moves_goes_and_comes(tmp_path):
-    """A late result is taken out where it stood and written where it belongs."""
+def test_what_moves_is_removed_and_added(tmp_path):
+    """A late result is taken out where it was and written where it belongs."""
     records, fixes = written(tmp_path, [user("a"), ASKED, user("b"), ANSWER])
     assert records == [user("a"), ASKED, {"beside": 2, "added": ANSWER}, user("b")]
     assert [(fix.action, fix.line) for fix in fixes] == [("move", 4), ("add", 2)]
@@ -72,3 +71,18 @@ def test_what_has_no_record_of_its_own_is_left_alone(tmp_path, first):
     """Messages before the first that has one are written elsewhere."""
     records, _ = written(tmp_path, [ASKED, user("b"), user("c")], first=first)
     assert records == [ASKED, user("b"), user("c")][1 - first :]
+
+
+# --- ids of new records
+
+
+def test_the_same_seeds_give_the_same_id_until_it_is_taken():
+    """A repair done twice gives the same bytes; two records never share an id."""
+    first = make_uuid(("session", None), lambda _: False)
+    assert make_uuid(("session", None), lambda _: False) == first
+    assert make_uuid(("session", None), {first}.__contains__) != first
+
+
+def test_half_an_emoji_is_a_seed_too():
+    """Whatever a session calls its calls (R61)."""
+    assert make_uuid(("\ud83d",), lambda _: False) != make_uuid(("\ud83e",), lambda _: False)
