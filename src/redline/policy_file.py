@@ -147,8 +147,7 @@ def _rule_text(rule: Any) -> str:
         return _value(rule)
     if type(rule) is not RULES.get(rule.name):
         raise ValidationError(f"The rule {rule.name!r} is your own, so that no file can name it. Pass it in Python.")
-    changed = _changed(rule, type(rule)(), skip=("words",))
-    return _inline({"name": rule.name, **changed}) if changed else _value(rule.name)
+    return _inline({"name": rule.name, **_changed(rule, type(rule)(), skip=("words",))})
 
 
 def _schedule_text(schedule: Any) -> str:
