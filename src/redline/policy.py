@@ -37,6 +37,7 @@ class Policy:
     """What relative paths start from."""
     tool_book: ToolBook = DEFAULT
     """What tools do, by name; add those that only your agent has."""
+    _made_rules: tuple[Rule, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.rules, Iterable) and not isinstance(self.rules, str):  # what is no list, make_rules refuses
@@ -53,11 +54,12 @@ class Policy:
                 raise ValidationError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
         if self.schedule is not None:
             find_schedule(self.schedule)
-        make_rules(self.rules, words=self.words, project_root=self.project_root)
+        made = make_rules(self.rules, words=self.words, project_root=self.project_root)
+        object.__setattr__(self, "_made_rules", made)
 
     def __repr__(self) -> str:
         """What differs from the defaults."""
-        changed = [field.name for field in fields(self) if getattr(self, field.name) != getattr(_DEFAULT, field.name)]
+        changed = [field.name for field in fields(self) if field.init and getattr(self, field.name) != getattr(_DEFAULT, field.name)]
         return f"Policy({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     @classmethod
@@ -74,7 +76,7 @@ class Policy:
 
     def toml(self) -> str:
         """The policy as the text of a `redline.toml`, which `load` reads again."""
-        return policy_toml({field.name: getattr(self, field.name) for field in fields(self)})
+        return policy_toml({field.name: getattr(self, field.name) for field in fields(self) if field.init})
 
     @classmethod
     def documents(cls, **settings: Any) -> "Policy":
@@ -83,7 +85,7 @@ class Policy:
 
     def made_rules(self, rules: Iterable[Rule | str] | None = None) -> tuple[Rule, ...]:
         """The rules as objects, for this project and in these words; others for one request."""
-        return make_rules(self.rules if rules is None else rules, words=self.words, project_root=self.project_root)
+        return self._made_rules if rules is None else make_rules(rules, words=self.words, project_root=self.project_root)
 
     def made_schedule(self, schedule: Schedule | str | None, model: Model | None) -> Schedule:
         """The schedule of a request, with the prices of its model."""

@@ -229,10 +229,10 @@ def _parts_of(piece: Piece, state: State) -> tuple[str, Iterator[tuple[int, int,
 
 def _check_mark(mark: Mark, stored: int) -> None:
     """A rule of somebody's own may say anything; what is recorded must be readable again."""
-    kinds = {"rule": str, "index": int, "at": tuple, "replacement": str | dict | None, "because": str, "blob": bytes | None}
-    is_typed = isinstance(mark, Mark) and all(isinstance(getattr(mark, name), kind) for name, kind in kinds.items())
-    if is_typed and 0 <= mark.index < stored and (not isinstance(mark.replacement, dict) or try_encode(mark.replacement)):
-        return
+    match mark:
+        case Mark(str(), int(index), tuple(), str() | dict() | None as words, str(), _, bytes() | None) if 0 <= index < stored:
+            if not isinstance(words, dict) or try_encode(words):
+                return
     raise ValidationError(
         f"A rule made a mark that cannot be recorded: {mark!r}. A Mark needs the rule's name, the index and `at` of the part, "
         "a replacement (a text, a JSON object or None), a text that says why (because), and bytes for the blobs if any."

@@ -71,6 +71,8 @@ class RepairedView:
         """What the repair did before the snapshot that this goes on from."""
         self._last_changes: Sequence[Change] = ()
         """What the repair did to what is not final."""
+        self.complete_tail: list[Piece] = []
+        """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
         self._visible = -1
         """How many messages were visible when the tail was made legal."""
         self._made: dict[object, SentMessage] = {}
@@ -93,11 +95,7 @@ class RepairedView:
         for item in (*end.said, *end.heard):
             is_apart = self._is_apart(item, has_begun=bool(self.pieces or self.tail))
             (self._system_tail if is_apart else self.tail).append(self._piece(item, find_origins))
-
-    @property
-    def complete_tail(self) -> list[Piece]:
-        """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
-        return [] if self._repair.has_open_calls else self.tail
+        self.complete_tail = [] if self._repair.has_open_calls else self.tail
 
     def sent(self) -> Sent:
         """What is sent as things are, with the strikes in force."""
