@@ -104,10 +104,10 @@ _MOVED = {
         "identity",
     ),
 }
-"""Names that were here up to version 0.2 and are now public in their own packages; they still work."""
+"""Names that were here before and are now public in their own packages; they still work."""
 _HOME_OF = {name: home for homes in (_PUBLIC, _MOVED) for home, names in homes.items() for name in names}
 
-__version__ = "0.3.0"
+__version__ = "0.2.0"
 __all__ = sorted(name for names in _PUBLIC.values() for name in names)
 
 

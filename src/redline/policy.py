@@ -59,7 +59,9 @@ class Policy:
 
     def __repr__(self) -> str:
         """What differs from the defaults."""
-        changed = [field.name for field in fields(self) if field.init and getattr(self, field.name) != getattr(_DEFAULT, field.name)]
+        changed = [
+            field.name for field in fields(self) if field.init and getattr(self, field.name) != getattr(_DEFAULT, field.name)
+        ]
         return f"Policy({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     @classmethod

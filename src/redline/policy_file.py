@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from redline.errors import RedlineError, ValidationError
 from redline.rules import RULES
 from redline.rules.protection import Protection
 from redline.schedules import Budget, Eager, Rates, WhenFree
-from redline.tools import DEFAULT, Tool, ToolBook
+from redline.tools import DEFAULT, Tool
 from redline.values.words import DOCUMENTS, EN, Words
 
 __all__ = ["policy_toml", "read_policy_file"]
 
 _SCHEDULES: dict[str, Any] = {kind.name: kind for kind in (Eager, WhenFree, Budget)}
 _LANGUAGES = {"documents": DOCUMENTS, "en": EN}
+_SETTINGS = ("rules", "schedule", "words", "strategy", "project_root", "protection", "tools")
 
 
 def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -34,56 +35,42 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         table = table.get("tool", {}).get("redline")
         if table is None:
             raise ValidationError(f"{file} has no table [tool.redline]. Add one, or give the path of a redline.toml.")
-    readers: dict[str, Callable[[Any], Any]] = {
-        "rules": _read_rules,
-        "schedule": _read_schedule,
-        "words": _read_words,
-        "protection": lambda value: _make(Protection, _lists_as_tuples(_table(value)), "protection"),
-        "tools": _read_tools,
-        "strategy": lambda value: value,
-        "project_root": lambda value: str((file.parent / value).resolve()) if isinstance(value, str) else value,
-    }
-    if unknown := sorted(table.keys() - readers.keys()):
-        raise ValidationError(f"{file}: there is no setting {unknown[0]!r}. There are: {', '.join(readers)}.")
-    settings = {}
+    settings: dict[str, Any] = {}
     for name, value in table.items():
         try:
-            settings["tool_book" if name == "tools" else name] = readers[name](value)
+            settings["tool_book" if name == "tools" else name] = _read_setting(name, value, file.parent)
         except RedlineError as problem:
             raise ValidationError(f"{file}: {name}: {problem}") from problem
     return settings
 
 
-def _read_rules(value: object) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise ValidationError(f"must be a list of names or tables, not {value!r}")
-    return tuple(rule if isinstance(rule, str) else _named(rule, RULES) for rule in value)
+def _read_setting(name: str, value: Any, folder: Path) -> Any:
+    match name:
+        case "rules":
+            if not isinstance(value, list):
+                raise ValidationError(f"must be a list of names or tables, not {value!r}")
+            return tuple(rule if isinstance(rule, str) else _make_named(rule, RULES) for rule in value)
+        case "schedule":
+            rates = {"rates": _make(Rates, value["rates"], "rates")} if isinstance(value, dict) and "rates" in value else {}
+            return value if isinstance(value, str) else _make_named({**_table(value), **rates}, _SCHEDULES)
+        case "words":
+            changed = {"language": value} if isinstance(value, str) else dict(_table(value))
+            language = changed.pop("language", "documents")
+            if language not in _LANGUAGES:
+                raise ValidationError(f"there is no language {language!r}. There are: {', '.join(_LANGUAGES)}.")
+            return _make(Words, {**dataclasses.asdict(_LANGUAGES[language]), **changed}, name)
+        case "protection":
+            return _make(Protection, value, name)
+        case "tools":
+            return DEFAULT.with_tools({tool: _make(Tool, given, tool) for tool, given in _table(value).items()})
+        case "project_root":
+            return str((folder / value).resolve()) if isinstance(value, str) else value
+        case "strategy":
+            return value
+    raise ValidationError(f"there is no setting {name!r}. There are: {', '.join(_SETTINGS)}.")
 
 
-def _read_schedule(value: object) -> object:
-    if isinstance(value, str):
-        return value
-    table = dict(_table(value))
-    if "rates" in table:
-        table["rates"] = _make(Rates, _table(table["rates"]), "rates")
-    return _named(table, _SCHEDULES)
-
-
-def _read_words(value: object) -> Words:
-    table = {"language": value} if isinstance(value, str) else dict(_table(value))
-    language = table.pop("language", "documents")
-    if language not in _LANGUAGES:
-        raise ValidationError(f"there is no language {language!r}. There are: {', '.join(_LANGUAGES)}.")
-    known = {field.name: getattr(_LANGUAGES[language], field.name) for field in dataclasses.fields(Words)}
-    words: Words = _make(Words, {**known, **table}, "words")
-    return words
-
-
-def _read_tools(value: object) -> ToolBook:
-    return DEFAULT.with_tools({name: _make(Tool, _table(tool), name) for name, tool in _table(value).items()})
-
-
-def _named(value: object, kinds: Mapping[str, Any]) -> Any:
+def _make_named(value: object, kinds: Mapping[str, Any]) -> Any:
     """What a table names, with the other keys as its settings."""
     table = dict(_table(value))
     name = table.pop("name", None)
@@ -92,15 +79,18 @@ def _named(value: object, kinds: Mapping[str, Any]) -> Any:
     return _make(kinds[name], table, str(name))
 
 
-def _make(kind: Any, settings: Mapping[str, Any], name: str) -> Any:
-    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    names = [field.name for field in fields if field.init] or list(getattr(kind, "__struct_fields__", ()))
+def _make(kind: Any, value: object, name: str) -> Any:
+    settings, names = _table(value), _names(kind)
     if unknown := sorted(settings.keys() - set(names)):
         raise ValidationError(f"{name} has no setting {unknown[0]!r}. It has: {', '.join(names) or 'none'}.")
-    try:
-        return kind(**settings)
-    except TypeError as problem:
-        raise ValidationError(f"{name}: {problem}") from problem
+    return kind(**settings)
+
+
+def _names(kind: Any) -> list[str]:
+    """The settings of a dataclass or a struct."""
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind) if field.init]
+    return list(kind.__struct_fields__)
 
 
 def _table(value: object) -> Mapping[str, Any]:
@@ -109,29 +99,17 @@ def _table(value: object) -> Mapping[str, Any]:
     return value
 
 
-def _lists_as_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a protection: names as a set, globs in order."""
-    kinds: dict[str, type] = {"tools": frozenset, "paths": tuple}
-    wrong = [key for key in kinds if key in table and not _is_texts(table[key])]
-    if wrong:
-        raise ValidationError(f"{wrong[0]} must be a list of texts, not {table[wrong[0]]!r}")
-    return {key: kinds.get(key, lambda same: same)(value) for key, value in table.items()}
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
 # --- writing
 
 
 def policy_toml(settings: Mapping[str, Any]) -> str:
     """The settings of a policy as the text of a `redline.toml`, without those that are as by default."""
-    lines = [f"rules = [{', '.join(_rule_text(rule) for rule in settings['rules'])}]"]
+    lines = [f"rules = [{', '.join(_unit(rule, RULES) for rule in settings['rules'])}]"]
     if settings["schedule"] is not None:
-        lines.append(f"schedule = {_schedule_text(settings['schedule'])}")
-    if settings["words"] != DOCUMENTS:
-        lines.append(f"words = {_words_text(settings['words'])}")
+        lines.append(f"schedule = {_unit(settings['schedule'], _SCHEDULES)}")
+    if (words := settings["words"]) != DOCUMENTS:
+        language = min(_LANGUAGES, key=lambda name: len(_changed(words, _LANGUAGES[name])))
+        lines.append(f"words = {_value({'language': language, **_changed(words, _LANGUAGES[language])})}")
     lines += [f"{name} = {_value(settings[name])}" for name in ("strategy", "project_root") if settings[name]]
     own = {name: tool for name, tool in settings["tool_book"].tools.items() if DEFAULT.tools.get(name) != tool}
     protection = _changed(settings["protection"], Protection())
@@ -142,43 +120,21 @@ def policy_toml(settings: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rule_text(rule: Any) -> str:
-    if isinstance(rule, str):
-        return _value(rule)
-    if type(rule) is not RULES.get(rule.name):
-        raise ValidationError(f"The rule {rule.name!r} is your own, so that no file can name it. Pass it in Python.")
-    return _inline({"name": rule.name, **_changed(rule, type(rule)(), skip=("words",))})
+def _unit(unit: Any, kinds: Mapping[str, Any]) -> str:
+    """A rule or a schedule: its name, or a table of what differs from its defaults."""
+    if isinstance(unit, str):
+        return _value(unit)
+    if type(unit) is not kinds.get(unit.name):
+        raise ValidationError(f"{unit.name!r} is your own, so that no file can name it. Pass it in Python.")
+    changed = {name: value for name, value in _changed(unit, type(unit)()).items() if name != "words"}
+    if isinstance(unit, WhenFree) and "rates" in changed:
+        changed["rates"] = _changed(unit.rates, Rates())
+    return _value({"name": unit.name, **changed})
 
 
-def _schedule_text(schedule: Any) -> str:
-    if isinstance(schedule, str):
-        return _value(schedule)
-    if type(schedule) is not _SCHEDULES.get(schedule.name):
-        raise ValidationError(f"The schedule {schedule.name!r} is your own, so that no file can name it. Pass it in Python.")
-    changed = _changed(schedule, type(schedule)(), skip=("rates",))
-    if isinstance(schedule, WhenFree) and schedule.rates != Rates():
-        changed["rates"] = _changed(schedule.rates, Rates())
-    return _inline({"name": schedule.name, **changed})  # a table also without settings: by its name it would take the model's
-
-
-def _words_text(words: Words) -> str:
-    language = max(_LANGUAGES, key=lambda name: len(_same_words(words, _LANGUAGES[name])))
-    changed = _changed(words, _LANGUAGES[language])
-    return _inline({"language": language, **changed}) if changed else _value(language)
-
-
-def _same_words(words: Words, others: Words) -> list[str]:
-    return [field.name for field in dataclasses.fields(Words) if getattr(words, field.name) == getattr(others, field.name)]
-
-
-def _changed(value: Any, default: Any, *, skip: tuple[str, ...] = ()) -> dict[str, Any]:
-    names = getattr(value, "__struct_fields__", None) or [field.name for field in dataclasses.fields(value) if field.init]
-    found = {name: getattr(value, name) for name in names if name not in skip}
+def _changed(value: Any, default: Any) -> dict[str, Any]:
+    found = {name: getattr(value, name) for name in _names(type(value))}
     return {name: one for name, one in found.items() if one != getattr(default, name)}
-
-
-def _inline(table: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in table.items()) + " }"
 
 
 def _value(value: Any) -> str:
@@ -194,5 +150,5 @@ def _value(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
         case Mapping():
-            return _inline(value)
+            return "{ " + ", ".join(f"{key} = {_value(one)}" for key, one in value.items()) + " }"
     raise ValidationError(f"{value!r} cannot be written into a file. Pass it in Python.")

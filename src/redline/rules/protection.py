@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from redline.errors import ValidationError
 from redline.rules.facts import Seen
+from redline.rules.settings import check_flags, make_names
 from redline.tools import Lists, Reads, Writes
 from redline.values.messages import ToolResult
 
@@ -21,6 +23,13 @@ class Protection:
     """Globs (`*.md`, `src/**`): calls and results about such a file stay. `*` also matches across separators."""
     errors: bool = True
     """Whether results that report a failure stay."""
+
+    def __post_init__(self) -> None:
+        check_flags("protection", errors=self.errors)
+        object.__setattr__(self, "tools", make_names(self.tools, "protection", "tools"))
+        if isinstance(self.paths, str) or not all(isinstance(path, str) for path in self.paths):
+            raise ValidationError(f"protection: paths must be a list of globs, not {self.paths!r}; write ['*.md']")
+        object.__setattr__(self, "paths", tuple(self.paths))
 
     def covers(self, seen: Seen) -> bool:
         """Whether a part stays."""
