@@ -59,10 +59,9 @@ class Policy:
 
     def __repr__(self) -> str:
         """What differs from the defaults."""
-        changed = [
-            field.name for field in fields(self) if field.init and getattr(self, field.name) != getattr(_DEFAULT, field.name)
-        ]
-        return f"Policy({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        changed = [f"{name}={value!r}" for name, value in own.items() if value != getattr(_DEFAULT, name)]
+        return f"Policy({', '.join(changed)})"
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Policy":
