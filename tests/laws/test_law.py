@@ -1,8 +1,13 @@
-from redline.formats import find_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redline.errors import ValidationError
+from redline.formats import FORMATS, find_format
 from redline.laws import LAWS, problems_of
 from redline.laws.law import History, Problem
 from redline.lists.check import check
-from redline.testing import asks, conversation, says
+from redline.testing import asks, conversation, conversations, says
+from redline.values import Text
 
 
 def test_problem_is_one_line_for_people():
@@ -26,3 +31,25 @@ def test_every_law_has_a_name_of_its_own():
 def test_nothing_is_legal():
     """An empty list breaks no law."""
     assert check([]) == []
+
+
+@settings(max_examples=60)
+@given(
+    data=st.data(), format=st.sampled_from(list(FORMATS)), words=st.sampled_from(["[gone]", " ", "ends in space ", "Error: x"])
+)
+def test_other_words_break_no_law_of_structure(data, format, words):
+    """Where only words have changed, the laws that words can break find all that every law together would."""
+    reader, history = FORMATS[format], data.draw(conversations(format, max_steps=4))
+    messages = [reader.read(payload) for payload in history]
+    texts = [(place, part) for place, message in enumerate(messages) for part in message.walk() if isinstance(part, Text)]
+    if not texts:
+        return
+    place, part = data.draw(st.sampled_from(texts))
+    try:
+        changed = reader.rewrite(messages[place], part, words)
+    except ValidationError:
+        return
+    after = History.of([*messages[:place], changed, *messages[place + 1 :]], reader)
+    before = {(one.law, one.index, one.part) for one in problems_of(History.of(messages, reader))}
+    new = [one for one in problems_of(after) if (one.law, one.index, one.part) not in before]
+    assert [one for one in problems_of(after, words_only=True) if (one.law, one.index, one.part) not in before] == new

@@ -9,7 +9,7 @@ from redline.errors import ValidationError
 from redline.laws import History, Problem, problems_of
 from redline.log.records import Strike
 from redline.values import payloads
-from redline.values.pairs import pair_up
+from redline.values.pairs import Pairs, pair_up
 
 __all__ = ["Draft"]
 
@@ -42,26 +42,33 @@ class Draft:
     def _strike(self, strike: Strike, place: int) -> Problem | None:
         """Strike what is sent at a place. A law that the messages around it keep now and would break then is given back, and
         nothing is changed. What one message alone does wrong counts only for the one that changes."""
-        first, own = max(place - 1, 0), self.sent.new_strikes.get(strike.index)
+        first, own = max(place - 1, 0), self.sent.new_strikes.get(strike.index, ())
         before = self.sent[first : place + 2]
-        self.sent.new_strikes[strike.index] = (*(own or ()), strike)
+        self.sent.new_strikes[strike.index] = (*own, strike)
+        after = self.sent[first : place + 2]
         try:
-            found = self._problems(self.sent[first : place + 2], place - first)
+            words_only = isinstance(strike.replacement, str) and _shape(before[place - first]) == _shape(after[place - first])
+            found = self._problems(after, place - first, words_only=words_only)
         except ValidationError as refused:
             rule = "a part must have a place for the words that replace it"
-            found = [Problem(strike.index, None, "sayable", rule, str(refused))]
-        known = {(problem.law, problem.index) for problem in self._problems(before, place - first)} if found else set()
+            found, words_only = [Problem(strike.index, None, "sayable", rule, str(refused))], False
+        known = found and {(one.law, one.index) for one in self._problems(before, place - first, words_only=words_only)}
         new = next((problem for problem in found if (problem.law, problem.index) not in known), None)
-        if new is not None and own is None:
-            del self.sent.new_strikes[strike.index]
-        elif new is not None and own is not None:
+        if new is not None:
             self.sent.new_strikes[strike.index] = own
         return new
 
-    def _problems(self, sent: Sequence[SentMessage], changing: int) -> list[Problem]:
+    def _problems(self, sent: Sequence[SentMessage], changing: int, *, words_only: bool) -> list[Problem]:
         format, messages = self._state.format, [one.message for one in sent]
         left = [message for message in messages if message is not None]
         own, place = messages[changing], sum(message is not None for message in messages[:changing])
         flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
-        pairs = pair_up(left, items_are_messages=format.items_are_messages)
-        return problems_of(History(left, format, pairs, [(place, flaw) for flaw in flaws]), is_stored=True)
+        pairs = Pairs((), ()) if words_only else pair_up(left, items_are_messages=format.items_are_messages)
+        history = History(left, format, pairs, [(place, flaw) for flaw in flaws])
+        return problems_of(history, is_stored=True, words_only=words_only)
+
+
+def _shape(sent: SentMessage) -> list[tuple[object, ...]]:
+    """What a message consists of, its words apart."""
+    parts = sent.message.parts if sent.message is not None else ()
+    return [(type(part), part.at, getattr(part, "id", None), getattr(part, "call_id", None)) for part in parts]
