@@ -9,11 +9,11 @@ import msgspec
 from redline.formats.anthropic import Anthropic
 from redline.transcripts.base import (
     Attachment,
-    Branch,
-    Compaction,
     Entry,
     LazyEntries,
     Position,
+    RecordedBranch,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -331,7 +331,7 @@ def _usage(tokens: _Tokens) -> Usage:
 # --- what lies beside the active path
 
 
-def _branches(source: Source, tree: _Tree, groups: list[list[_Node]], apart: list[_Offshoot]) -> Iterator[Branch]:
+def _branches(source: Source, tree: _Tree, groups: list[list[_Node]], apart: list[_Offshoot]) -> Iterator[RecordedBranch]:
     number_of = {id(node): number for number, group in enumerate(groups) for node in group}
     for offshoot in apart:
         entries = LazyEntries(_group(offshoot.nodes), partial(_entry, source))
@@ -339,7 +339,7 @@ def _branches(source: Source, tree: _Tree, groups: list[list[_Node]], apart: lis
         while fork is not None and id(fork) not in number_of:
             fork = tree.parent(fork)
         if entries:
-            yield Branch(number_of[id(fork)] if fork else None, entries)
+            yield RecordedBranch(number_of[id(fork)] if fork else None, entries)
 
 
 def _subagents(source: Source, side: list[_Node]) -> Iterator[RecordedConversation]:
@@ -351,7 +351,7 @@ def _subagents(source: Source, side: list[_Node]) -> Iterator[RecordedConversati
             yield RecordedConversation(first.agent_id or first.uuid or "", _FORMAT.name, entries)
 
 
-def _compactions(path: list[_Node], groups: list[list[_Node]]) -> Iterator[Compaction]:
+def _compactions(path: list[_Node], groups: list[list[_Node]]) -> Iterator[RecordedCompaction]:
     starts = {id(group[0]): number for number, group in enumerate(groups)}
     boundary: _Node | None = None
     for node in path:
@@ -359,7 +359,7 @@ def _compactions(path: list[_Node], groups: list[list[_Node]]) -> Iterator[Compa
             boundary = node
         elif boundary is not None and id(node) in starts:
             told = boundary.head.compact_metadata or _Compacted()
-            yield Compaction(starts[id(node)], boundary.position, told.trigger, told.pre_tokens, told.post_tokens)
+            yield RecordedCompaction(starts[id(node)], boundary.position, told.trigger, told.pre_tokens, told.post_tokens)
             boundary = None
 
 

@@ -7,9 +7,9 @@ import msgspec
 
 from redline.formats.anthropic import Anthropic
 from redline.transcripts.base import (
-    Compaction,
     Entry,
     Position,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -48,7 +48,7 @@ class Cline:
             format=_FORMAT.name,
             entries=tuple(_entry(source, position, record) for position, record in index.records),
             compactions=tuple(
-                Compaction(number, position, tokens_before=record.metadata.tokens_before)
+                RecordedCompaction(number, position, tokens_before=record.metadata.tokens_before)
                 for number, (position, record) in enumerate(index.records)
                 if record.metadata.kind == "compaction_summary"
             ),

@@ -8,10 +8,10 @@ import msgspec
 
 from redline.formats.openai_responses import OpenAIResponses
 from redline.transcripts.base import (
-    Compaction,
     Entry,
     LazyEntries,
     Position,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -121,7 +121,7 @@ class _Recording:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.items: list[_Item] = []
-        self.compactions: list[Compaction] = []
+        self.compactions: list[RecordedCompaction] = []
         self.sessions: list[tuple[Position, _Payload]] = []
         self.aborted_turns = 0
         self.model: str | None = None
@@ -162,7 +162,7 @@ class _Recording:
         """The new window begins with the items that replace the history, or in older files with a summary in words."""
         sent = self.report.last_token_usage
         tokens_before = sent.total_tokens if sent else None
-        self.compactions.append(Compaction(len(self.items), position, tokens_before=tokens_before))
+        self.compactions.append(RecordedCompaction(len(self.items), position, tokens_before=tokens_before))
         self.unpaid = None
         history = head.payload.replacement_history
         for number, item in enumerate([_Replacement()] if history is None else history):

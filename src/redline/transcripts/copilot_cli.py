@@ -9,10 +9,10 @@ import msgspec
 from redline.formats.openai_chat import OpenAIChat
 from redline.transcripts.base import (
     Attachment,
-    Compaction,
     Entry,
     LazyEntries,
     Position,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -169,12 +169,12 @@ def _subagents(source: Source, events: list[_Event]) -> Iterator[RecordedConvers
             yield RecordedConversation(agent, _FORMAT.name, LazyEntries(groups, partial(_entry, source)))
 
 
-def _compactions(groups: list[list[_Event]]) -> Iterator[Compaction]:
+def _compactions(groups: list[list[_Event]]) -> Iterator[RecordedCompaction]:
     for number, (event, *_) in enumerate(groups):
         if event.is_compaction:
             told = event.head.data
             sizes = (told.pre_compaction_tokens, told.post_compaction_tokens)
-            yield Compaction(number, event.position, told.trigger, *sizes)
+            yield RecordedCompaction(number, event.position, told.trigger, *sizes)
 
 
 def _attachments(events: list[_Event]) -> Iterator[Attachment]:

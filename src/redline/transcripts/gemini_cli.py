@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from redline.formats.gemini import Gemini
-from redline.transcripts.base import Branch, Compaction, Entry, RecordedConversation, Transcript
+from redline.transcripts.base import Entry, RecordedBranch, RecordedCompaction, RecordedConversation, Transcript
 from redline.transcripts.detect import take_sample
 from redline.transcripts.document import open_document
 from redline.transcripts.gemini_lines import Abandoned, LineHistory, replay_lines
@@ -53,10 +53,10 @@ def _read_lines(source: Source) -> Transcript:
     history = replay_lines(source)
     goes_on = any(record.is_message for _, record in history.records)
     entries: list[Entry] = []
-    compactions: list[Compaction] = []
+    compactions: list[RecordedCompaction] = []
     for line, records in history.earlier if goes_on else ():
         entries.extend(entries_of(source, records))
-        compactions.append(Compaction(len(entries), line))
+        compactions.append(RecordedCompaction(len(entries), line))
     entries.extend(entries_of(source, history.records))
     last_entry = {entry.id: number for number, entry in enumerate(entries)}
     abandoned = [*history.abandoned, *(Abandoned(None, records) for _, records in history.earlier if not goes_on)]
@@ -64,7 +64,9 @@ def _read_lines(source: Source) -> Transcript:
         id=text_in(history.description.get("sessionId")) or source.path.stem,
         format=Gemini.name,
         entries=tuple(entries),
-        branches=tuple(Branch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned),
+        branches=tuple(
+            RecordedBranch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned
+        ),
         compactions=tuple(compactions),
         metadata=_metadata(source, history),
     )

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Raw
 
 from redline.transcripts.base import BadRecord, Position
+from redline.transcripts.document import in_file, parse_line
 from redline.transcripts.gemini_records import GeminiRecord, LocatedRecord, read_record
 from redline.transcripts.heads import fields_of, head_decoder
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.source import Line, Source, index_lines
 from redline.values import payloads
 

@@ -9,9 +9,9 @@ import msgspec
 from redline.formats.ai_sdk import AiSdk
 from redline.transcripts.base import (
     BadRecord,
-    Branch,
     Entry,
     Position,
+    RecordedBranch,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -217,7 +217,7 @@ def _usage(tokens: _Tokens) -> Usage:
     )
 
 
-def _branches(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[Branch]:
+def _branches(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[RecordedBranch]:
     """Each subtree off the path; `after` is the entry it hangs off."""
     tree = _Tree([line for _, line in told])
     entry_of = {number: entry for entry, number in enumerate(path.numbers)}
@@ -231,7 +231,7 @@ def _branches(source: Source, told: list[tuple[Position, StoredLine]], path: Act
     for root, numbers in members.items():
         fork = tree.parent(root)
         after = entry_of.get(fork) if fork is not None else None
-        yield Branch(after, tuple(_entry(source, *told[number]) for number in numbers))
+        yield RecordedBranch(after, tuple(_entry(source, *told[number]) for number in numbers))
 
 
 def _gap(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[BadRecord]:

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
-from redline.transcripts.base import BadRecord, Branch, Position, RecordedConversation, Transcript
+from redline.transcripts.base import BadRecord, OnDemand, Position, RecordedBranch, RecordedConversation, Transcript
 from redline.transcripts.foreign_database import ForeignDatabase
-from redline.transcripts.on_demand import OnDemand
 from redline.transcripts.opencode_messages import (
     StoredHistory,
     StoredMessage,
@@ -131,10 +130,10 @@ class _Session:
         return read_history(self, self._records[: self._end])
 
     @cached_property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[RecordedBranch, ...]:
         """What the user took back: opencode keeps it until something else is said, and does not send it."""
         taken = read_history(self, self._records[self._end :]).entries
-        return (Branch(len(self.active.entries) - 1 if self._end else None, taken),) if taken else ()
+        return (RecordedBranch(len(self.active.entries) - 1 if self._end else None, taken),) if taken else ()
 
     def decode(self, position: Position) -> dict[str, Any]:
         """The message with this id as it is now, in the shape of an export."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from redline.formats.ai_sdk import AiSdk
-from redline.transcripts.base import Compaction, Entry, Position, TokenCount, Usage, known_time_ms
+from redline.transcripts.base import Entry, Position, RecordedCompaction, TokenCount, Usage, known_time_ms
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.values.messages import Message
@@ -43,7 +43,7 @@ class StoredHistory(NamedTuple):
     """The messages of a session as entries."""
 
     entries: tuple[Entry, ...] = ()
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[RecordedCompaction, ...] = ()
     pruned: tuple[dict[str, Any], ...] = ()
     """The tool outputs that opencode stopped sending: in which entry, of which call, since when."""
 
@@ -168,7 +168,7 @@ def _pruned(records: Sequence[LocatedMessage], starts: list[int]) -> Iterator[di
                 yield {"entry": start + 1, "call_id": part.call_id, "since_ms": part.state.time.compacted}
 
 
-def _compactions(records: Sequence[LocatedMessage], starts: list[int]) -> Iterator[Compaction]:
+def _compactions(records: Sequence[LocatedMessage], starts: list[int]) -> Iterator[RecordedCompaction]:
     """A window begins with the request for a summary where there is one, else with the summary."""
     for number, (position, record) in enumerate(records):
         if not record.is_summary:
@@ -176,9 +176,9 @@ def _compactions(records: Sequence[LocatedMessage], starts: list[int]) -> Iterat
         asked = records[number - 1][1] if number else StoredMessage()
         request = next((part for part in asked.parts if part.type == "compaction"), None)
         if request is None:
-            yield Compaction(starts[number], position)
+            yield RecordedCompaction(starts[number], position)
         else:
-            yield Compaction(starts[number - 1], position, "auto" if request.auto else "manual")
+            yield RecordedCompaction(starts[number - 1], position, "auto" if request.auto else "manual")
 
 
 # --- content, when it is asked for

@@ -8,8 +8,8 @@ import msgspec
 from redline.formats.openai_chat import OpenAIChat
 from redline.transcripts.base import Attachment, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.chat import ChatTokens, chat_answer, chat_call, chat_usage
+from redline.transcripts.document import in_file, parse_line
 from redline.transcripts.heads import head_decoder, is_object
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source, index_lines

@@ -9,11 +9,11 @@ import msgspec
 from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
 from redline.transcripts.base import (
-    Branch,
-    Compaction,
     Entry,
     LazyEntries,
     Position,
+    RecordedBranch,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -166,7 +166,7 @@ class _Path:
 
     def __init__(self) -> None:
         self.nodes: list[_Node] = []
-        self.compactions: list[Compaction] = []
+        self.compactions: list[RecordedCompaction] = []
         self.number_of: dict[int, int] = {}
         """For a line of the tree, the number of its entry."""
         self._lines: list[_Node] = []
@@ -176,7 +176,7 @@ class _Path:
     def take(self, line: int, node: _Node) -> None:
         if node.head.type == "compaction":
             told = node.head.tokens_before
-            self.compactions.append(Compaction(len(self.nodes), node.position, tokens_before=told))
+            self.compactions.append(RecordedCompaction(len(self.nodes), node.position, tokens_before=told))
         if node.is_spoken:
             self.number_of[line] = len(self.nodes)
             self.nodes.append(node)
@@ -199,14 +199,14 @@ class _Path:
                 self.nodes.append(_Node(node.position, node.head, is_repeated=True))
 
 
-def _branches(source: Source, tree: _Tree, path: list[int], number_of: dict[int, int]) -> Iterator[Branch]:
+def _branches(source: Source, tree: _Tree, path: list[int], number_of: dict[int, int]) -> Iterator[RecordedBranch]:
     for first, lines in tree.branches(path).items():
         spoken = [tree.nodes[line] for line in lines if tree.nodes[line].is_spoken]
         fork = tree.parents[first]
         while fork is not None and fork not in number_of:
             fork = tree.parents[fork]
         if spoken:
-            yield Branch(None if fork is None else number_of[fork], LazyEntries(spoken, partial(_entry, source)))
+            yield RecordedBranch(None if fork is None else number_of[fork], LazyEntries(spoken, partial(_entry, source)))
 
 
 def _entry(source: Source, node: _Node) -> Entry:

@@ -10,9 +10,8 @@ from redline.errors import FormatError
 from redline.formats import FORMATS, Format, detect_format
 from redline.transcripts.base import BadRecord, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.detect import take_sample
-from redline.transcripts.document import Document, open_document
+from redline.transcripts.document import Document, in_file, open_document, parse_line
 from redline.transcripts.heads import fields_of, is_object
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Line, Source, index_lines
 from redline.values import payloads
