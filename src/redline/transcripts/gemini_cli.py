@@ -1,6 +1,6 @@
 """Gemini CLI session files: lines that add to, rewind and replace a history; in older versions one JSON value."""
 
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from redline.formats.gemini import Gemini
@@ -30,7 +30,16 @@ class GeminiCli:
 
     def read(self, source: Source) -> Transcript:
         """One conversation; notices for the screen (`info`, `error`, …) are no part of it."""
-        return _read_document(source) if is_document(take_sample(source)) else _read_lines(source)
+        if not is_document(take_sample(source)):
+            return _read_lines(source)
+        document = open_document(source)
+        index = document.index_items(document.fields.get("messages"), read_record)
+        conversation = RecordedConversation(
+            id=document.text_of("sessionId") or source.path.stem,
+            format=Gemini.name,
+            entries=tuple(entries_of(source, index.records)),
+        )
+        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
 
 def is_document(sample: Sample) -> bool:
@@ -38,18 +47,8 @@ def is_document(sample: Sample) -> bool:
     return isinstance(sample.document, dict) and sample.document.keys() >= {*_SESSION, "messages"}
 
 
-def _read_document(source: Source) -> Transcript:
-    document = open_document(source)
-    index = document.index_items(document.fields.get("messages"), read_record)
-    conversation = RecordedConversation(
-        id=document.text_of("sessionId") or source.path.stem,
-        format=Gemini.name,
-        entries=tuple(entries_of(source, index.records)),
-    )
-    return Transcript(source.path, GeminiCli.name, (conversation,), tuple(index.problems))
-
-
 def _read_lines(source: Source) -> Transcript:
+    """What goes on, after the windows that a summary replaced; where nothing goes on, these are branches, too."""
     history = replay_lines(source)
     goes_on = any(record.is_message for _, record in history.records)
     entries: list[Entry] = []
@@ -84,13 +83,8 @@ def _metadata(source: Source, history: LineHistory) -> dict[str, Any]:
     }
     chats = next((folder for folder in path.parents if folder.name == "chats"), None)
     if chats is not None:
-        known["cwd"] = _project_root(chats.parent) or known["cwd"]
         known["parent"] = path.parent.name if path.parent != chats else None
+        with suppress(OSError, ValueError):
+            root = (chats.parent / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
+            known["cwd"] = root or known["cwd"]
     return {key: value for key, value in known.items() if value and isinstance(value, str)}
-
-
-def _project_root(folder: Path) -> str | None:
-    try:
-        return (folder / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
-    except (OSError, ValueError):
-        return None
