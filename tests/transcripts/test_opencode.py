@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redline.errors import TranscriptError
-from redline.transcripts.base import Usage
-from redline.transcripts.opencode import OpenCode
+from redline.transcripts.base import Position, Usage
+from redline.transcripts.opencode import OpenCode, read_history, read_message
 from redline.transcripts.source import Source
 from redline.values.messages import Opaque, Reasoning
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
@@ -198,3 +198,21 @@ def test_counts_agree_with_the_manifest(row):
 def test_only_opencode_files_are_recognized():
     """Of all recorded sessions, exactly those of opencode are taken."""
     assert recognized_formats(OpenCode()) == Counter(row["format"] for row in corpus_rows("opencode"))
+
+
+class Stored:
+    """Messages by their position."""
+
+    def __init__(self, *records):
+        self._records = records
+
+    def decode(self, position):
+        return self._records[position.offset]
+
+
+def test_messages_come_from_wherever_they_are():
+    """A history is read through its source, a file or a database."""
+    source = Stored({"info": {"role": "user"}, "parts": [{"type": "text", "text": "hi"}]})
+    history = read_history(source, [(Position(0, 1), read_message(b'{"info": {"id": "m"}, "parts": []}'))])
+    assert [(entry.id, entry.message.text) for entry in history.entries] == [("m", "hi")]
+    assert history.compactions == history.pruned == ()
