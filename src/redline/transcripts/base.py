@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 Item = TypeVar("Item")
-Seed = TypeVar("Seed")
 
 _LATEST_MS = datetime.max.replace(tzinfo=UTC).timestamp() * 1000.0
 
@@ -106,11 +105,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
 class LazyEntries(Sequence[Entry]):
     """Entries made when they are looked at, from something smaller: a file of a million lines is counted without them."""
 
-    def __init__(self, seeds: Sequence[Seed], grow: Callable[[Seed], Entry]) -> None:
-        self._seeds, self._grow = seeds, grow
+    def __init__(self, items: Sequence[Item], make_entry: Callable[[Item], Entry]) -> None:
+        self._items, self._make_entry = items, make_entry
 
     def __len__(self) -> int:
-        return len(self._seeds)
+        return len(self._items)
 
     @overload
     def __getitem__(self, place: int) -> Entry: ...
@@ -118,8 +117,8 @@ class LazyEntries(Sequence[Entry]):
     def __getitem__(self, place: slice) -> "LazyEntries": ...
     def __getitem__(self, place: int | slice) -> "Entry | LazyEntries":
         if isinstance(place, slice):
-            return LazyEntries(self._seeds[place], self._grow)
-        return self._grow(self._seeds[place])
+            return LazyEntries(self._items[place], self._make_entry)
+        return self._make_entry(self._items[place])
 
 
 class OnDemand(Sequence[Item], Generic[Item]):

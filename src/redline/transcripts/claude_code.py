@@ -50,8 +50,33 @@ class ClaudeCode:
         index = index_lines(source, _decode_line)
         nodes = [_ClaudeCodeNode.of(position, line) for position, line in index.records if line.type in _TREE_TYPES]
         index.records.clear()  # a file of a million lines should not be held twice
-        conversations = (_conversation(source, nodes),) if nodes else ()
-        return Transcript(source.path, self.name, conversations, tuple(index.problems))
+        if not nodes:
+            return Transcript(source.path, self.name, (), tuple(index.problems))
+        side = [node for node in nodes if node.line.is_sidechain]
+        main = [node for node in nodes if not node.line.is_sidechain] if side else nodes
+        if not any(node.line.message for node in main):  # the file of a sub-agent, or nothing said yet
+            main, side = nodes, []
+        tree = _ClaudeCodeTree(source, main)
+        path, abandoned = tree.active_path()
+        groups = _group(path)
+        subagents = [
+            RecordedConversation(chain.agent_id, _FORMAT.name, _entries(source, _group(chain.nodes)))
+            for chain in _ClaudeCodeTree(source, side).offshoots()
+        ]
+        session_ids = (source.decode(node.position).get("sessionId") for node in nodes)
+        conversation = RecordedConversation(
+            id=next((name for name in session_ids if isinstance(name, str)), source.path.stem),
+            format=_FORMAT.name,
+            entries=_entries(source, groups),
+            branches=tuple(_branches(source, tree, groups, abandoned)),
+            subagents=tuple(subagent for subagent in subagents if subagent.entries),
+            compactions=tuple(_compactions(path, groups)),
+            attachments=tuple(
+                Attachment(node.line.attachment.type or "unknown", node.position) for node in nodes if node.line.attachment
+            ),
+            metadata=_metadata(source, nodes),
+        )
+        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
 
 # --- the head of a line: what the tree needs, nothing of the content
@@ -111,7 +136,7 @@ class _ClaudeCodeNode(msgspec.Struct, eq=False, gc=False):
     is_result: bool
     """Whether it holds results of tools."""
     is_on_path: bool = False
-    """Of the active path; a set of a million lines would be dear."""
+    """Of the active path; a set of a million lines would be expensive."""
 
     @classmethod
     def of(cls, position: Position, line: _ClaudeCodeLine) -> "_ClaudeCodeNode":
@@ -128,38 +153,15 @@ class _ClaudeCodeNode(msgspec.Struct, eq=False, gc=False):
         return self.line.message.id if self.line.type == "assistant" and self.line.message else None
 
 
-# --- the conversation
+# --- what is told of the session, and what lies beside the active path
 
 
-def _conversation(source: Source, nodes: list[_ClaudeCodeNode]) -> RecordedConversation:
-    """What goes on, what was abandoned, and what sub-agents said; lines of a sub-agent alone are what goes on."""
-    side = [node for node in nodes if node.line.is_sidechain]
-    main = [node for node in nodes if not node.line.is_sidechain] if side else nodes
-    if not any(node.line.message for node in main):  # the file of a sub-agent, or nothing said yet
-        main, side = nodes, []
-    tree = _ClaudeCodeTree(source, main)
-    path, abandoned = tree.active_path()
-    groups = _group(path)
-    subagents = [
-        RecordedConversation(chain.agent_id, _FORMAT.name, _entries(source, _group(chain.nodes)))
-        for chain in _ClaudeCodeTree(source, side).offshoots()
-    ]
-    session_ids = (source.decode(node.position).get("sessionId") for node in nodes)
+def _metadata(source: Source, nodes: list[_ClaudeCodeNode]) -> dict[str, Any]:
+    """Where the session ran, and which sub-agent's it is."""
     agents = {node.line.agent_id for node in nodes if node.line.agent_id}
     is_subagent = len(agents) == 1 and all(node.line.is_sidechain for node in nodes)
     known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
-    return RecordedConversation(
-        id=next((name for name in session_ids if isinstance(name, str)), source.path.stem),
-        format=_FORMAT.name,
-        entries=_entries(source, groups),
-        branches=tuple(_branches(source, tree, groups, abandoned)),
-        subagents=tuple(subagent for subagent in subagents if subagent.entries),
-        compactions=tuple(_compactions(path, groups)),
-        attachments=tuple(
-            Attachment(node.line.attachment.type or "unknown", node.position) for node in nodes if node.line.attachment
-        ),
-        metadata={key: value for key, value in known.items() if isinstance(value, str) and value},
-    )
+    return {key: value for key, value in known.items() if isinstance(value, str) and value}
 
 
 def _branches(

@@ -126,7 +126,7 @@ class _CodexRecording:
         self.sessions: list[tuple[Position, _CodexPayload]] = []
         self.aborted_turns = 0
         self.model: str | None = None
-        self.unpaid: _CodexItem | None = None
+        self.awaiting_tokens: _CodexItem | None = None
         """The first item of the response whose tokens are not reported yet."""
         self.report = _TokenReport()
 
@@ -137,8 +137,8 @@ class _CodexRecording:
             case "response_item" if payload.type not in _NOT_SENT:
                 item = _CodexItem(position, line.timestamp, payload.id, self.model)
                 self.items.append(item)
-                if payload.is_from_model and self.unpaid is None:
-                    self.unpaid = item
+                if payload.is_from_model and self.awaiting_tokens is None:
+                    self.awaiting_tokens = item
             case "compacted":
                 self._take_compaction(position, line)
             case "event_msg" if payload.type == "turn_aborted":
@@ -155,7 +155,7 @@ class _CodexRecording:
         sent = self.report.last_token_usage
         tokens_before = sent.total_tokens if sent else None
         self.compactions.append(RecordedCompaction(len(self.items), position, tokens_before=tokens_before))
-        self.unpaid = None
+        self.awaiting_tokens = None
         history = line.payload.replacement_history
         for number, item in enumerate([_Replacement()] if history is None else history):
             self.items.append(_CodexItem(position, line.timestamp, item.id, self.model, number))
@@ -167,10 +167,10 @@ class _CodexRecording:
             return
         is_repeated = total is not None and total == self.report.total_token_usage
         self.report = report
-        if not is_repeated and self.unpaid is not None:
+        if not is_repeated and self.awaiting_tokens is not None:
             cached = last.cached_input_tokens
-            self.unpaid.usage = Usage(max(0, last.input_tokens - cached), last.output_tokens, cache_read_tokens=cached)
-            self.unpaid = None
+            self.awaiting_tokens.usage = Usage(max(0, last.input_tokens - cached), last.output_tokens, cache_read_tokens=cached)
+            self.awaiting_tokens = None
         # After a compaction Codex reports nothing spent and the size of the new window.
         elif is_repeated and last.input_tokens == 0 and self.compactions and self.compactions[-1].tokens_after is None:
             self.compactions[-1] = msgspec.structs.replace(self.compactions[-1], tokens_after=last.total_tokens)

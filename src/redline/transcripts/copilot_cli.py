@@ -1,6 +1,6 @@
 """GitHub Copilot CLI session files: an event to a line, of which a few are messages and the results of tools."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ __all__ = ["CopilotCli"]
 
 _FORMAT = OpenAIChat()
 _COMPACTED = "session.compaction_complete"
-_SPOKEN = frozenset({"user.message", "assistant.message", "tool.execution_complete", _COMPACTED})
+_SHOWN = frozenset({"user.message", "assistant.message", "tool.execution_complete", _COMPACTED})
 _KINDS = ("session.", "system.", "user.", "assistant.", "tool.", "hook.", "permission.")
 
 
@@ -49,9 +49,47 @@ class CopilotCli:
     def read(self, source: Source) -> Transcript:
         """One conversation, its sub-agents beside it."""
         index = index_lines(source, _decode_line)
-        conversation = _conversation(source, [_CopilotEvent(position, line) for position, line in index.records])
-        conversations = (conversation,) if conversation.entries else ()
-        return Transcript(source.path, self.name, conversations, tuple(index.problems))
+        events = [_CopilotEvent(position, line) for position, line in index.records]
+        own = [event for event in events if event.agent is None]
+        groups = _group(own)
+        if not groups:
+            return Transcript(source.path, self.name, (), tuple(index.problems))
+        by_agent: dict[str, list[_CopilotEvent]] = {}
+        for event in events:
+            if event.agent is not None:
+                by_agent.setdefault(event.agent, []).append(event)
+        subagents = [
+            RecordedConversation(agent, _FORMAT.name, LazyEntries(_group(theirs), partial(_entry, source)))
+            for agent, theirs in by_agent.items()
+        ]
+        starts = [event.line.data for event in events if event.line.type == "session.start"]
+        known = {
+            "cwd": next((start.context.cwd for start in starts if start.context), None),
+            "version": next((start.copilot_version for start in starts), None),
+            "resumed": sum(event.line.type == "session.resume" for event in events),
+        }
+        # The system prompt is stored again with every prompt of the user; the latest counts.
+        prompt_event = next((event for event in reversed(own) if event.line.type == "system.message"), None)
+        prompt = fields_in(source.decode(prompt_event.position).get("data")) if prompt_event else {}
+        conversation = RecordedConversation(
+            id=next((start.session_id for start in starts if start.session_id), source.path.stem),
+            format=_FORMAT.name,
+            entries=LazyEntries(groups, partial(_entry, source)),
+            subagents=tuple(subagent for subagent in subagents if subagent.entries),
+            compactions=tuple(
+                event.line.data.as_compaction(number, event.position)
+                for number, (event, *_) in enumerate(groups)
+                if event.is_compaction
+            ),
+            attachments=tuple(
+                Attachment(attached.type or "unknown", event.position)
+                for event in events
+                for attached in event.line.data.attachments
+            ),
+            system=text_in(prompt.get("content")) or None,
+            metadata={key: value for key, value in known.items() if value},
+        )
+        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
 
 # --- the head of a line
@@ -81,6 +119,10 @@ class _CopilotData(msgspec.Struct, rename="camel", gc=False):
     pre_compaction_tokens: TokenCount | None = None
     post_compaction_tokens: TokenCount | None = None
 
+    def as_compaction(self, number: int, position: Position) -> RecordedCompaction:
+        """The compaction that the event tells of, whose summary is the entry with this number."""
+        return RecordedCompaction(number, position, self.trigger, self.pre_compaction_tokens, self.post_compaction_tokens)
+
 
 class _CopilotLine(msgspec.Struct, rename="camel", gc=False):
     type: str | None = None
@@ -108,64 +150,19 @@ class _CopilotEvent(msgspec.Struct, gc=False):
         return self.line.type == _COMPACTED
 
     @property
-    def is_spoken(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether the model is shown it. A compaction that failed changes nothing."""
-        return self.line.type in _SPOKEN and not (self.is_compaction and self.line.data.success is False)
+        return self.line.type in _SHOWN and not (self.is_compaction and self.line.data.success is False)
 
 
-# --- the conversation
-
-
-def _conversation(source: Source, events: list[_CopilotEvent]) -> RecordedConversation:
-    own = [event for event in events if event.agent is None]
-    groups = _group(own)
-    by_agent: dict[str, list[_CopilotEvent]] = {}
-    for event in events:
-        if event.agent is not None:
-            by_agent.setdefault(event.agent, []).append(event)
-    subagents = [(agent, _group(theirs)) for agent, theirs in by_agent.items()]
-    starts = [event.line.data for event in events if event.line.type == "session.start"]
-    known = {
-        "cwd": next((start.context.cwd for start in starts if start.context), None),
-        "version": next((start.copilot_version for start in starts), None),
-        "resumed": sum(event.line.type == "session.resume" for event in events),
-    }
-    # The system prompt is stored again with every prompt of the user; the latest counts.
-    prompt_event = next((event for event in reversed(own) if event.line.type == "system.message"), None)
-    prompt = fields_in(source.decode(prompt_event.position).get("data")) if prompt_event else {}
-    return RecordedConversation(
-        id=next((start.session_id for start in starts if start.session_id), source.path.stem),
-        format=_FORMAT.name,
-        entries=LazyEntries(groups, partial(_entry, source)),
-        subagents=tuple(
-            RecordedConversation(agent, _FORMAT.name, LazyEntries(said, partial(_entry, source)))
-            for agent, said in subagents
-            if said
-        ),
-        compactions=tuple(_compactions(groups)),
-        attachments=tuple(
-            Attachment(attached.type or "unknown", event.position)
-            for event in events
-            for attached in event.line.data.attachments
-        ),
-        system=text_in(prompt.get("content")) or None,
-        metadata={key: value for key, value in known.items() if value},
-    )
-
-
-def _compactions(groups: list[list[_CopilotEvent]]) -> Iterator[RecordedCompaction]:
-    for number, (event, *_) in enumerate(groups):
-        if event.is_compaction:
-            told = event.line.data
-            sizes = (told.pre_compaction_tokens, told.post_compaction_tokens)
-            yield RecordedCompaction(number, event.position, told.trigger, *sizes)
+# --- its messages
 
 
 def _group(events: Iterable[_CopilotEvent]) -> list[list[_CopilotEvent]]:
     """Lines of one response together, every other message by itself."""
     groups: list[list[_CopilotEvent]] = []
     for event in events:
-        if not event.is_spoken:
+        if not event.is_shown:
             continue
         call_id = event.line.data.api_call_id
         if call_id and groups and groups[-1][0].line.data.api_call_id == call_id:
@@ -219,14 +216,13 @@ def _assistant(events: list[dict[str, Any]]) -> dict[str, Any]:
     for sealed in ("reasoningOpaque", "encryptedContent"):
         if values := texts(sealed):
             message[sealed] = values
-    if calls := [_call(call) for event in events for call in objects_in(event.get("toolRequests"))]:
-        message["tool_calls"] = calls
-    return message
-
-
-def _call(call: dict[str, Any]) -> dict[str, Any]:
-    called_with = call.get("arguments")
-    if call.get("type") != "custom":
-        return chat_call(call.get("toolCallId"), str(call.get("name", "")), called_with)
-    words = called_with if isinstance(called_with, str) else payloads.encode(called_with).decode()
-    return {"id": call.get("toolCallId"), "type": "custom", "custom": {"name": call.get("name"), "input": words}}
+    calls: list[dict[str, Any]] = []
+    for call in (call for event in events for call in objects_in(event.get("toolRequests"))):
+        called_with = call.get("arguments")
+        if call.get("type") == "custom":
+            words = called_with if isinstance(called_with, str) else payloads.encode(called_with).decode()
+            custom = {"name": call.get("name"), "input": words}
+            calls.append({"id": call.get("toolCallId"), "type": "custom", "custom": custom})
+        else:
+            calls.append(chat_call(call.get("toolCallId"), str(call.get("name", "")), called_with))
+    return {**message, "tool_calls": calls} if calls else message

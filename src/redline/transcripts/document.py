@@ -53,16 +53,16 @@ class Document:
         value = payloads.decode(bytes(self.fields.get(field, b"null")))
         return value if isinstance(value, str) else None
 
-    def positions_of(self, held: Raw | None, within: Position | None = None) -> list[tuple[Position, Raw]]:
+    def positions_of(self, raw: Raw | None, within: Position | None = None) -> list[tuple[Position, Raw]]:
         """The items of a list found in the document, and where they are. Anything but a list has no items.
 
         `within` is the record the list was found in, so that an equal list elsewhere is not taken for it.
         """
-        items = items_of(held) if held is not None else []
-        if held is None or not items:
+        items = items_of(raw) if raw is not None else []
+        if raw is None or not items:
             return []
         located: list[tuple[Position, Raw]] = []
-        start = _find(self._buffer, memoryview(held), within.offset if within else 0)
+        start = _find(self._buffer, memoryview(raw), within.offset if within else 0)
         at = self._buffer.find(b"[", start) + 1
         for item in items:
             while self._buffer[at : at + 1] in _BETWEEN_ITEMS:
@@ -71,10 +71,10 @@ class Document:
             at += len(memoryview(item))
         return located
 
-    def index_items(self, held: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
+    def index_items(self, raw: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
         """The items of a list as heads that `decode` makes of them; one it refuses is reported, the rest is read."""
         index: LineIndex[Head] = LineIndex([], [])
-        for position, item in self.positions_of(held):
+        for position, item in self.positions_of(raw):
             try:
                 index.records.append((position, decode(bytes(item))))
             except ValueError as refused:
@@ -117,25 +117,25 @@ def in_file(position: Position, line: Position) -> Position:
     return Position(line.offset + position.offset, position.length, line.line)
 
 
-def items_of(held: Raw) -> list[Raw]:
+def items_of(raw: Raw) -> list[Raw]:
     """The items of a list, each as the very bytes it is written in; none for anything else."""
     try:
-        return _decode_list(held)
+        return _decode_list(raw)
     except msgspec.ValidationError:
         return []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = _as_text(held)
-        return [item for _, item in _members(text, held)] if text.lstrip().startswith("[") else []
+        text = _as_text(raw)
+        return [item for _, item in _members(text, raw)] if text.lstrip().startswith("[") else []
 
 
-def _find(buffer: _Buffer, held: memoryview, start: int) -> int:
+def _find(buffer: _Buffer, raw: memoryview, start: int) -> int:
     """Where a list begins. A search for all of a large one would compare byte by byte, so its beginning is searched."""
-    beginning = bytes(held[:_SEARCH_BYTES])
-    steps = range(0, len(held), _COMPARE_BYTES)
+    beginning = bytes(raw[:_SEARCH_BYTES])
+    steps = range(0, len(raw), _COMPARE_BYTES)
     at = buffer.find(beginning, start)
     while at >= 0:
-        ends = (min(step + _COMPARE_BYTES, len(held)) for step in steps)
-        if all(buffer[at + step : at + end] == bytes(held[step:end]) for step, end in zip(steps, ends, strict=True)):
+        ends = (min(step + _COMPARE_BYTES, len(raw)) for step in steps)
+        if all(buffer[at + step : at + end] == bytes(raw[step:end]) for step, end in zip(steps, ends, strict=True)):
             return at
         at = buffer.find(beginning, at + 1)
     raise ValueError("the list is not of this document, or not within the record given")
@@ -170,17 +170,17 @@ def _split_top_level(whole: Raw, name: str) -> Value:
     return dict(members) if first == "{" else [item for _, item in members]
 
 
-def _members(text: str, held: Raw) -> Iterator[tuple[str, Raw]]:
+def _members(text: str, raw: Raw) -> Iterator[tuple[str, Raw]]:
     """The members of a valid object or list with their names; those of a list have empty ones."""
-    view = memoryview(held)
+    view = memoryview(raw)
     for name, begin, start, end in payloads.members_of(text, payloads.skip_space(text, 0)):
         key = payloads.decode(bytes(view[begin:start]).rstrip(b" \t\r\n:")) if isinstance(name, str) else ""
         yield key, Raw(view[start:end])
 
 
-def _as_text(held: Raw) -> str:
+def _as_text(raw: Raw) -> str:
     """One character for each byte, so that places in the text are places in the file."""
-    return bytes(held).decode("latin-1")
+    return bytes(raw).decode("latin-1")
 
 
 def _line_and_column(text: str, at: int) -> tuple[int, int]:

@@ -33,20 +33,20 @@ def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
     return decode
 
 
-def fields_of(held: Line) -> dict[str, Raw]:
+def fields_of(raw: Line) -> dict[str, Raw]:
     """The fields of an object, each as the very bytes it is written in; none for anything else."""
     try:
-        return _decode_fields(held)
+        return _decode_fields(raw)
     except msgspec.ValidationError:
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what only the standard parser takes, or deep nesting
-        whole = bytes(held)
+        whole = bytes(raw)
         return parse_document(whole, "the record").fields if whole.lstrip(_BEFORE_VALUES).startswith(b"{") else {}
 
 
-def is_object(held: Raw) -> bool:
+def is_object(raw: Raw) -> bool:
     """Whether raw JSON is an object."""
-    return bytes(memoryview(held)[:1]) == b"{"
+    return bytes(memoryview(raw)[:1]) == b"{"
 
 
 # --- what is left of a head when some value in it has an odd type
@@ -54,9 +54,9 @@ def is_object(held: Raw) -> bool:
 _ODD = msgspec.UNSET
 
 
-def _head_of_usable_fields(head: type[Head], held: Line) -> Head:
+def _head_of_usable_fields(head: type[Head], raw: Line) -> Head:
     """The head with all fields that are as expected; of an object or a list with an odd value inside, the rest of it."""
-    fields, usable = fields_of(held), dict[str, Any]()
+    fields, usable = fields_of(raw), dict[str, Any]()
     for field in structs.fields(head):
         value = _usable_value(fields[field.encode_name], field.type) if field.encode_name in fields else _ODD
         if value is not _ODD:
@@ -64,19 +64,19 @@ def _head_of_usable_fields(head: type[Head], held: Line) -> Head:
     return head(**usable)
 
 
-def _usable_value(held: Raw, wanted: Any) -> Any:
+def _usable_value(raw: Raw, wanted: Any) -> Any:
     """The value as the wanted type; if only a part of it fits, that part; if nothing does, `_ODD`."""
     if wanted is Raw:
-        return held
+        return raw
     try:
-        return msgspec.convert(payloads.decode(bytes(held)), wanted)
+        return msgspec.convert(payloads.decode(bytes(raw)), wanted)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the second for a lone surrogate where no text may be
         kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
     for kind in kinds:
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and is_object(held):
-            return _head_of_usable_fields(kind, held)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and is_object(raw):
+            return _head_of_usable_fields(kind, raw)
         if get_origin(kind) is list:
-            values = [_usable_value(item, get_args(kind)[0]) for item in items_of(held)]
+            values = [_usable_value(item, get_args(kind)[0]) for item in items_of(raw)]
             if usable := [value for value in values if value is not _ODD]:
                 return usable
     return _ODD

@@ -198,8 +198,8 @@ class _InspectContent:
 def _conversation(content: _InspectContent, document: Document, within: Position, raw: Raw) -> RecordedConversation:
     """The messages of one sample, each with the event that made it: a result's by its call, the model's by order."""
     sample = _decode_sample(raw)
-    told = document.positions_of(sample.messages, within)
-    said = [(position, _decode_message(message)) for position, message in told if is_object(message)]
+    messages = document.positions_of(sample.messages, within)
+    said = [(position, _decode_message(message)) for position, message in messages if is_object(message)]
     events = sample.events or (sample.transcript.events if sample.transcript else ())
     ran = {event.id: event for event in events if event.event == "tool"}
     requests = [event for event in events if event.event == "model"]

@@ -37,8 +37,8 @@ class MiniSweAgent:
     def read(self, source: Source) -> Transcript:
         """One conversation."""
         document = open_document(source)
-        told = document.positions_of(document.fields.get("messages"))
-        entries = tuple(_entry(position, said) for position, said in told if is_object(said))
+        messages = document.positions_of(document.fields.get("messages"))
+        entries = tuple(_entry(position, raw) for position, raw in messages if is_object(raw))
         name = document.text_of("instance_id")
         conversation = RecordedConversation(
             id=source.path.name.removesuffix(".traj.json") if name is None else name,
@@ -62,9 +62,9 @@ class _MiniSweAgentExtra(msgspec.Struct):
 _decode_extra = head_decoder(_MiniSweAgentExtra)
 
 
-def _entry(position: Position, said: Raw) -> Entry:
+def _entry(position: Position, raw: Raw) -> Entry:
     """The words hold the calls and results, so they are read now and kept; the raw response beside them is not."""
-    fields = fields_of(said)
+    fields = fields_of(raw)
     extra = fields.pop("extra", None)
     response = _decode_extra(extra).response if extra is not None and is_object(extra) else None
     response = response or _MiniSweAgentResponse()

@@ -39,23 +39,23 @@ class Neovate:
     def read(self, source: Source) -> Transcript:
         """One conversation: the active path, and the abandoned branches beside it."""
         index = index_lines(source, _decode_line)
-        told = [(position, line) for position, line in index.records if line.type == "message"]
-        if not told:
+        located = [(position, line) for position, line in index.records if line.type == "message"]
+        if not located:
             return Transcript(source.path, self.name, (), tuple(index.problems))
-        tree = _NeovateTree([line for _, line in told])
+        tree = _NeovateTree([line for _, line in located])
         path = tree.active_path()
         conversation = RecordedConversation(
-            id=next((line.session_id for _, line in told if line.session_id), source.path.stem),
+            id=next((line.session_id for _, line in located if line.session_id), source.path.stem),
             format=_FORMAT.name,
-            entries=tuple(_entry(source, *told[number]) for number in path.numbers),
+            entries=tuple(_entry(source, *located[number]) for number in path.numbers),
             branches=tuple(
-                RecordedBranch(after, tuple(_entry(source, *told[number]) for number in numbers))
+                RecordedBranch(after, tuple(_entry(source, *located[number]) for number in numbers))
                 for after, numbers in tree.branches(path)
             ),
         )
         problems = list(index.problems)
         if path.gap is not None:
-            position, line = told[path.gap]
+            position, line = located[path.gap]
             reason = f"the parent {line.parent_uuid!r} of this message is not in the file; what came before it is not shown"
             problems.append(BadRecord(str(source.path), position.line or 0, 1, reason))
         return Transcript(source.path, self.name, (conversation,), tuple(problems))

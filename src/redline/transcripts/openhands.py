@@ -20,8 +20,8 @@ __all__ = ["OpenHands"]
 
 _FORMAT = OpenAIChat()
 _ROLES = {"user": "user", "agent": "assistant"}
-_UNSPOKEN = frozenset({"recall", "agent_state_changed", "condensation", "null"})
-"""Events the model sees in words that the file does not hold, or not at all."""
+_NOT_SHOWN = frozenset({"recall", "agent_state_changed", "condensation", "null"})
+"""Events that the model sees in words the file does not hold, or not at all."""
 
 
 class OpenHands:
@@ -76,7 +76,7 @@ class _OpenHandsEvent(msgspec.Struct):
     @property
     def is_shown(self) -> bool:
         """Whether the model sees it in the words of the file."""
-        return (self.action or self.observation) not in (*_UNSPOKEN, None)
+        return (self.action or self.observation) not in (*_NOT_SHOWN, None)
 
 
 _decode_event = head_decoder(_OpenHandsEvent)
@@ -134,28 +134,30 @@ def _entry(source: Source, first: _OpenHandsEvent, positions: tuple[Position, ..
 
 
 def _load(source: Source, positions: tuple[Position, ...]) -> Message:
+    """A result, what the model said with its calls, or words of the system, the user or the model."""
     events = [source.decode(position) for position in positions]
-    if "observation" in events[0]:
-        return _FORMAT.read(_observed(events[0]))
-    return _FORMAT.read(_asked(events) if _call_of(events[0]) else _said(events[0]))
+    first, call, args = events[0], _call_of(events[0]), fields_in(events[0].get("args"))
+    if "observation" in first:
+        shell = fields_in(fields_in(first.get("extras")).get("metadata"))
+        text = f"{shell.get('prefix') or ''}{first.get('content') or ''}{shell.get('suffix') or ''}"
+        if not call:  # the agent could not make a call of what the model said, and complains
+            return _FORMAT.read({"role": "user", "content": text})
+        failed = first.get("success") is False or first["observation"] == "error"
+        return _FORMAT.read(chat_answer(call.get("tool_call_id"), text, failed=failed))
+    if call:
+        return _FORMAT.read(_response(events))
+    role = "system" if first.get("action") == "system" else _ROLES.get(text_in(first.get("source")), "user")
+    text = args.get("content") or args.get("thought") or first.get("message") or ""
+    urls = args.get("image_urls")
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls] if isinstance(urls, list) else []
+    return _FORMAT.read({"role": role, "content": [{"type": "text", "text": text}, *pictures] if pictures else text})
 
 
 def _call_of(event: dict[str, Any]) -> dict[str, Any]:
     return fields_in(event.get("tool_call_metadata"))
 
 
-def _observed(event: dict[str, Any]) -> dict[str, Any]:
-    """A result. Where the agent could not make a call of what the model said, the complaint is a user message."""
-    shell = fields_in(fields_in(event.get("extras")).get("metadata"))
-    text = f"{shell.get('prefix') or ''}{event.get('content') or ''}{shell.get('suffix') or ''}"
-    call = _call_of(event)
-    if not call:
-        return {"role": "user", "content": text}
-    failed = event.get("success") is False or event["observation"] == "error"
-    return chat_answer(call.get("tool_call_id"), text, failed=failed)
-
-
-def _asked(events: list[dict[str, Any]]) -> dict[str, Any]:
+def _response(events: list[dict[str, Any]]) -> dict[str, Any]:
     """What the model said, with all its calls but `finish`: that one is never answered, and shown as text only.
 
     Calls are as the model made them, or made from the actions where the file leaves the response out.
@@ -177,13 +179,3 @@ def _asked(events: list[dict[str, Any]]) -> dict[str, Any]:
     if calls:
         return {"role": "assistant", "content": content, "tool_calls": calls}
     return {"role": "assistant", "content": content or args.get("final_thought") or ""}
-
-
-def _said(event: dict[str, Any]) -> dict[str, Any]:
-    """A message without calls: of the system, the user or the model."""
-    args = fields_in(event.get("args"))
-    role = "system" if event.get("action") == "system" else _ROLES.get(text_in(event.get("source")), "user")
-    text = args.get("content") or args.get("thought") or event.get("message") or ""
-    urls = args.get("image_urls")
-    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls] if isinstance(urls, list) else []
-    return {"role": role, "content": [{"type": "text", "text": text}, *pictures] if pictures else text}

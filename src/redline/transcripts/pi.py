@@ -32,7 +32,7 @@ _FORMAT = AiSdk()
 _MOST_MESSAGES = 2_000_000
 """A compaction says again what it keeps: a small file with many of them could fill the memory."""
 _OUTSIDE_THE_TREE = frozenset({"session", "title"})
-_SPOKEN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
+_SHOWN = frozenset({"message", "custom_message", "branch_summary", "compaction"})
 _SIGNATURES = {
     "thinkingSignature": "signature",
     "textSignature": "textSignature",
@@ -76,7 +76,10 @@ class Pi:
             id=session.id or source.path.stem,
             format=_FORMAT.name,
             entries=LazyEntries(path.nodes, partial(_entry, source)),
-            branches=tuple(_branches(source, tree, line_numbers, path.number_of)),
+            branches=tuple(
+                RecordedBranch(after, LazyEntries(said, partial(_entry, source)))
+                for after, said in tree.branches(line_numbers, path.entry_of)
+            ),
             compactions=tuple(path.compactions),
             system=prompt if isinstance(prompt, str) else None,
             metadata={"cwd": session.cwd} if session.cwd else {},
@@ -123,9 +126,9 @@ class _PiNode(msgspec.Struct, gc=False):
     """Kept by a compaction, and said before."""
 
     @property
-    def is_spoken(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether the line is shown to the model."""
-        return self.line.type in _SPOKEN
+        return self.line.type in _SHOWN
 
 
 # --- the tree
@@ -155,8 +158,8 @@ class _PiTree:
             number = self.parents[number]
         return path[::-1]
 
-    def branches(self, path: list[int]) -> dict[int, list[int]]:
-        """The lines off the path, by the first line of each branch."""
+    def branches(self, path: list[int], entry_of: dict[int, int]) -> Iterator[tuple[int | None, list[_PiNode]]]:
+        """What lies off the path: the number of the entry that each branch follows, and its messages."""
         on_path = set(path)
         first_of: dict[int, int] = {}
         lines: dict[int, list[int]] = {}
@@ -164,7 +167,13 @@ class _PiTree:
             if number not in on_path:
                 first_of[number] = number if parent is None else first_of.get(parent, number)
                 lines.setdefault(first_of[number], []).append(number)
-        return lines
+        for first, numbers in lines.items():
+            shown = [self.nodes[number] for number in numbers if self.nodes[number].is_shown]
+            fork = self.parents[first]
+            while fork is not None and fork not in entry_of:
+                fork = self.parents[fork]
+            if shown:
+                yield None if fork is None else entry_of[fork], shown
 
 
 class _PiPath:
@@ -173,7 +182,7 @@ class _PiPath:
     def __init__(self) -> None:
         self.nodes: list[_PiNode] = []
         self.compactions: list[RecordedCompaction] = []
-        self.number_of: dict[int, int] = {}
+        self.entry_of: dict[int, int] = {}
         """For a line of the tree, the number of its entry."""
         self._lines: list[_PiNode] = []
         self._line_of: dict[str, int] = {}
@@ -184,8 +193,8 @@ class _PiPath:
         line = node.line
         if line.type == "compaction":
             self.compactions.append(RecordedCompaction(len(self.nodes), node.position, tokens_before=line.tokens_before))
-        if node.is_spoken:
-            self.number_of[number] = len(self.nodes)
+        if node.is_shown:
+            self.entry_of[number] = len(self.nodes)
             self.nodes.append(node)
         if line.type == "compaction":
             self._repeat_kept(node)
@@ -202,18 +211,8 @@ class _PiPath:
                 f"{_MOST_MESSAGES:,} messages. Is it a session file?"
             )
         for node in self._lines[start:]:
-            if node.is_spoken and node.line.type != "compaction":
+            if node.is_shown and node.line.type != "compaction":
                 self.nodes.append(_PiNode(node.position, node.line, is_repeated=True))
-
-
-def _branches(source: Source, tree: _PiTree, path: list[int], number_of: dict[int, int]) -> Iterator[RecordedBranch]:
-    for first, lines in tree.branches(path).items():
-        spoken = [tree.nodes[line] for line in lines if tree.nodes[line].is_spoken]
-        fork = tree.parents[first]
-        while fork is not None and fork not in number_of:
-            fork = tree.parents[fork]
-        if spoken:
-            yield RecordedBranch(None if fork is None else number_of[fork], LazyEntries(spoken, partial(_entry, source)))
 
 
 def _entry(source: Source, node: _PiNode) -> Entry:

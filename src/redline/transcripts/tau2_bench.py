@@ -37,8 +37,8 @@ class Tau2Bench:
     def read(self, source: Source) -> Transcript:
         """A conversation for each simulation."""
         document = open_document(source)
-        told = document.fields.get("info", Raw(b"{}"))
-        setup = _decode_setup(told) if is_object(told) else _Tau2Setup()
+        info = document.fields.get("info", Raw(b"{}"))
+        setup = _decode_setup(info) if is_object(info) else _Tau2Setup()
         conversations = []
         for position, simulation in document.positions_of(document.fields.get("simulations")):
             if is_object(simulation):
