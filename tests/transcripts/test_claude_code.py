@@ -205,7 +205,7 @@ def test_counts_agree_with_the_manifest(row):
 
 
 def is_whole(row):
-    """A session that was sent as it stands, from its first message on."""
+    """A session that was sent as it is, from its first message on."""
     return not any(feature in row["features"] for feature in ("hand-made-fixture", "excerpt-with-comment-lines"))
 
 

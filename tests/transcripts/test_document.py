@@ -53,7 +53,7 @@ def test_positions_lead_back_to_the_items(tmp_path):
 
 
 def test_whole_stands_for_a_list_at_the_top(tmp_path):
-    """A file that is a list, even behind a byte order mark and spaces, has positions too."""
+    """A file that is a list, even after a byte order mark and spaces, has positions too."""
     document = opened(tmp_path, b"\xef\xbb\xbf\n [1, 22]")
     assert [(p.offset, p.length) for p, _ in document.positions_of(document.whole)] == [(6, 1), (9, 2)]
 
@@ -106,7 +106,7 @@ def test_what_the_fast_parser_refuses_is_read_all_the_same(tmp_path):
 
 @given(JSON, SPACING, st.booleans())
 def test_every_document_splits_into_what_it_holds(value, indent, escaped):
-    """Whatever the values and the spacing, the pieces are those of the document and stand where they say."""
+    """Whatever the values and the spacing, the pieces are those of the document and are where they say."""
     content = json.dumps({"list": [value, value]}, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
     document = parse_document(content, "any.json")
     for position, item in document.positions_of(document.fields["list"]):

@@ -67,7 +67,7 @@ def test_only_objects_have_fields():
 
 @pytest.mark.parametrize("odd", [b'"two"', rb'"\ud800"', b"NaN", b"[2]"])
 def test_an_odd_value_inside_costs_only_itself(odd):
-    """What stands beside it in the same object stays, however deep that is."""
+    """What is beside it in the same object stays, however deep that is."""
     nest = head_decoder(Nest)(b'{"said": {"words": "a", "size": ' + odd + b', "blocks": [{"kind": "text"}]}}')
     assert (nest.said.words, nest.said.size, [block.kind for block in nest.said.blocks]) == ("a", None, ["text"])
 

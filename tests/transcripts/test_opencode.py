@@ -73,7 +73,7 @@ STEP = assistant(
 
 
 def test_a_step_is_a_message_and_a_message_of_results(tmp_path):
-    """Calls and results stand in one part; they become two entries at the same place."""
+    """Calls and results are in one part; they become two entries at the same place."""
     conversation = only(read(tmp_path, user(text("read /a")), STEP))
     assert [message.role for message in conversation.messages] == ["user", "assistant", "tool"]
     asked, answered = conversation.messages[1:]
@@ -100,7 +100,7 @@ def test_calls_that_never_ended_have_no_result(tmp_path):
 
 
 def test_usage_is_that_of_the_step(tmp_path):
-    """Tokens stand with the message, not with its results; zeros mean that nothing was asked."""
+    """Tokens are with the message, not with its results; zeros mean that nothing was asked."""
     nothing = {"input": 0, "output": 0, "cache": {"read": 0, "write": 0}}
     conversation = only(read(tmp_path, STEP, assistant(text("x"), tokens=nothing)))
     assert [entry.usage for entry in conversation.entries] == [Usage(10, 4, 20, 3), None, None]
@@ -141,7 +141,7 @@ def test_files_are_media_unless_their_text_stands_beside_them(tmp_path):
 
 
 def test_pictures_in_results_come_along(tmp_path):
-    """Attachments of a tool stand in its result."""
+    """Attachments of a tool are in its result."""
     shot = tool("c1", output="shot", attachments=[{"mime": "image/png", "url": "data:image/png;base64,AAAA"}])
     result = only(read(tmp_path, assistant(shot))).messages[1].results[0]
     assert (result.text, result.parts[1].source, result.parts[1].media_type) == ("shot", "AAAA", "image/png")

@@ -139,8 +139,8 @@ def _records_in(source: Source, line: Position, *path: str) -> Iterator[LocatedR
     fields = document.fields
     for name in path:
         fields = fields_of(bytes(fields[name]))
-    for position, held in document.positions_of(fields.get("messages")):
+    for position, raw in document.positions_of(fields.get("messages")):
         try:
-            yield in_file(position, line), read_record(bytes(held))
+            yield in_file(position, line), read_record(bytes(raw))
         except ValueError:  # an item that is no object; Gemini CLI passes it over, too
             continue
