@@ -11,12 +11,12 @@ from redline.transcripts.foreign_database import DATABASE_MAGIC, ForeignDatabase
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Source, decode_line
 
-__all__ = ["take_sample"]
+__all__ = ["ZIP_MAGIC", "take_sample"]
 
+ZIP_MAGIC = b"PK\x03\x04"
 _HEAD_BYTES = 1024 * 1024
 _MOST_LINES = 40
 _BLANK_BYTES = 64
-_ZIP_MAGIC = b"PK\x03\x04"
 
 
 def take_sample(source: Source) -> Sample:
@@ -24,7 +24,7 @@ def take_sample(source: Source) -> Sample:
     name = source.path.name
     if source.read(Position(0, len(DATABASE_MAGIC))) == DATABASE_MAGIC:
         return Sample(name, (), tables=ForeignDatabase(source.path).tables())
-    if source.read(Position(0, len(_ZIP_MAGIC))) == _ZIP_MAGIC:
+    if source.read(Position(0, len(ZIP_MAGIC))) == ZIP_MAGIC:
         return Sample(name, (), is_archive=True)
     line_count, records = _first_lines(source)
     if line_count > 1 and len(records) * 2 >= line_count:  # a few bad lines do not make a file of lines anything else

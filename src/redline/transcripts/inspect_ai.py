@@ -23,6 +23,7 @@ from redline.transcripts.base import (
     parse_time_ms,
 )
 from redline.transcripts.chat import chat_answer, chat_call
+from redline.transcripts.detect import ZIP_MAGIC
 from redline.transcripts.document import Document, open_document, parse_document
 from redline.transcripts.heads import head_decoder, is_object
 from redline.transcripts.reader import Sample
@@ -34,7 +35,6 @@ from redline.values.messages import Message
 __all__ = ["InspectAi"]
 
 _FORMAT = OpenAIChat()
-_ZIP_MAGIC = b"PK\x03\x04"
 _MOST_MEMBER_BYTES = 2 * 1024**3
 _LOG_MEMBERS = frozenset({"header.json", "_journal/start.json"})
 _ATTACHED = "attachment://"
@@ -52,7 +52,7 @@ class InspectAi:
 
     def read(self, source: Source) -> Transcript:
         """A conversation for each sample."""
-        if source.read(Position(0, len(_ZIP_MAGIC))) == _ZIP_MAGIC:
+        if source.read(Position(0, len(ZIP_MAGIC))) == ZIP_MAGIC:
             return _read_archive(source)
         document = open_document(source)
         samples = document.positions_of(document.fields.get("samples"))
@@ -204,7 +204,7 @@ def _conversation(content: _InspectContent, document: Document, within: Position
     ran = {event.id: event for event in events if event.event == "tool"}
     requests = [event for event in events if event.event == "model"]
     if len(requests) != sum(message.is_generated for _, message in said):
-        requests = []  # then nobody knows which is whose
+        requests = []  # then it is unknown which message each of them made
     in_order = iter(requests)
     entries: list[Entry] = []
     for position, message in said:
