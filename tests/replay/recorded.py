@@ -3,7 +3,7 @@
 from redline.formats import FORMATS
 from redline.replay.session import sessions_in
 from redline.testing import conversation
-from redline.transcripts.base import Compaction, Entry, RecordedConversation, Transcript, Usage
+from redline.transcripts.base import Entry, RecordedCompaction, RecordedConversation, Transcript, Usage
 from redline.values.messages import Text, ToolCall, ToolResult
 
 
@@ -22,7 +22,7 @@ def recorded(turns, *, every_ms=1000.0, usages=(), compact_before=(), model="cla
         message = FORMATS[format_name].read(payload)
         usage = next(reported, None) if message.role == "assistant" else None
         entries.append(Entry(lambda message=message: message, (), (number + 1) * every_ms, model=model, usage=usage))
-    told = RecordedConversation("c", format_name, tuple(entries), compactions=tuple(map(Compaction, compact_before)))
+    told = RecordedConversation("c", format_name, tuple(entries), compactions=tuple(map(RecordedCompaction, compact_before)))
     found = list(sessions_in(Transcript(None, "test", (told,))))
     return found[0] if found else None
 

@@ -25,7 +25,7 @@ def counted(transcript: Transcript) -> dict[str, Any]:
 
 
 def said_by(row: dict[str, Any]) -> dict[str, Any]:
-    """The same numbers as a row of the manifest gives them."""
+    """These numbers as a row of the manifest gives them."""
     flagged = [tag.partition(":")[2] for tag in row["features"] if tag.startswith("tool-errors:")]
     counts = {name: row[name] for name in ("n_sessions", "n_messages", "n_tool_calls", "n_tool_results", "tools")}
     return {**counts, "errors": int(flagged[0]) if flagged else 0}

@@ -3,11 +3,12 @@ import pytest
 from redline.formats import FORMATS
 from redline.transcripts.base import (
     BadRecord,
-    Branch,
-    Compaction,
     Entry,
     LazyEntries,
+    OnDemand,
     Position,
+    RecordedBranch,
+    RecordedCompaction,
     RecordedConversation,
     Transcript,
     Usage,
@@ -24,14 +25,14 @@ def entry(text):
 def test_windows_are_what_was_sent_together():
     """A compaction starts a new window; the last one goes on."""
     entries = tuple(entry(name) for name in "abcde")
-    recorded = RecordedConversation("x", "openai_chat", entries, compactions=(Compaction(2), Compaction(4)))
+    recorded = RecordedConversation("x", "openai_chat", entries, compactions=(RecordedCompaction(2), RecordedCompaction(4)))
     assert [[e.message.text for e in window] for window in recorded.windows] == [["a", "b"], ["c", "d"], ["e"]]
 
 
 def test_walk_visits_path_branches_and_subagents():
     """Nothing that the file holds is passed over."""
     sub = RecordedConversation("s", "openai_chat", (entry("sub"),))
-    recorded = RecordedConversation("x", "openai_chat", (entry("main"),), (Branch(0, (entry("branch"),)),), (sub,))
+    recorded = RecordedConversation("x", "openai_chat", (entry("main"),), (RecordedBranch(0, (entry("branch"),)),), (sub,))
     assert [e.message.text for e in recorded.walk()] == ["main", "branch", "sub"]
 
 
@@ -84,3 +85,12 @@ def test_prompt_tokens_are_all_that_was_sent():
 def test_times_become_milliseconds(value, expected):
     """ISO texts, seconds and milliseconds are understood; anything else is no time."""
     assert parse_time_ms(value) == expected
+
+
+def test_items_are_made_once_when_they_are_looked_at():
+    """Not before, and not again."""
+    made = []
+    items = OnDemand(lambda: made.append(1) or (7, 8, 9))
+    assert not made
+    assert (len(items), items[0], list(items[1:]), 9 in items) == (3, 7, [8, 9], True)
+    assert made == [1]

@@ -116,7 +116,7 @@ def test_compaction_joins_the_windows(tmp_path):
 
 
 def test_boundary_whose_parent_was_not_written_follows_the_message_before(tmp_path):
-    """A compaction that names a lost line still continues what stands before it in the file."""
+    """A compaction that names a lost line still continues what is before it in the file."""
     boundary = line("b", None, "system", subtype="compact_boundary", logicalParentUuid="lost")
     records = [line("1", None), boundary, line("3", "b", content="go on")]
     assert [message.text for message in only(read(tmp_path, records)).messages] == ["hi", "go on"]
@@ -146,6 +146,15 @@ def test_attachments_are_listed(tmp_path):
     """What the model saw besides messages is listed with its place."""
     records = [line("1", None), line("2", "1", "attachment", attachment={"type": "task_reminder"})]
     assert [attachment.kind for attachment in only(read(tmp_path, records)).attachments] == ["task_reminder"]
+
+
+def test_lines_without_ids_that_lost_their_line_breaks_are_all_kept(tmp_path):
+    """Several objects on one line, none of which has an id, are told apart by where they are."""
+    path = tmp_path / "session.jsonl"
+    written = [json.dumps(line(None, None, content=text)) for text in "abc"]
+    path.write_text("".join(written) + "\n", encoding="utf-8")
+    conversation = only(ClaudeCode().read(Source(path)))
+    assert sorted(entry.message.text for entry in conversation.walk()) == ["a", "b", "c"]
 
 
 def test_same_line_twice_counts_once_and_another_with_its_id_is_kept(tmp_path):
@@ -196,7 +205,7 @@ def test_counts_agree_with_the_manifest(row):
 
 
 def is_whole(row):
-    """A session that was sent as it stands, from its first message on."""
+    """A session that was sent as it is, from its first message on."""
     return not any(feature in row["features"] for feature in ("hand-made-fixture", "excerpt-with-comment-lines"))
 
 

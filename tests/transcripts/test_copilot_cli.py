@@ -81,7 +81,7 @@ def test_a_few_events_are_messages(tmp_path):
 
 
 def test_lines_of_one_response_are_one_message(tmp_path):
-    """A response that thinks first and then speaks stands on several lines with one API call."""
+    """A response that thinks first and then speaks is written on several lines with one API call."""
     entry = only(read(tmp_path, SESSION)).entries[1]
     assert [position.line for position in entry.positions] == [5, 6]
     message = entry.message

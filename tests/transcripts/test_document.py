@@ -4,10 +4,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from redline.errors import TranscriptError
 from redline.transcripts.base import Position
-from redline.transcripts.document import open_document, parse_document
+from redline.transcripts.document import in_file, items_of, open_document, parse_document, parse_line
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.source import Source
 
@@ -52,7 +53,7 @@ def test_positions_lead_back_to_the_items(tmp_path):
 
 
 def test_whole_stands_for_a_list_at_the_top(tmp_path):
-    """A file that is a list, even behind a byte order mark and spaces, has positions too."""
+    """A file that is a list, even after a byte order mark and spaces, has positions too."""
     document = opened(tmp_path, b"\xef\xbb\xbf\n [1, 22]")
     assert [(p.offset, p.length) for p, _ in document.positions_of(document.whole)] == [(6, 1), (9, 2)]
 
@@ -105,7 +106,7 @@ def test_what_the_fast_parser_refuses_is_read_all_the_same(tmp_path):
 
 @given(JSON, SPACING, st.booleans())
 def test_every_document_splits_into_what_it_holds(value, indent, escaped):
-    """Whatever the values and the spacing, the pieces are those of the document and stand where they say."""
+    """Whatever the values and the spacing, the pieces are those of the document and are where they say."""
     content = json.dumps({"list": [value, value]}, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
     document = parse_document(content, "any.json")
     for position, item in document.positions_of(document.fields["list"]):
@@ -152,3 +153,25 @@ def test_items_that_are_no_records_are_reported_with_their_place(tmp_path):
     assert [head.id for _, head in index.records] == ["a", "b"]
     assert [(problem.line, problem.column) for problem in index.problems] == [(2, 2), (2, 7)]
     assert "must be a JSON object" in index.problems[0].reason
+
+
+def test_only_lists_have_items():
+    """An object, a number and what only the standard parser takes have none."""
+    assert [bytes(item) for item in items_of(Raw(b"[ 1, NaN]"))] == [b"1", b"NaN"]
+    assert [items_of(Raw(held)) for held in (b'{"a":1}', b"7", b"NaN")] == [[], [], []]
+
+
+def test_positions_count_from_the_line_and_can_be_placed_in_the_file():
+    """What is in a line is found again in the file through the line's own position."""
+    before, line = b'{"n": 1}\n', b'{"items": [{"a": 1}, {"b": 2}]}'
+    document = parse_line(line)
+    found = [in_file(at, Position(len(before), len(line), 2)) for at, _ in document.positions_of(document.fields["items"])]
+    assert [(before + line)[at.offset : at.offset + at.length] for at in found] == [b'{"a": 1}', b'{"b": 2}']
+    assert {at.line for at in found} == {2}
+
+
+@pytest.mark.parametrize("line", [b'{"torn": ', b"[1]", b"7", b""])
+def test_a_line_that_is_no_object_is_a_value_error(line):
+    """It can then be listed among the bad lines of a file."""
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_line(line)

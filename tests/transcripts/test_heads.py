@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from redline.transcripts.heads import fields_of, head_decoder, is_object, items_of
+from redline.transcripts.heads import fields_of, head_decoder, is_object
 
 
 class Block(msgspec.Struct):
@@ -67,7 +67,7 @@ def test_only_objects_have_fields():
 
 @pytest.mark.parametrize("odd", [b'"two"', rb'"\ud800"', b"NaN", b"[2]"])
 def test_an_odd_value_inside_costs_only_itself(odd):
-    """What stands beside it in the same object stays, however deep that is."""
+    """What is beside it in the same object stays, however deep that is."""
     nest = head_decoder(Nest)(b'{"said": {"words": "a", "size": ' + odd + b', "blocks": [{"kind": "text"}]}}')
     assert (nest.said.words, nest.said.size, [block.kind for block in nest.said.blocks]) == ("a", None, ["text"])
 
@@ -77,12 +77,6 @@ def test_an_odd_value_in_a_list_costs_only_its_item():
     blocks = b'[{"kind": 7, "held": { "a":1}}, 8, {"kind": "text"}]'
     nest = head_decoder(Nest)(b'{"said": {"blocks": ' + blocks + b"}}")
     assert [(block.kind, bytes(block.held)) for block in nest.said.blocks] == [(None, b'{ "a":1}'), ("text", b"{}")]
-
-
-def test_only_lists_have_items():
-    """An object, a number and what only the standard parser takes have none."""
-    assert [bytes(item) for item in items_of(Raw(b"[ 1, NaN]"))] == [b"1", b"NaN"]
-    assert [items_of(Raw(held)) for held in (b'{"a":1}', b"7", b"NaN")] == [[], [], []]
 
 
 def test_what_is_no_object_has_no_fields():

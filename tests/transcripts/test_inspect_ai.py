@@ -80,7 +80,7 @@ def natives(conversation):
 
 
 def test_samples_are_chat_in_logs_and_archives_alike(tmp_path):
-    """Arguments become JSON text, thoughts stand beside the content, and an error is shown as the model saw it."""
+    """Arguments become JSON text, thoughts are beside the content, and an error is shown as the model saw it."""
     for transcript in in_both_kinds(tmp_path, SAMPLE):
         (conversation,) = transcript
         call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"cmd":"ls"}'}}

@@ -82,7 +82,7 @@ def test_the_conversation_is_named_by_its_instance(tmp_path, fields, name):
 
 @pytest.mark.parametrize("extra", [None, 7, {}, {"response": None}, {"response": {"usage": "odd", "model": "m"}}])
 def test_odd_extras_are_tolerated(tmp_path, extra):
-    """Whatever stands beside the message, the message is read."""
+    """Whatever is beside the message, the message is read."""
     (conversation,) = MiniSweAgent().read(source_of(tmp_path, file_of([{"role": "assistant", "content": ONE, "extra": extra}])))
     assert conversation.messages[0].native == {"role": "assistant", "content": ONE}
     assert conversation.entries[0].usage is None

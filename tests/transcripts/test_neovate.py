@@ -82,7 +82,7 @@ def test_parallel_results_are_siblings_on_the_path(tmp_path, kind):
 
 
 def test_older_results_are_found_by_their_id(tmp_path):
-    """They stand in user messages and name the call `id`."""
+    """They are in user messages and name the call `id`."""
     old = [line(f"3{call}", "2", [{"type": "tool_result", "id": call, "result": {}}]) for call in ("t1", "t2")]
     assert path_of(tmp_path, [line("1"), asks("2", "1", "t1", "t2"), *old]) == ["1", "2", "3t1", "3t2"]
 

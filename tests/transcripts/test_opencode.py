@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from redline.errors import TranscriptError
-from redline.transcripts.base import Usage
-from redline.transcripts.opencode import OpenCode
+from redline.transcripts.base import Position, Usage
+from redline.transcripts.opencode import OpenCode, read_history, read_message
 from redline.transcripts.source import Source
 from redline.values.messages import Opaque, Reasoning
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
@@ -73,7 +73,7 @@ STEP = assistant(
 
 
 def test_a_step_is_a_message_and_a_message_of_results(tmp_path):
-    """Calls and results stand in one part; they become two entries at the same place."""
+    """Calls and results are in one part; they become two entries at the same place."""
     conversation = only(read(tmp_path, user(text("read /a")), STEP))
     assert [message.role for message in conversation.messages] == ["user", "assistant", "tool"]
     asked, answered = conversation.messages[1:]
@@ -100,7 +100,7 @@ def test_calls_that_never_ended_have_no_result(tmp_path):
 
 
 def test_usage_is_that_of_the_step(tmp_path):
-    """Tokens stand with the message, not with its results; zeros mean that nothing was asked."""
+    """Tokens are with the message, not with its results; zeros mean that nothing was asked."""
     nothing = {"input": 0, "output": 0, "cache": {"read": 0, "write": 0}}
     conversation = only(read(tmp_path, STEP, assistant(text("x"), tokens=nothing)))
     assert [entry.usage for entry in conversation.entries] == [Usage(10, 4, 20, 3), None, None]
@@ -141,7 +141,7 @@ def test_files_are_media_unless_their_text_stands_beside_them(tmp_path):
 
 
 def test_pictures_in_results_come_along(tmp_path):
-    """Attachments of a tool stand in its result."""
+    """Attachments of a tool are in its result."""
     shot = tool("c1", output="shot", attachments=[{"mime": "image/png", "url": "data:image/png;base64,AAAA"}])
     result = only(read(tmp_path, assistant(shot))).messages[1].results[0]
     assert (result.text, result.parts[1].source, result.parts[1].media_type) == ("shot", "AAAA", "image/png")
@@ -198,3 +198,21 @@ def test_counts_agree_with_the_manifest(row):
 def test_only_opencode_files_are_recognized():
     """Of all recorded sessions, exactly those of opencode are taken."""
     assert recognized_formats(OpenCode()) == Counter(row["format"] for row in corpus_rows("opencode"))
+
+
+class Stored:
+    """Messages by their position."""
+
+    def __init__(self, *records):
+        self._records = records
+
+    def decode(self, position):
+        return self._records[position.offset]
+
+
+def test_messages_come_from_wherever_they_are():
+    """A history is read through its source, a file or a database."""
+    source = Stored({"info": {"role": "user"}, "parts": [{"type": "text", "text": "hi"}]})
+    history = read_history(source, [(Position(0, 1), read_message(b'{"info": {"id": "m"}, "parts": []}'))])
+    assert [(entry.id, entry.message.text) for entry in history.entries] == [("m", "hi")]
+    assert history.compactions == history.pruned == ()

@@ -143,13 +143,13 @@ def test_recalled_context_is_an_attachment(tmp_path):
 
 
 def test_pictures_of_the_user_are_kept(tmp_path):
-    """Pictures stand beside the text of a message."""
+    """Pictures are beside the text of a message."""
     (conversation,) = read(tmp_path, [action(1, "message", source="user", content="see", image_urls=["https://x/a.png"])])
     assert [type(part).__name__ for part in conversation.messages[0].parts] == ["Text", "Media"]
 
 
 def test_positions_lead_to_the_events(tmp_path):
-    """Each entry is found again in the file, in whichever line it stands."""
+    """Each entry is found again in the file, in whichever line it is."""
     transcript = read(tmp_path, START, START)
     source = Source(transcript.path)
     stored = [json.loads(source.read(entry.positions[0])) for conversation in transcript for entry in conversation.entries]

@@ -86,7 +86,7 @@ def test_the_name_of_a_field_is_no_signature(tmp_path):
 
 
 def test_usage_is_that_of_the_request(tmp_path):
-    """Tokens stand with the assistant's message; zeros mean that the request failed."""
+    """Tokens are with the assistant's message; zeros mean that the request failed."""
     zeros = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
     failed = message("5", "4", "assistant", [], usage=zeros, stopReason="error", errorMessage="500")
     entries = only(read(tmp_path, [*SESSION, failed])).entries

@@ -72,11 +72,11 @@ def test_lines_do_not_depend_on_how_the_file_is_cut(tmp_path_factory, lines, siz
     """Whatever pieces a file is read in, its lines are the same."""
     path = tmp_path_factory.mktemp("lines") / "f"
     path.write_bytes(b"\n".join(lines))
-    whole, before = [bytes(line) for line in Source(path).lines()], module._PIECE_BYTES
-    module._PIECE_BYTES = size
+    whole, before = [bytes(line) for line in Source(path).lines()], module._CHUNK_BYTES
+    module._CHUNK_BYTES = size
     try:
         pieced = [bytes(line) for line in Source(path).lines()]
     finally:
-        module._PIECE_BYTES = before
+        module._CHUNK_BYTES = before
     expected = path.read_bytes().split(b"\n")
     assert pieced == whole == (expected if expected[-1] else expected[:-1])

@@ -83,7 +83,7 @@ def test_native_calls_are_sent_without_the_agents_notes(tmp_path):
 
 
 def test_commands_in_text_are_calls_that_the_provider_does_not_see(tmp_path):
-    """In older files a command is named by its first word, and the user message behind it is its result."""
+    """In older files a command is named by its first word, and the user message after it is its result."""
     (conversation,) = read(tmp_path, TEXT)
     assert [[call.name for call in entry.text_calls] for entry in conversation.entries] == [
         [],

@@ -118,7 +118,7 @@ def test_usage_is_that_of_the_conversations_own_requests(tmp_path):
 
 
 def test_the_policy_is_the_system_prompt(tmp_path):
-    """It stands once for all simulations; how a run ended is kept with it."""
+    """It is written once for all simulations; how a run ended is kept with it."""
     (conversation,) = read(tmp_path, MESSAGES)
     assert (conversation.id, conversation.system) == ("sim-1", "Be kind.")
     assert conversation.metadata == {"task_id": "t", "trial": 0, "termination_reason": "user_stop", "reward": 1.0}

@@ -17,7 +17,16 @@ from redline.log.opening import open_log
 from redline.log.reading import Reading
 from redline.log.records import MessageAdded, Record, StrikesApplied, UsageReported, ViewChanged
 from redline.log.timeline import Timeline
-from redline.transcripts import BadRecord, Branch, Compaction, Entry, Position, RecordedConversation, Transcript, Usage
+from redline.transcripts import (
+    BadRecord,
+    Entry,
+    Position,
+    RecordedBranch,
+    RecordedCompaction,
+    RecordedConversation,
+    Transcript,
+    Usage,
+)
 from redline.values.payloads import Payload
 
 __all__ = ["FORMAT", "transcript_of_database", "transcript_of_file"]
@@ -102,7 +111,7 @@ def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places
         format=format.name,
         entries=tuple(said[index] for index in order),
         branches=tuple(_branches(stored, path, format, places)),
-        compactions=(Compaction(len(hidden), trigger="view"),) if hidden else (),
+        compactions=(RecordedCompaction(len(hidden), trigger="view"),) if hidden else (),
         metadata={"origin": masked(talk.origin)} if talk.origin else {},
     )
 
@@ -147,7 +156,7 @@ def _usage(told: UsageReported) -> Usage:
 
 def _branches(
     stored: Sequence[Stored], path: Sequence[Stored], format: Format, places: dict[int, Position]
-) -> Iterator[Branch]:
+) -> Iterator[RecordedBranch]:
     """What was said off the path, by the record on the path that it turned off at."""
     on_path = {one.number for one in path}
     turned_at: dict[int, int] = {}
@@ -159,4 +168,4 @@ def _branches(
         for payload, time_ms in _messages_in(one.record):
             said.setdefault(turn, []).append(_entry(payload, format, time_ms, places[one.number]))
     for entries in said.values():
-        yield Branch(None, tuple(entries))
+        yield RecordedBranch(None, tuple(entries))

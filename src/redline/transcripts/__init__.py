@@ -1,4 +1,16 @@
-"""The session files of other agents, read as they are: one reader a file, and one call that finds the right one."""
+"""The session files of other agents, read as they are: one reader a file, and one call that finds the right one.
+
+The way of a record from the disk to a message, in the order to read these files:
+
+    source       opens the file and indexes its lines by offset; `document` and `foreign_database` do so
+                 for a file that is one JSON value, and for a SQLite file
+    detect       takes a sample of the beginning
+    reader       what a reader is: it recognises its own samples, and reads the file
+    claude_code  and its neighbours: decode the head of each record (`heads`), find out which records are
+                 the conversation, and make entries of them
+    base         what comes out: a transcript of conversations of entries, each of which decodes its
+                 message when it is asked for
+"""
 
 import os
 from pathlib import Path
@@ -7,10 +19,10 @@ from redline.errors import TranscriptError
 from redline.transcripts.base import (
     Attachment,
     BadRecord,
-    Branch,
-    Compaction,
     Entry,
     Position,
+    RecordedBranch,
+    RecordedCompaction,
     RecordedConversation,
     Transcript,
     Usage,
@@ -41,11 +53,11 @@ __all__ = [
     "READERS",
     "Attachment",
     "BadRecord",
-    "Branch",
-    "Compaction",
     "Entry",
     "Position",
     "Reader",
+    "RecordedBranch",
+    "RecordedCompaction",
     "RecordedConversation",
     "Sample",
     "SessionPlace",

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, overload
+from typing import Annotated, Any, Generic, TypeVar, overload
 
 import msgspec
 
@@ -15,11 +16,12 @@ from redline.values.messages import Message, ToolCall, ToolResult
 __all__ = [
     "Attachment",
     "BadRecord",
-    "Branch",
-    "Compaction",
     "Entry",
     "LazyEntries",
+    "OnDemand",
     "Position",
+    "RecordedBranch",
+    "RecordedCompaction",
     "RecordedConversation",
     "TokenCount",
     "Transcript",
@@ -28,13 +30,13 @@ __all__ = [
     "parse_time_ms",
 ]
 
-Seed = TypeVar("Seed")
+Item = TypeVar("Item")
 
 _LATEST_MS = datetime.max.replace(tzinfo=UTC).timestamp() * 1000.0
 
 
 class Position(msgspec.Struct, frozen=True, gc=False):
-    """Where a record stands in its file."""
+    """Where a record is in its file."""
 
     offset: int
     """In bytes from the start of the file (of the member, in an archive)."""
@@ -61,7 +63,7 @@ TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 """Tokens as a file may tell them; any other number is as if it were not there."""
 
 
-class Compaction(msgspec.Struct, frozen=True):
+class RecordedCompaction(msgspec.Struct, frozen=True):
     """A place where the agent replaced its history by a summary."""
 
     before: int
@@ -80,7 +82,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One API message of a recording: where it stands, when it was said, what it cost, and on demand what it says."""
+    """One API message of a recording: where it is, when it was said, what it cost, and on demand what it says."""
 
     load: Callable[[], Message]
     positions: tuple[Position, ...]
@@ -103,11 +105,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
 class LazyEntries(Sequence[Entry]):
     """Entries made when they are looked at, from something smaller: a file of a million lines is counted without them."""
 
-    def __init__(self, seeds: Sequence[Seed], grow: Callable[[Seed], Entry]) -> None:
-        self._seeds, self._grow = seeds, grow
+    def __init__(self, items: Sequence[Item], make_entry: Callable[[Item], Entry]) -> None:
+        self._items, self._make_entry = items, make_entry
 
     def __len__(self) -> int:
-        return len(self._seeds)
+        return len(self._items)
 
     @overload
     def __getitem__(self, place: int) -> Entry: ...
@@ -115,12 +117,33 @@ class LazyEntries(Sequence[Entry]):
     def __getitem__(self, place: slice) -> "LazyEntries": ...
     def __getitem__(self, place: int | slice) -> "Entry | LazyEntries":
         if isinstance(place, slice):
-            return LazyEntries(self._seeds[place], self._grow)
-        return self._grow(self._seeds[place])
+            return LazyEntries(self._items[place], self._make_entry)
+        return self._make_entry(self._items[place])
+
+
+class OnDemand(Sequence[Item], Generic[Item]):
+    """The items that `make` gives, asked for once, when they are first looked at: listing sessions does not read them."""
+
+    def __init__(self, make: Callable[[], Sequence[Item]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _items(self) -> Sequence[Item]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Item]: ...
+    def __getitem__(self, place: int | slice) -> Item | Sequence[Item]:
+        return self._items[place]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class RecordedBranch:
     """What was said off the active path."""
 
     after: int | None
@@ -137,9 +160,9 @@ class RecordedConversation:
     """The format of its messages, a name in `redline.formats`."""
     entries: Sequence[Entry]
     """The active path from its very beginning, earlier windows included."""
-    branches: Sequence[Branch] = ()
+    branches: Sequence[RecordedBranch] = ()
     subagents: tuple["RecordedConversation", ...] = ()
-    compactions: Sequence[Compaction] = ()
+    compactions: Sequence[RecordedCompaction] = ()
     attachments: tuple[Attachment, ...] = ()
     system: str | None = None
     """The system prompt, where the file holds it apart from the messages."""

@@ -1,15 +1,15 @@
 """Cline session files: one JSON value with Anthropic messages, as stored before or after a compaction."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
 from redline.formats.anthropic import Anthropic
 from redline.transcripts.base import (
-    Compaction,
     Entry,
     Position,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -48,7 +48,7 @@ class Cline:
             format=_FORMAT.name,
             entries=tuple(_entry(source, position, record) for position, record in index.records),
             compactions=tuple(
-                Compaction(number, position, tokens_before=record.metadata.tokens_before)
+                RecordedCompaction(number, position, tokens_before=record.metadata.tokens_before)
                 for number, (position, record) in enumerate(index.records)
                 if record.metadata.kind == "compaction_summary"
             ),
@@ -57,59 +57,59 @@ class Cline:
         return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
 
-class _Metrics(msgspec.Struct, rename="camel"):
+class _ClineMetrics(msgspec.Struct, rename="camel"):
     input_tokens: TokenCount = 0
+    """With what was read from the cache and written to it."""
     output_tokens: TokenCount = 0
     cache_read_tokens: TokenCount = 0
     cache_write_tokens: TokenCount = 0
 
 
-class _Model(msgspec.Struct):
+class _ClineModel(msgspec.Struct):
     id: str | None = None
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _ClineMetadata(msgspec.Struct, rename="camel"):
     kind: str | None = None
     tokens_before: TokenCount | None = None
 
 
-class _Record(msgspec.Struct, rename="camel"):
+class _ClineRecord(msgspec.Struct, rename="camel"):
     id: str | None = None
     ts: float | None = None
-    model_info: _Model = msgspec.field(default_factory=_Model)
-    metrics: _Metrics | None = None
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    model_info: _ClineModel = msgspec.field(default_factory=_ClineModel)
+    metrics: _ClineMetrics | None = None
+    metadata: _ClineMetadata = msgspec.field(default_factory=_ClineMetadata)
 
 
-_decode_record = head_decoder(_Record)
+_decode_record = head_decoder(_ClineRecord)
 
 
-def _entry(source: Source, position: Position, record: _Record) -> Entry:
-    usage = _usage(record.metrics) if record.metrics else None
+def _entry(source: Source, position: Position, record: _ClineRecord) -> Entry:
+    usage: Usage | None = None
+    if told := record.metrics:
+        fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
+        usage = Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
     return Entry(
-        partial(_load, source, position), (position,), known_time_ms(record.ts), record.id, record.model_info.id, usage
+        load=partial(_load, source, position),
+        positions=(position,),
+        timestamp_ms=known_time_ms(record.ts),
+        id=record.id,
+        model=record.model_info.id,
+        usage=usage,
     )
 
 
-def _usage(metrics: _Metrics) -> Usage:
-    """Cline counts what was read from and written to the cache among the input."""
-    cached = metrics.cache_read_tokens + metrics.cache_write_tokens
-    fresh = max(0, metrics.input_tokens - cached)
-    return Usage(fresh, metrics.output_tokens, metrics.cache_read_tokens, metrics.cache_write_tokens)
-
-
 def _load(source: Source, position: Position) -> Message:
+    """The message; a result that is a list of bare objects as their JSON, the way Cline stores its other results."""
     record = source.decode(position)
     content = record.get("content", "")
-    if isinstance(content, list):
-        content = [_sendable(block) for block in content]
-    return _FORMAT.read({"role": record.get("role", "user"), "content": content})
-
-
-def _sendable(block: Any) -> Any:
-    """The block; a result that is a list of bare objects as their JSON, the way Cline stores its other results."""
-    fields = fields_in(block)
-    items = objects_in(fields.get("content"))
-    if fields.get("type") != "tool_result" or not items or any("type" in item for item in items):
-        return block
-    return {**fields, "content": payloads.encode(items).decode()}
+    if not isinstance(content, list):
+        return _FORMAT.read({"role": record.get("role", "user"), "content": content})
+    blocks = []
+    for block in content:
+        fields = fields_in(block)
+        items = objects_in(fields.get("content")) if fields.get("type") == "tool_result" else []
+        is_bare = bool(items) and not any("type" in item for item in items)
+        blocks.append({**fields, "content": payloads.encode(items).decode()} if is_bare else block)
+    return _FORMAT.read({"role": record.get("role", "user"), "content": blocks})

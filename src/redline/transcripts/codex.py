@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import msgspec
 
 from redline.formats.openai_responses import OpenAIResponses
 from redline.transcripts.base import (
-    Compaction,
     Entry,
     LazyEntries,
     Position,
+    RecordedCompaction,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -46,10 +46,10 @@ class Codex:
 
     def read(self, source: Source) -> Transcript:
         """One conversation; the threads of sub-agents are files of their own."""
-        index = index_lines(source, _decode_head)
-        recording = _Recording(source)
-        for position, head in index.records:
-            recording.take(position, head)
+        index = index_lines(source, _decode_line)
+        recording = _CodexRecording(source)
+        for position, line in index.records:
+            recording.take(position, line)
         conversations = (recording.conversation(),) if recording.items else ()
         return Transcript(source.path, self.name, conversations, tuple(index.problems))
 
@@ -57,30 +57,31 @@ class Codex:
 # --- the head of a line
 
 
-class _Tokens(msgspec.Struct, gc=False):
+class _CodexTokens(msgspec.Struct, gc=False):
     input_tokens: TokenCount = 0
+    """With what came from the cache."""
     cached_input_tokens: TokenCount = 0
     output_tokens: TokenCount = 0
     total_tokens: TokenCount = 0
 
 
-class _Report(msgspec.Struct, gc=False):
-    last_token_usage: _Tokens | None = None
-    total_token_usage: _Tokens | None = None
+class _TokenReport(msgspec.Struct, gc=False):
+    last_token_usage: _CodexTokens | None = None
+    total_token_usage: _CodexTokens | None = None
 
 
 class _Replacement(msgspec.Struct, gc=False):
     id: str | None = None
 
 
-class _Payload(msgspec.Struct, gc=False):
+class _CodexPayload(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     role: str | None = None
     model: str | None = None
     cwd: str | None = None
     cli_version: str | None = None
-    info: _Report | None = None
+    info: _TokenReport | None = None
     replacement_history: list[_Replacement] | None = None
 
     @property
@@ -91,19 +92,19 @@ class _Payload(msgspec.Struct, gc=False):
         return self.type == "reasoning" or (self.type or "").endswith("_call")
 
 
-class _Head(msgspec.Struct, gc=False):
+class _CodexLine(msgspec.Struct, gc=False):
     type: str | None = None
     timestamp: str | None = None
-    payload: _Payload = msgspec.field(default_factory=_Payload)
+    payload: _CodexPayload = msgspec.field(default_factory=_CodexPayload)
 
 
-_decode_head = head_decoder(_Head)
+_decode_line = head_decoder(_CodexLine)
 
 
 # --- the conversation, line by line
 
 
-class _Item(msgspec.Struct, gc=False):
+class _CodexItem(msgspec.Struct, gc=False):
     """What an entry is made from."""
 
     position: Position
@@ -115,116 +116,99 @@ class _Item(msgspec.Struct, gc=False):
     usage: Usage | None = None
 
 
-class _Recording:
+class _CodexRecording:
     """What is known after the lines taken so far."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.items: list[_Item] = []
-        self.compactions: list[Compaction] = []
-        self.sessions: list[tuple[Position, _Payload]] = []
+        self.items: list[_CodexItem] = []
+        self.compactions: list[RecordedCompaction] = []
+        self.sessions: list[tuple[Position, _CodexPayload]] = []
         self.aborted_turns = 0
         self.model: str | None = None
-        self.unpaid: _Item | None = None
+        self.awaiting_tokens: _CodexItem | None = None
         """The first item of the response whose tokens are not reported yet."""
-        self.report = _Report()
+        self.report = _TokenReport()
 
-    def take(self, position: Position, head: _Head) -> None:
-        match head.type:
-            case "response_item" if head.payload.type not in _NOT_SENT:
-                self._take_item(position, head)
+    def take(self, position: Position, line: _CodexLine) -> None:
+        """The next line. Events repeat the items for the screen; only tokens and interruptions are told nowhere else."""
+        payload = line.payload
+        match line.type:
+            case "response_item" if payload.type not in _NOT_SENT:
+                item = _CodexItem(position, line.timestamp, payload.id, self.model)
+                self.items.append(item)
+                if payload.is_from_model and self.awaiting_tokens is None:
+                    self.awaiting_tokens = item
             case "compacted":
-                self._take_compaction(position, head)
-            case "event_msg":
-                self._take_event(head.payload)
+                self._take_compaction(position, line)
+            case "event_msg" if payload.type == "turn_aborted":
+                self.aborted_turns += 1
+            case "event_msg" if payload.type == "token_count" and payload.info:
+                self._take_tokens(payload.info)
             case "turn_context":
-                self.model = head.payload.model
+                self.model = payload.model
             case "session_meta":
-                self.sessions.append((position, head.payload))
+                self.sessions.append((position, payload))
 
-    def conversation(self) -> RecordedConversation:
-        return RecordedConversation(
-            id=next((session.id for _, session in self.sessions if session.id), self.source.path.stem),
-            format=_FORMAT.name,
-            entries=LazyEntries(self.items, partial(_entry, self.source, lru_cache(maxsize=1)(partial(_history, self.source)))),
-            compactions=tuple(self.compactions),
-            system=self._system(),
-            metadata=self._metadata(),
-        )
-
-    def _take_item(self, position: Position, head: _Head) -> None:
-        item = _Item(position, head.timestamp, head.payload.id, self.model)
-        self.items.append(item)
-        if head.payload.is_from_model and self.unpaid is None:
-            self.unpaid = item
-
-    def _take_compaction(self, position: Position, head: _Head) -> None:
+    def _take_compaction(self, position: Position, line: _CodexLine) -> None:
         """The new window begins with the items that replace the history, or in older files with a summary in words."""
         sent = self.report.last_token_usage
         tokens_before = sent.total_tokens if sent else None
-        self.compactions.append(Compaction(len(self.items), position, tokens_before=tokens_before))
-        self.unpaid = None
-        history = head.payload.replacement_history
+        self.compactions.append(RecordedCompaction(len(self.items), position, tokens_before=tokens_before))
+        self.awaiting_tokens = None
+        history = line.payload.replacement_history
         for number, item in enumerate([_Replacement()] if history is None else history):
-            self.items.append(_Item(position, head.timestamp, item.id, self.model, number))
+            self.items.append(_CodexItem(position, line.timestamp, item.id, self.model, number))
 
-    def _take_event(self, event: _Payload) -> None:
-        """Events repeat the items for the screen; only tokens and interruptions are told nowhere else."""
-        if event.type == "turn_aborted":
-            self.aborted_turns += 1
-        elif event.type == "token_count" and event.info and event.info.last_token_usage:
-            self._take_report(event.info, event.info.last_token_usage)
-
-    def _take_report(self, report: _Report, last: _Tokens) -> None:
+    def _take_tokens(self, report: _TokenReport) -> None:
         """Tokens go to the first item of the response they paid for: all entries before it are what was sent."""
-        total = report.total_token_usage
+        last, total = report.last_token_usage, report.total_token_usage
+        if last is None:
+            return
         is_repeated = total is not None and total == self.report.total_token_usage
         self.report = report
-        if is_repeated:
-            self._take_size_after_compaction(last)
-        elif self.unpaid is not None:
-            self.unpaid.usage = _usage(last)
-            self.unpaid = None
-
-    def _take_size_after_compaction(self, last: _Tokens) -> None:
-        """After a compaction Codex reports nothing spent and the size of the new window."""
-        if self.compactions and self.compactions[-1].tokens_after is None and last.input_tokens == 0:
+        if not is_repeated and self.awaiting_tokens is not None:
+            cached = last.cached_input_tokens
+            self.awaiting_tokens.usage = Usage(max(0, last.input_tokens - cached), last.output_tokens, cache_read_tokens=cached)
+            self.awaiting_tokens = None
+        # After a compaction Codex reports nothing spent and the size of the new window.
+        elif is_repeated and last.input_tokens == 0 and self.compactions and self.compactions[-1].tokens_after is None:
             self.compactions[-1] = msgspec.structs.replace(self.compactions[-1], tokens_after=last.total_tokens)
 
-    def _system(self) -> str | None:
-        """The instructions of the latest start that has some."""
-        for position, _ in reversed(self.sessions):
-            instructions = _payload(self.source, position).get("base_instructions")
-            if text := text_in(fields_in(instructions).get("text")):
-                return text
-        return None
-
-    def _metadata(self) -> dict[str, Any]:
-        first = self.sessions[0][1] if self.sessions else _Payload()
-        known = {"cwd": first.cwd, "version": first.cli_version}
-        counts = {"resumed": max(0, len(self.sessions) - 1), "aborted_turns": self.aborted_turns}
-        return {key: value for key, value in {**known, **counts}.items() if value}
-
-
-def _usage(tokens: _Tokens) -> Usage:
-    """Codex counts what came from the cache among the input."""
-    cached = tokens.cached_input_tokens
-    return Usage(max(0, tokens.input_tokens - cached), tokens.output_tokens, cache_read_tokens=cached)
+    def conversation(self) -> RecordedConversation:
+        """What the lines come to. The instructions are those of the latest start that has some."""
+        first = self.sessions[0][1] if self.sessions else _CodexPayload()
+        known = {
+            "cwd": first.cwd,
+            "version": first.cli_version,
+            "resumed": max(0, len(self.sessions) - 1),
+            "aborted_turns": self.aborted_turns,
+        }
+        starts = (_payload(self.source, position) for position, _ in reversed(self.sessions))
+        instructions = (text_in(fields_in(start.get("base_instructions")).get("text")) for start in starts)
+        # The last history is kept: it holds many messages, which are asked for one after the other.
+        history_at = lru_cache(maxsize=1)(partial(_history, self.source))
+        return RecordedConversation(
+            id=next((session.id for _, session in self.sessions if session.id), self.source.path.stem),
+            format=_FORMAT.name,
+            entries=LazyEntries(self.items, partial(_entry, self.source, history_at)),
+            compactions=tuple(self.compactions),
+            system=next((text for text in instructions if text), None),
+            metadata={key: value for key, value in known.items() if value},
+        )
 
 
 # --- content, when it is asked for
 
 
-_Histories: TypeAlias = Callable[[Position], list[dict[str, Any]]]
-"""The history in the line of a compaction. The last one is kept: it holds many messages, asked for one after the other."""
+def _entry(source: Source, history_at: Callable[[Position], list[dict[str, Any]]], item: _CodexItem) -> Entry:
+    def load() -> Message:
+        if item.replacement is None:
+            return _FORMAT.read(_payload(source, item.position))
+        return _FORMAT.read(history_at(item.position)[item.replacement])
 
-
-def _entry(source: Source, histories: _Histories, item: _Item) -> Entry:
-    said: partial[Message] = partial(_load, source, item.position)
-    if item.replacement is not None:
-        said = partial(_load_inherited, histories, item.position, item.replacement)
     return Entry(
-        load=said,
+        load=load,
         positions=(item.position,),
         timestamp_ms=parse_time_ms(item.timestamp),
         id=item.id,
@@ -233,23 +217,12 @@ def _entry(source: Source, histories: _Histories, item: _Item) -> Entry:
     )
 
 
-def _payload(source: Source, position: Position) -> dict[str, Any]:
-    return fields_in(source.decode(position).get("payload"))
-
-
-def _load(source: Source, position: Position) -> Message:
-    return _FORMAT.read(_payload(source, position))
-
-
-def _load_inherited(histories: _Histories, position: Position, number: int) -> Message:
-    return _FORMAT.read(histories(position)[number])
-
-
 def _history(source: Source, position: Position) -> list[dict[str, Any]]:
     """What a compaction put in place of all before: items, or in older files a summary in words."""
     payload = _payload(source, position)
-    return objects_in(payload.get("replacement_history")) or [_summary(payload.get("message"))]
+    words = {"type": "input_text", "text": text_in(payload.get("message"))}
+    return objects_in(payload.get("replacement_history")) or [{"type": "message", "role": "user", "content": [words]}]
 
 
-def _summary(words: Any) -> dict[str, Any]:
-    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text_in(words)}]}
+def _payload(source: Source, position: Position) -> dict[str, Any]:
+    return fields_in(source.decode(position).get("payload"))

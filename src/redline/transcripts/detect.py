@@ -1,6 +1,6 @@
 """The first look at a session file: whether it is lines, one JSON value, an archive or a database, and what is at its top."""
 
-from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -9,14 +9,14 @@ from redline.transcripts.base import Position
 from redline.transcripts.document import open_document
 from redline.transcripts.foreign_database import DATABASE_MAGIC, ForeignDatabase
 from redline.transcripts.reader import Sample
-from redline.transcripts.source import Line, Source, decode_line
+from redline.transcripts.source import Source, decode_line
 
-__all__ = ["take_sample"]
+__all__ = ["ZIP_MAGIC", "take_sample"]
 
+ZIP_MAGIC = b"PK\x03\x04"
 _HEAD_BYTES = 1024 * 1024
 _MOST_LINES = 40
 _BLANK_BYTES = 64
-_ZIP_MAGIC = b"PK\x03\x04"
 
 
 def take_sample(source: Source) -> Sample:
@@ -24,11 +24,10 @@ def take_sample(source: Source) -> Sample:
     name = source.path.name
     if source.read(Position(0, len(DATABASE_MAGIC))) == DATABASE_MAGIC:
         return Sample(name, (), tables=ForeignDatabase(source.path).tables())
-    if source.read(Position(0, len(_ZIP_MAGIC))) == _ZIP_MAGIC:
+    if source.read(Position(0, len(ZIP_MAGIC))) == ZIP_MAGIC:
         return Sample(name, (), is_archive=True)
-    lines = list(_first_lines(source))
-    records = tuple(_objects(lines))
-    if len(lines) > 1 and len(records) * 2 >= len(lines):  # a few bad lines do not make a file of lines anything else
+    line_count, records = _first_lines(source)
+    if line_count > 1 and len(records) * 2 >= line_count:  # a few bad lines do not make a file of lines anything else
         return Sample(name, records)
     try:
         document: Any = open_document(source).value
@@ -36,24 +35,19 @@ def take_sample(source: Source) -> Sample:
         if not records:
             raise
         return Sample(name, records)
-    return Sample(name, records if len(lines) == 1 else (), document)
+    return Sample(name, records if line_count == 1 else (), document)
 
 
-def _first_lines(source: Source) -> Iterator[Line]:
-    """The lines that begin within the first stretch of the file, blank ones aside; one of them may be very long."""
-    read = 0
+def _first_lines(source: Source) -> tuple[int, tuple[dict[str, Any], ...]]:
+    """How many lines begin within the first megabyte, blank ones aside, and those of them that are objects."""
+    count, read = 0, 0
+    records: list[dict[str, Any]] = []
     for line in islice(source.lines(), _MOST_LINES):
         if bytes(line[:_BLANK_BYTES]).strip():
-            yield line
+            count += 1
+            with suppress(ValueError):  # comments, torn lines and the like are passed over
+                records.append(decode_line(line))
         read += len(line)
         if read > _HEAD_BYTES:
-            return
-
-
-def _objects(lines: list[Line]) -> Iterator[dict[str, Any]]:
-    """The lines that are objects; comments, torn lines and the like are passed over."""
-    for line in lines:
-        try:
-            yield decode_line(line)
-        except ValueError:
-            continue
+            break
+    return count, tuple(records)

@@ -1,4 +1,4 @@
-"""A session file that is one JSON value: the top level is decoded, what lies deeper stays in the mapped file."""
+"""A session file, or a line of one, that is a JSON value: its top level is decoded, what is deeper stays where it is."""
 
 import json
 import mmap
@@ -10,10 +10,10 @@ from msgspec import Raw
 
 from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
-from redline.transcripts.source import LineIndex, Source
+from redline.transcripts.source import Line, LineIndex, Source
 from redline.values import payloads
 
-__all__ = ["Document", "Value", "open_document", "parse_document"]
+__all__ = ["Document", "Value", "in_file", "items_of", "open_document", "parse_document", "parse_line"]
 
 Head = TypeVar("Head")
 
@@ -36,7 +36,7 @@ class Document:
         self._buffer, self._name, self._member = buffer, name, member
         self.whole = Raw(memoryview(buffer)[len(_BOM) :] if buffer[: len(_BOM)] == _BOM else memoryview(buffer))
         """The whole value, for `positions_of` when it is a list."""
-        self.value: Value = _top_level(self.whole, name)
+        self.value: Value = _split_top_level(self.whole, name)
 
     @property
     def fields(self) -> dict[str, Raw]:
@@ -53,16 +53,16 @@ class Document:
         value = payloads.decode(bytes(self.fields.get(field, b"null")))
         return value if isinstance(value, str) else None
 
-    def positions_of(self, held: Raw | None, within: Position | None = None) -> list[tuple[Position, Raw]]:
-        """The items of a list found in the document, and where they stand. Anything but a list has no items.
+    def positions_of(self, raw: Raw | None, within: Position | None = None) -> list[tuple[Position, Raw]]:
+        """The items of a list found in the document, and where they are. Anything but a list has no items.
 
         `within` is the record the list was found in, so that an equal list elsewhere is not taken for it.
         """
-        items = _items(held) if held is not None else []
-        if held is None or not items:
+        items = items_of(raw) if raw is not None else []
+        if raw is None or not items:
             return []
         located: list[tuple[Position, Raw]] = []
-        start = _find(self._buffer, memoryview(held), within.offset if within else 0)
+        start = _find(self._buffer, memoryview(raw), within.offset if within else 0)
         at = self._buffer.find(b"[", start) + 1
         for item in items:
             while self._buffer[at : at + 1] in _BETWEEN_ITEMS:
@@ -71,10 +71,10 @@ class Document:
             at += len(memoryview(item))
         return located
 
-    def index_items(self, held: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
+    def index_items(self, raw: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
         """The items of a list as heads that `decode` makes of them; one it refuses is reported, the rest is read."""
         index: LineIndex[Head] = LineIndex([], [])
-        for position, item in self.positions_of(held):
+        for position, item in self.positions_of(raw):
             try:
                 index.records.append((position, decode(bytes(item))))
             except ValueError as refused:
@@ -98,65 +98,58 @@ def parse_document(content: bytes, name: str, member: str | None = None) -> Docu
     return Document(content, name if member is None else f"{member} in {name}", member)
 
 
-# --- finding: a search for all of a large list would compare byte by byte, so its beginning is searched
+def parse_line(line: Line) -> Document:
+    """The object in a line that holds whole lists of messages; its positions count from the line.
+
+    Anything else is a ValueError, so that a bad line among others is listed and not raised.
+    """
+    try:
+        document = parse_document(bytes(line), "the line")
+    except TranscriptError as refused:
+        raise ValueError(str(refused)) from refused
+    if isinstance(document.value, list):
+        raise ValueError("a record must be a JSON object, not a list")
+    return document
 
 
-def _find(buffer: _Buffer, held: memoryview, start: int) -> int:
-    beginning = bytes(held[:_SEARCH_BYTES])
+def in_file(position: Position, line: Position) -> Position:
+    """A position that counts from a line as one that counts from the start of the file."""
+    return Position(line.offset + position.offset, position.length, line.line)
+
+
+def items_of(raw: Raw) -> list[Raw]:
+    """The items of a list, each as the very bytes it is written in; none for anything else."""
+    try:
+        return _decode_list(raw)
+    except msgspec.ValidationError:
+        return []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = _as_text(raw)
+        return [item for _, item in _members(text, raw)] if text.lstrip().startswith("[") else []
+
+
+def _find(buffer: _Buffer, raw: memoryview, start: int) -> int:
+    """Where a list begins. A search for all of a large one would compare byte by byte, so its beginning is searched."""
+    beginning = bytes(raw[:_SEARCH_BYTES])
+    steps = range(0, len(raw), _COMPARE_BYTES)
     at = buffer.find(beginning, start)
-    while at >= 0 and not _stands_at(buffer, held, at):
+    while at >= 0:
+        ends = (min(step + _COMPARE_BYTES, len(raw)) for step in steps)
+        if all(buffer[at + step : at + end] == bytes(raw[step:end]) for step, end in zip(steps, ends, strict=True)):
+            return at
         at = buffer.find(beginning, at + 1)
-    if at < 0:
-        raise ValueError("the list is not of this document, or not within the record given")
-    return at
-
-
-def _stands_at(buffer: _Buffer, held: memoryview, at: int) -> bool:
-    steps = range(0, len(held), _COMPARE_BYTES)
-    spans = (slice(step, min(step + _COMPARE_BYTES, len(held))) for step in steps)
-    return all(buffer[at + span.start : at + span.stop] == bytes(held[span]) for span in spans)
+    raise ValueError("the list is not of this document, or not within the record given")
 
 
 # --- splitting: the fast parser, and for what it refuses (NaN, lone surrogates, control characters) the standard one
 
 
-def _top_level(whole: Raw, name: str) -> Value:
+def _split_top_level(whole: Raw, name: str) -> Value:
+    """The fields or items of a document. What is neither, or no JSON at all, is a TranscriptError that says where."""
     try:
         return _decode_value(whole)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = _as_text(whole)
-        _check(text, name)
-    kind = text.lstrip()[0]
-    if kind not in "{[":
-        raise TranscriptError(f"{name} holds a single {_kind_name(kind)}, not a JSON object or list. Is it a session file?")
-    members = list(_members(text, whole))
-    return dict(members) if kind == "{" else [item for _, item in members]
-
-
-def _items(held: Raw) -> list[Raw]:
-    try:
-        return _decode_list(held)
-    except msgspec.ValidationError:
-        return []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = _as_text(held)
-        return [item for _, item in _members(text, held)] if text.lstrip().startswith("[") else []
-
-
-def _members(text: str, held: Raw) -> Iterator[tuple[str, Raw]]:
-    """The members of a valid object or list; those of a list have no names worth the word."""
-    view = memoryview(held)
-    for name, begin, start, end in payloads.members_of(text, payloads.skip_space(text, 0)):
-        key = payloads.decode(bytes(view[begin:start]).rstrip(b" \t\r\n:")) if isinstance(name, str) else ""
-        yield key, Raw(view[start:end])
-
-
-def _as_text(held: Raw) -> str:
-    """One character for each byte, so that places in the text are places in the file."""
-    return bytes(held).decode("latin-1")
-
-
-def _check(text: str, name: str) -> None:
     if not text.strip():
         raise TranscriptError(f"{name} is empty. Restore the file or leave it out.")
     try:
@@ -169,12 +162,27 @@ def _check(text: str, name: str) -> None:
         ) from problem
     except ValueError as problem:  # deep nesting that is not closed
         raise TranscriptError(f"{name} cannot be read: {problem}.") from problem
+    first = text.lstrip()[0]
+    if first not in "{[":
+        kind = {'"': "text", "t": "boolean", "f": "boolean", "n": "null"}.get(first, "number")
+        raise TranscriptError(f"{name} holds a single {kind}, not a JSON object or list. Is it a session file?")
+    members = list(_members(text, whole))
+    return dict(members) if first == "{" else [item for _, item in members]
+
+
+def _members(text: str, raw: Raw) -> Iterator[tuple[str, Raw]]:
+    """The members of a valid object or list with their names; those of a list have empty ones."""
+    view = memoryview(raw)
+    for name, begin, start, end in payloads.members_of(text, payloads.skip_space(text, 0)):
+        key = payloads.decode(bytes(view[begin:start]).rstrip(b" \t\r\n:")) if isinstance(name, str) else ""
+        yield key, Raw(view[start:end])
+
+
+def _as_text(raw: Raw) -> str:
+    """One character for each byte, so that places in the text are places in the file."""
+    return bytes(raw).decode("latin-1")
 
 
 def _line_and_column(text: str, at: int) -> tuple[int, int]:
     before = text[text.rfind("\n", 0, at) + 1 : at].encode("latin-1").decode("utf-8", "replace")
     return text.count("\n", 0, at) + 1, len(before) + 1
-
-
-def _kind_name(first: str) -> str:
-    return {'"': "text", "t": "boolean", "f": "boolean", "n": "null"}.get(first, "number")

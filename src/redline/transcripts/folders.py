@@ -29,11 +29,11 @@ def read_folder(folder: Path, read_file: Callable[[Path], Transcript]) -> Transc
 
 
 def _read_chats(chats: Path, read_file: Callable[[Path], Transcript]) -> Transcript:
-    """A file that cannot be read is listed among the problems."""
+    """The sessions of a project of Gemini CLI. A file that cannot be read is listed among the problems."""
     problems: list[BadRecord] = []
 
-    def conversations(found: list[Path]) -> Iterator[RecordedConversation]:
-        for path in found:
+    def conversations(files: list[Path]) -> Iterator[RecordedConversation]:
+        for path in files:
             try:
                 transcript = read_file(path)
             except TranscriptError as refused:
@@ -42,17 +42,13 @@ def _read_chats(chats: Path, read_file: Callable[[Path], Transcript]) -> Transcr
             problems.extend(transcript.problems)
             yield from transcript
 
-    sessions = [
-        replace(session, subagents=tuple(conversations(_subagent_files(chats, session.id))))
-        for session in conversations(_files(chats, _CHATS))
-    ]
+    sessions: list[RecordedConversation] = []
+    for session in conversations(_files(chats, _CHATS)):
+        # Sub-agents are in a folder named after the session; an id that could lead elsewhere has none.
+        is_plain = session.id.replace("-", "").isalnum() and len(session.id) <= _LONGEST_NAME
+        subagents = tuple(conversations(_files(chats / session.id, "*.jsonl"))) if is_plain else ()
+        sessions.append(replace(session, subagents=subagents))
     return Transcript(chats, GeminiCli.name, tuple(sessions), tuple(problems))
-
-
-def _subagent_files(chats: Path, session: str) -> list[Path]:
-    """In a folder that is named after the session; an id that could lead elsewhere has none."""
-    is_plain = session.replace("-", "").isalnum() and len(session) <= _LONGEST_NAME
-    return _files(chats / session, "*.jsonl") if is_plain else []
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:

@@ -1,10 +1,10 @@
 """Gemini CLI session files: lines that add to, rewind and replace a history; in older versions one JSON value."""
 
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from redline.formats.gemini import Gemini
-from redline.transcripts.base import Branch, Compaction, Entry, RecordedConversation, Transcript
+from redline.transcripts.base import Entry, RecordedBranch, RecordedCompaction, RecordedConversation, Transcript
 from redline.transcripts.detect import take_sample
 from redline.transcripts.document import open_document
 from redline.transcripts.gemini_lines import Abandoned, LineHistory, replay_lines
@@ -30,7 +30,16 @@ class GeminiCli:
 
     def read(self, source: Source) -> Transcript:
         """One conversation; notices for the screen (`info`, `error`, …) are no part of it."""
-        return _read_document(source) if is_document(take_sample(source)) else _read_lines(source)
+        if not is_document(take_sample(source)):
+            return _read_lines(source)
+        document = open_document(source)
+        index = document.index_items(document.fields.get("messages"), read_record)
+        conversation = RecordedConversation(
+            id=document.text_of("sessionId") or source.path.stem,
+            format=Gemini.name,
+            entries=tuple(entries_of(source, index.records)),
+        )
+        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
 
 def is_document(sample: Sample) -> bool:
@@ -38,25 +47,15 @@ def is_document(sample: Sample) -> bool:
     return isinstance(sample.document, dict) and sample.document.keys() >= {*_SESSION, "messages"}
 
 
-def _read_document(source: Source) -> Transcript:
-    document = open_document(source)
-    index = document.index_items(document.fields.get("messages"), read_record)
-    conversation = RecordedConversation(
-        id=document.text_of("sessionId") or source.path.stem,
-        format=Gemini.name,
-        entries=tuple(entries_of(source, index.records)),
-    )
-    return Transcript(source.path, GeminiCli.name, (conversation,), tuple(index.problems))
-
-
 def _read_lines(source: Source) -> Transcript:
+    """What goes on, after the windows that a summary replaced; where nothing goes on, these are branches, too."""
     history = replay_lines(source)
     goes_on = any(record.is_message for _, record in history.records)
     entries: list[Entry] = []
-    compactions: list[Compaction] = []
+    compactions: list[RecordedCompaction] = []
     for line, records in history.earlier if goes_on else ():
         entries.extend(entries_of(source, records))
-        compactions.append(Compaction(len(entries), line))
+        compactions.append(RecordedCompaction(len(entries), line))
     entries.extend(entries_of(source, history.records))
     last_entry = {entry.id: number for number, entry in enumerate(entries)}
     abandoned = [*history.abandoned, *(Abandoned(None, records) for _, records in history.earlier if not goes_on)]
@@ -64,7 +63,9 @@ def _read_lines(source: Source) -> Transcript:
         id=text_in(history.description.get("sessionId")) or source.path.stem,
         format=Gemini.name,
         entries=tuple(entries),
-        branches=tuple(Branch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned),
+        branches=tuple(
+            RecordedBranch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned
+        ),
         compactions=tuple(compactions),
         metadata=_metadata(source, history),
     )
@@ -82,13 +83,8 @@ def _metadata(source: Source, history: LineHistory) -> dict[str, Any]:
     }
     chats = next((folder for folder in path.parents if folder.name == "chats"), None)
     if chats is not None:
-        known["cwd"] = _project_root(chats.parent) or known["cwd"]
         known["parent"] = path.parent.name if path.parent != chats else None
+        with suppress(OSError, ValueError):
+            root = (chats.parent / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
+            known["cwd"] = root or known["cwd"]
     return {key: value for key, value in known.items() if value and isinstance(value, str)}
-
-
-def _project_root(folder: Path) -> str | None:
-    try:
-        return (folder / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
-    except (OSError, ValueError):
-        return None

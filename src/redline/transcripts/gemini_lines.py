@@ -1,15 +1,16 @@
 """A Gemini CLI session as lines: records are added, written again, rewound and replaced; what holds in the end is found."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from redline.transcripts.base import BadRecord, Position
+from redline.transcripts.document import in_file, parse_line
 from redline.transcripts.gemini_records import GeminiRecord, LocatedRecord, read_record
 from redline.transcripts.heads import fields_of, head_decoder
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.source import Line, Source, index_lines
 from redline.values import payloads
 
@@ -44,8 +45,8 @@ class LineHistory:
         """The records that go on."""
         return list(self._live.values())
 
-    def say(self, position: Position, record: GeminiRecord) -> None:
-        """A record comes last, or stands where an earlier one with its id stood."""
+    def put(self, position: Position, record: GeminiRecord) -> None:
+        """A record comes last, or takes the place of an earlier one with its id."""
         if record.id:
             self._live[record.id] = position, record
 
@@ -55,7 +56,7 @@ class LineHistory:
         self._abandon(ids[ids.index(to) :] if to in self._live else ids)
 
     def replace(self, line: Position, records: Iterable[LocatedRecord]) -> None:
-        """All records give way to others. Some of them may be the same, written again."""
+        """All records give way to others, some of which may be known ones, written again."""
         now = {record.id: (position, record) for position, record in records if record.id}
         lost = [name for name, (_, record) in self._live.items() if name not in now and record.is_message]
         new = [name for name in now if name not in self._live and not name.endswith(_COPIED_RESULT)]
@@ -80,22 +81,25 @@ def replay_lines(source: Source) -> LineHistory:
         if line.rewind_to is not None:
             history.rewind(line.rewind_to)
         elif line.record is not None:
-            history.say(position, line.record)
+            history.put(position, line.record)
         else:
             history.description |= line.fields
             if line.has_messages and line.is_update:
                 history.replace(position, _records_in(source, position, "$set"))
             elif line.has_messages:
                 for place, record in _records_in(source, position):
-                    history.say(place, record)
+                    history.put(place, record)
     history.problems = index.problems
     return history
 
 
 # --- one line
 
+_DESCRIPTION_FIELDS = ("sessionId", "projectHash", "startTime", "kind", "summary", "directories")
+"""The fields of a session that are kept."""
 
-class _Line(msgspec.Struct, frozen=True):
+
+class _GeminiLine(msgspec.Struct, frozen=True):
     """What a line does: it rewinds, says something, or sets fields of the session, its messages among them."""
 
     rewind_to: str | None = None
@@ -105,36 +109,28 @@ class _Line(msgspec.Struct, frozen=True):
     has_messages: bool = False
 
 
-class _Kind(msgspec.Struct):
+class _GeminiLineKind(msgspec.Struct):
     id: str | None = None
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
     update: Raw = msgspec.field(default=Raw(b"null"), name="$set")
 
 
-_decode_kind = head_decoder(_Kind)
+_decode_kind = head_decoder(_GeminiLineKind)
 
 
-def _decode_line(line: Line) -> _Line:
+def _decode_line(line: Line) -> _GeminiLine:
     kind = _decode_kind(line)
     if kind.rewind_to is not None:
-        return _Line(rewind_to=kind.rewind_to)
+        return _GeminiLine(rewind_to=kind.rewind_to)
     if kind.id is not None:
-        return _Line(record=read_record(line))
+        return _GeminiLine(record=read_record(line))
     is_update = bytes(kind.update) != b"null"
     fields = fields_of(bytes(kind.update)) if is_update else fields_of(line)
-    told = {name: _decode_told(bytes(held)) for name, held in fields.items() if name in _TOLD}
-    return _Line(fields=told, is_update=is_update, has_messages="messages" in fields)
-
-
-_TOLD = ("sessionId", "projectHash", "startTime", "kind", "summary", "directories")
-"""The fields of a session that are kept."""
-
-
-def _decode_told(held: bytes) -> Any:
-    try:
-        return payloads.decode(held)
-    except (ValueError, RecursionError):
-        return None
+    described: dict[str, Any] = dict.fromkeys(name for name in fields if name in _DESCRIPTION_FIELDS)
+    for name in described:
+        with suppress(ValueError, RecursionError):
+            described[name] = payloads.decode(bytes(fields[name]))
+    return _GeminiLine(fields=described, is_update=is_update, has_messages="messages" in fields)
 
 
 def _records_in(source: Source, line: Position, *path: str) -> Iterator[LocatedRecord]:
@@ -143,8 +139,8 @@ def _records_in(source: Source, line: Position, *path: str) -> Iterator[LocatedR
     fields = document.fields
     for name in path:
         fields = fields_of(bytes(fields[name]))
-    for position, held in document.positions_of(fields.get("messages")):
+    for position, raw in document.positions_of(fields.get("messages")):
         try:
-            yield in_file(position, line), read_record(bytes(held))
+            yield in_file(position, line), read_record(bytes(raw))
         except ValueError:  # an item that is no object; Gemini CLI passes it over, too
             continue

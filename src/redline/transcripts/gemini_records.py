@@ -47,13 +47,16 @@ def read_record(line: Line) -> GeminiRecord:
     """The index of one record. Anything but an object is a ValueError."""
     head = _decode_head(line)
     answered = [call for call in head.tool_calls if call.result not in (None, [])]
+    tokens, usage = head.tokens, None
+    if tokens is not None and tokens.input:
+        usage = Usage(max(0, tokens.input - tokens.cached), tokens.output + tokens.thoughts, tokens.cached)
     return GeminiRecord(
         id=head.id or "",
         kind=head.type,
         said_ms=parse_time_ms(head.timestamp),
         answered_ms=parse_time_ms(answered[-1].timestamp) if answered else None,
         model=head.model,
-        usage=_usage(head.tokens),
+        usage=usage,
         given=frozenset(_ids_in(head.content) if head.type == "user" else ()),
         inline=frozenset(call_id for call in answered for call_id in _ids_in(call.result) or [call.id or ""]),
     )
@@ -86,52 +89,47 @@ def entries_of(source: Source, records: Sequence[LocatedRecord]) -> Iterator[Ent
 # --- the head of a record
 
 
-class _Tokens(msgspec.Struct):
+class _GeminiTokens(msgspec.Struct):
     input: TokenCount = 0
+    """With what came from the cache."""
     output: TokenCount = 0
     cached: TokenCount = 0
     thoughts: TokenCount = 0
+    """Beside the output, which they are paid as."""
 
 
-class _Answer(msgspec.Struct):
+class _GeminiResponse(msgspec.Struct):
     id: str | None = None
 
 
-class _Part(msgspec.Struct, rename="camel"):
+class _GeminiPart(msgspec.Struct, rename="camel"):
     """Not looked into further before it is asked for."""
 
-    function_response: _Answer | None = None
+    function_response: _GeminiResponse | None = None
 
 
-class _Call(msgspec.Struct, rename="camel"):
+class _GeminiCall(msgspec.Struct, rename="camel"):
     id: str | None = None
     timestamp: str | None = None
-    result: list[_Part | str] | _Part | str | None = None
+    result: list[_GeminiPart | str] | _GeminiPart | str | None = None
 
 
-class _Head(msgspec.Struct, rename="camel"):
+class _GeminiHead(msgspec.Struct, rename="camel"):
     type: str | None = None
     id: str | None = None
     timestamp: str | None = None
     model: str | None = None
-    tokens: _Tokens | None = None
-    content: list[_Part | str] | _Part | str | None = None
-    tool_calls: list[_Call] = msgspec.field(default_factory=list)
+    tokens: _GeminiTokens | None = None
+    content: list[_GeminiPart | str] | _GeminiPart | str | None = None
+    tool_calls: list[_GeminiCall] = msgspec.field(default_factory=list)
 
 
-_decode_head = head_decoder(_Head)
+_decode_head = head_decoder(_GeminiHead)
 
 
-def _ids_in(content: list[_Part | str] | _Part | str | None) -> list[str]:
+def _ids_in(content: list[_GeminiPart | str] | _GeminiPart | str | None) -> list[str]:
     parts = content if isinstance(content, list) else [content]
-    return [part.function_response.id or "" for part in parts if isinstance(part, _Part) and part.function_response]
-
-
-def _usage(tokens: _Tokens | None) -> Usage | None:
-    """Gemini counts what came from the cache among the input, and thoughts beside the output they are paid as."""
-    if tokens is None or not tokens.input:
-        return None
-    return Usage(max(0, tokens.input - tokens.cached), tokens.output + tokens.thoughts, tokens.cached)
+    return [part.function_response.id or "" for part in parts if isinstance(part, _GeminiPart) and part.function_response]
 
 
 # --- content, when it is asked for
@@ -144,12 +142,17 @@ def _load_user(source: Source, position: Position) -> Message:
 def _load_model(source: Source, position: Position) -> Message:
     """A record that was written again when the session was resumed has thoughts and calls among its content, too."""
     record = source.decode(position)
-    content = _parts(record.get("content"))
-    if any(part.get("functionCall") or part.get("thought") for part in content):
-        return _FORMAT.read({"role": "model", "parts": content})
-    thoughts = [_thought(thought) for thought in objects_in(record.get("thoughts"))]
-    calls = [_call(call) for call in objects_in(record.get("toolCalls"))]
-    return _FORMAT.read({"role": "model", "parts": [*thoughts, *content, *calls]})
+    parts = _parts(record.get("content"))
+    if not any(part.get("functionCall") or part.get("thought") for part in parts):
+        thoughts = objects_in(record.get("thoughts"))
+        words = [(text_in(thought.get("subject")), text_in(thought.get("description"))) for thought in thoughts]
+        calls = objects_in(record.get("toolCalls"))
+        parts = [
+            *({"text": "\n".join(filter(None, told)), "thought": True} for told in words),
+            *parts,
+            *({"functionCall": {name: call.get(name) for name in ("id", "name", "args")}} for call in calls),
+        ]
+    return _FORMAT.read({"role": "model", "parts": parts})
 
 
 def _load_results(source: Source, position: Position, copied: frozenset[str]) -> Message:
@@ -157,11 +160,15 @@ def _load_results(source: Source, position: Position, copied: frozenset[str]) ->
     parts: list[dict[str, Any]] = []
     given = set(copied)
     for call in objects_in(source.decode(position)["toolCalls"]):
-        result = _result(call)
-        copies = [part for part in result if _answered_id(part) in given]
-        if len(copies) < sum("functionResponse" in part for part in result) or not copies:
-            parts += [part for part in result if part not in copies]
-            given.update(filter(None, map(_answered_id, result)))
+        result = call.get("result")
+        if isinstance(result, str):  # plain words are wrapped the way Gemini CLI wraps them
+            response = {"id": call.get("id"), "name": call.get("name"), "response": {"output": result}}
+            result = {"functionResponse": response}
+        answers = _parts(result)
+        copies = [part for part in answers if _answered_id(part) in given]
+        if len(copies) < sum("functionResponse" in part for part in answers) or not copies:
+            parts += [part for part in answers if part not in copies]
+            given.update(filter(None, map(_answered_id, answers)))
     return _FORMAT.read({"role": "user", "parts": parts})
 
 
@@ -173,20 +180,3 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     """Content is a text, a part, or a list of either."""
     pieces = content if isinstance(content, list) else [content]
     return [{"text": piece} if isinstance(piece, str) else piece for piece in pieces if piece and isinstance(piece, str | dict)]
-
-
-def _thought(thought: dict[str, Any]) -> dict[str, Any]:
-    words = [text_in(thought.get("subject")), text_in(thought.get("description"))]
-    return {"text": "\n".join(filter(None, words)), "thought": True}
-
-
-def _call(call: dict[str, Any]) -> dict[str, Any]:
-    return {"functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args")}}
-
-
-def _result(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the tool gave back, as it was sent; plain words are wrapped the way Gemini CLI wraps them."""
-    result = call.get("result")
-    if not isinstance(result, str):
-        return _parts(result)
-    return [{"functionResponse": {"id": call.get("id"), "name": call.get("name"), "response": {"output": result}}}]

@@ -7,17 +7,16 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Raw, structs
 
-from redline.transcripts.document import parse_document
+from redline.transcripts.document import items_of, parse_document
 from redline.transcripts.source import Line, decode_line
 from redline.values import payloads
 
-__all__ = ["fields_of", "head_decoder", "is_object", "items_of"]
+__all__ = ["fields_of", "head_decoder", "is_object"]
 
 Head = TypeVar("Head", bound=msgspec.Struct)
 
 _BEFORE_VALUES = b"\xef\xbb\xbf \t\r\n"
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_items = msgspec.json.Decoder(list[Raw]).decode
 
 
 def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
@@ -29,35 +28,25 @@ def head_decoder(head: type[Head]) -> Callable[[Line], Head]:
             return fast(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             decode_line(line)  # what is no object at all is refused, with the reason
-            return _rescued(head, line)
+            return _head_of_usable_fields(head, line)
 
     return decode
 
 
-def fields_of(held: Line) -> dict[str, Raw]:
-    """The fields of an object, each as the very bytes it stands in; none for anything else."""
+def fields_of(raw: Line) -> dict[str, Raw]:
+    """The fields of an object, each as the very bytes it is written in; none for anything else."""
     try:
-        return _decode_fields(held)
+        return _decode_fields(raw)
     except msgspec.ValidationError:
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what only the standard parser takes, or deep nesting
-        whole = bytes(held)
+        whole = bytes(raw)
         return parse_document(whole, "the record").fields if whole.lstrip(_BEFORE_VALUES).startswith(b"{") else {}
 
 
-def items_of(held: Raw) -> list[Raw]:
-    """The items of a list, each as the very bytes it stands in; none for anything else."""
-    if bytes(memoryview(held)[:1]) != b"[":
-        return []
-    try:
-        return _decode_items(held)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return parse_document(bytes(held), "the record").items
-
-
-def is_object(held: Raw) -> bool:
+def is_object(raw: Raw) -> bool:
     """Whether raw JSON is an object."""
-    return bytes(memoryview(held)[:1]) == b"{"
+    return bytes(memoryview(raw)[:1]) == b"{"
 
 
 # --- what is left of a head when some value in it has an odd type
@@ -65,30 +54,29 @@ def is_object(held: Raw) -> bool:
 _ODD = msgspec.UNSET
 
 
-def _rescued(head: type[Head], held: Line) -> Head:
+def _head_of_usable_fields(head: type[Head], raw: Line) -> Head:
     """The head with all fields that are as expected; of an object or a list with an odd value inside, the rest of it."""
-    fields, kept = fields_of(held), dict[str, Any]()
+    fields, usable = fields_of(raw), dict[str, Any]()
     for field in structs.fields(head):
-        value = _value(fields[field.encode_name], field.type) if field.encode_name in fields else _ODD
+        value = _usable_value(fields[field.encode_name], field.type) if field.encode_name in fields else _ODD
         if value is not _ODD:
-            kept[field.name] = value
-    return head(**kept)
+            usable[field.name] = value
+    return head(**usable)
 
 
-def _value(held: Raw, wanted: Any) -> Any:
+def _usable_value(raw: Raw, wanted: Any) -> Any:
+    """The value as the wanted type; if only a part of it fits, that part; if nothing does, `_ODD`."""
     if wanted is Raw:
-        return held
+        return raw
     try:
-        return msgspec.convert(payloads.decode(bytes(held)), wanted)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the second for a lone surrogate where no text may stand
+        return msgspec.convert(payloads.decode(bytes(raw)), wanted)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the second for a lone surrogate where no text may be
         kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
-        return next((value for kind in kinds if (value := _in_part(held, kind)) is not _ODD), _ODD)
-
-
-def _in_part(held: Raw, kind: Any) -> Any:
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and is_object(held):
-        return _rescued(kind, held)
-    if get_origin(kind) is not list:
-        return _ODD
-    values = [_value(item, get_args(kind)[0]) for item in items_of(held)]
-    return [value for value in values if value is not _ODD] or _ODD
+    for kind in kinds:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and is_object(raw):
+            return _head_of_usable_fields(kind, raw)
+        if get_origin(kind) is list:
+            values = [_usable_value(item, get_args(kind)[0]) for item in items_of(raw)]
+            if usable := [value for value in values if value is not _ODD]:
+                return usable
+    return _ODD

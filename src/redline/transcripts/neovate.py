@@ -9,9 +9,9 @@ import msgspec
 from redline.formats.ai_sdk import AiSdk
 from redline.transcripts.base import (
     BadRecord,
-    Branch,
     Entry,
     Position,
+    RecordedBranch,
     RecordedConversation,
     TokenCount,
     Transcript,
@@ -39,25 +39,39 @@ class Neovate:
     def read(self, source: Source) -> Transcript:
         """One conversation: the active path, and the abandoned branches beside it."""
         index = index_lines(source, _decode_line)
-        told = [(position, line) for position, line in index.records if line.type == "message"]
-        if not told:
+        located = [(position, line) for position, line in index.records if line.type == "message"]
+        if not located:
             return Transcript(source.path, self.name, (), tuple(index.problems))
-        found = active_path([line for _, line in told])
-        problems = (*index.problems, *_gap(source, told, found))
-        return Transcript(source.path, self.name, (_conversation(source, told, found),), problems)
+        tree = _NeovateTree([line for _, line in located])
+        path = tree.active_path()
+        conversation = RecordedConversation(
+            id=next((line.session_id for _, line in located if line.session_id), source.path.stem),
+            format=_FORMAT.name,
+            entries=tuple(_entry(source, *located[number]) for number in path.numbers),
+            branches=tuple(
+                RecordedBranch(after, tuple(_entry(source, *located[number]) for number in numbers))
+                for after, numbers in tree.branches(path)
+            ),
+        )
+        problems = list(index.problems)
+        if path.gap is not None:
+            position, line = located[path.gap]
+            reason = f"the parent {line.parent_uuid!r} of this message is not in the file; what came before it is not shown"
+            problems.append(BadRecord(str(source.path), position.line or 0, 1, reason))
+        return Transcript(source.path, self.name, (conversation,), tuple(problems))
 
 
 # --- the head of a line: its place in the tree and which calls it makes or answers
 
 
-class _Block(msgspec.Struct, rename={"tool_call_id": "toolCallId"}):
+class _NeovateBlock(msgspec.Struct, rename={"tool_call_id": "toolCallId"}):
     type: str | None = None
     id: str | None = None
     tool_call_id: str | None = None
     tool_use_id: str | None = None
 
 
-class _Tokens(msgspec.Struct):
+class _NeovateTokens(msgspec.Struct):
     input_tokens: TokenCount | None = None
     output_tokens: TokenCount | None = None
     cache_read_input_tokens: TokenCount | None = None
@@ -71,14 +85,14 @@ class StoredLine(msgspec.Struct, rename="camel"):
     uuid: str | None = None
     parent_uuid: str | None = None
     role: str | None = None
-    content: list[_Block] | str | None = None
+    content: list[_NeovateBlock] | str | None = None
     session_id: str | None = None
     timestamp: str | int | float | None = None
     model: str | None = None
-    usage: _Tokens | None = None
+    usage: _NeovateTokens | None = None
 
     @property
-    def blocks(self) -> Sequence[_Block]:
+    def blocks(self) -> Sequence[_NeovateBlock]:
         """The blocks of its content."""
         return self.content if isinstance(self.content, list) else ()
 
@@ -114,15 +128,10 @@ def active_path(lines: Sequence[StoredLine]) -> ActivePath:
 
     A missing parent, a circle or a line that is its own parent ends the way up.
     """
-    if not lines:
-        return ActivePath(())
-    tree = _Tree(lines)
-    way, top = tree.way_up(len(lines) - 1)
-    gap = top if lines[top].parent_uuid and tree.parent(top) is None else None
-    return ActivePath(tuple(sorted({*way, *tree.parallel_results(way)})), gap)
+    return _NeovateTree(lines).active_path()
 
 
-class _Tree:
+class _NeovateTree:
     """Lines by number. Of lines with the same id the first is the parent that others mean."""
 
     def __init__(self, lines: Sequence[StoredLine]) -> None:
@@ -136,21 +145,23 @@ class _Tree:
                 self._children.setdefault(line.parent_uuid, []).append(number)
 
     def parent(self, number: int) -> int | None:
+        """The number of the line that a line names as its parent."""
         return self._number_of.get(self.lines[number].parent_uuid or "")
 
-    def way_up(self, leaf: int) -> tuple[list[int], int]:
-        """The numbers from the root to the leaf, and that of the root."""
+    def active_path(self) -> ActivePath:
+        """The way up from the last line, and the results beside it."""
         way: dict[int, None] = {}
-        at: int | None = leaf
+        at: int | None = len(self.lines) - 1 if self.lines else None
         while at is not None and at not in way:
             way[at] = None
             at = self.parent(at)
         numbers = list(way)[::-1]
-        return numbers, numbers[0]
+        has_gap = bool(numbers) and bool(self.lines[numbers[0]].parent_uuid) and self.parent(numbers[0]) is None
+        return ActivePath(tuple(sorted({*way, *self._parallel_results(numbers)})), numbers[0] if has_gap else None)
 
-    def parallel_results(self, way: list[int]) -> Iterator[int]:
+    def _parallel_results(self, way: list[int]) -> Iterator[int]:
         """For each message on the way whose results follow it: the siblings that answer its other calls."""
-        answered = _Answered([self.lines[number].answers for number in way])
+        answered = _AnsweredCalls([self.lines[number].answers for number in way])
         for step, number in enumerate(way):
             unanswered = answered.left_open(self.lines[number].asks, step)
             for child in self._children.get(self.lines[number].uuid or "", ()) if unanswered else ():
@@ -159,8 +170,22 @@ class _Tree:
                     unanswered -= answers
                     yield child
 
+    def branches(self, path: ActivePath) -> Iterator[tuple[int | None, list[int]]]:
+        """Each subtree off the path: the number of the entry it hangs off, and its lines."""
+        entry_of = {number: entry for entry, number in enumerate(path.numbers)}
+        members: dict[int, list[int]] = {}
+        root_of: dict[int, int] = {}
+        for number in range(len(self.lines)):
+            if number not in entry_of:
+                parent = self.parent(number)
+                root_of[number] = root_of.get(parent, number) if parent is not None else number
+                members.setdefault(root_of[number], []).append(number)
+        for root, numbers in members.items():
+            fork = self.parent(root)
+            yield entry_of.get(fork) if fork is not None else None, numbers
 
-class _Answered:
+
+class _AnsweredCalls:
     """Which calls are answered where on a way, found without walking it again for every call."""
 
     def __init__(self, answers: Sequence[set[str]]) -> None:
@@ -176,66 +201,30 @@ class _Answered:
     def left_open(self, asked: set[str], step: int) -> set[str]:
         """The calls of a message that the run of results after it leaves open; none where no results follow."""
         end = self._run_ends[step + 1]
-        return {call_id for call_id in asked if not self._is_between(call_id, step, end)} if end > step + 1 else set()
+        if end == step + 1:
+            return set()
+        left = set()
+        for call_id in asked:
+            steps = self._steps.get(call_id, [])
+            following = bisect_right(steps, step)
+            if following == len(steps) or steps[following] >= end:
+                left.add(call_id)
+        return left
 
-    def _is_between(self, call_id: str, step: int, end: int) -> bool:
-        steps = self._steps.get(call_id, [])
-        following = bisect_right(steps, step)
-        return following < len(steps) and steps[following] < end
 
-
-# --- the conversation
-
-
-def _conversation(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> RecordedConversation:
-    sessions = (line.session_id for _, line in told if line.session_id)
-    return RecordedConversation(
-        id=next(sessions, source.path.stem),
-        format=_FORMAT.name,
-        entries=tuple(_entry(source, *told[number]) for number in path.numbers),
-        branches=tuple(_branches(source, told, path)),
-    )
+# --- its messages
 
 
 def _entry(source: Source, position: Position, line: StoredLine) -> Entry:
+    usage: Usage | None = None
+    if told := line.usage:
+        fresh, output = told.input_tokens or 0, told.output_tokens or 0
+        usage = Usage(fresh, output, told.cache_read_input_tokens or 0, told.cache_creation_input_tokens or 0)
     return Entry(
         load=lambda: _FORMAT.read(source.decode(position)),
         positions=(position,),
         timestamp_ms=parse_time_ms(line.timestamp),
         id=line.uuid,
         model=line.model,
-        usage=_usage(line.usage) if line.usage else None,
+        usage=usage,
     )
-
-
-def _usage(tokens: _Tokens) -> Usage:
-    return Usage(
-        tokens.input_tokens or 0,
-        tokens.output_tokens or 0,
-        tokens.cache_read_input_tokens or 0,
-        tokens.cache_creation_input_tokens or 0,
-    )
-
-
-def _branches(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[Branch]:
-    """Each subtree off the path; `after` is the entry it hangs off."""
-    tree = _Tree([line for _, line in told])
-    entry_of = {number: entry for entry, number in enumerate(path.numbers)}
-    members: dict[int, list[int]] = {}
-    root_of: dict[int, int] = {}
-    for number in range(len(told)):
-        if number not in entry_of:
-            parent = tree.parent(number)
-            root_of[number] = root_of.get(parent, number) if parent is not None else number
-            members.setdefault(root_of[number], []).append(number)
-    for root, numbers in members.items():
-        fork = tree.parent(root)
-        after = entry_of.get(fork) if fork is not None else None
-        yield Branch(after, tuple(_entry(source, *told[number]) for number in numbers))
-
-
-def _gap(source: Source, told: list[tuple[Position, StoredLine]], path: ActivePath) -> Iterator[BadRecord]:
-    if path.gap is not None:
-        position, line = told[path.gap]
-        reason = f"the parent {line.parent_uuid!r} of this message is not in the file; what came before it is not shown"
-        yield BadRecord(str(source.path), position.line or 0, 1, reason)

@@ -9,13 +9,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
-from redline.transcripts.base import BadRecord, Branch, Position, RecordedConversation, Transcript
+from redline.transcripts.base import BadRecord, OnDemand, Position, RecordedBranch, RecordedConversation, Transcript
 from redline.transcripts.foreign_database import ForeignDatabase
-from redline.transcripts.on_demand import OnDemand
-from redline.transcripts.opencode_messages import (
-    StoredHistory,
-    StoredMessage,
-    StoredPart,
+from redline.transcripts.opencode import (
+    OpenCodeHistory,
+    OpenCodeMessage,
+    OpenCodePart,
     read_history,
     read_info,
     read_part,
@@ -53,7 +52,7 @@ class OpenCodeDatabase:
     def read(self, source: Source) -> Transcript:
         """A conversation for each session, sub-agents within their parents'. Messages are read when they are looked at."""
         database = ForeignDatabase(source.path)
-        conversations = _nested(database, database.ask(_sessions))
+        conversations = _conversations(database, database.ask(_session_rows))
         problems = OnDemand(lambda: database.ask(partial(_broken_rows, database.path)))
         return Transcript(source.path, self.name, conversations, problems)
 
@@ -61,7 +60,7 @@ class OpenCodeDatabase:
 # --- sessions
 
 
-class _Row(NamedTuple):
+class _SessionRow(NamedTuple):
     """One session, as its table has it."""
 
     id: str
@@ -72,28 +71,40 @@ class _Row(NamedTuple):
     revert: str
 
 
-def _sessions(connection: sqlite3.Connection) -> list[_Row]:
+def _session_rows(connection: sqlite3.Connection) -> list[_SessionRow]:
     """In the order they were begun. Columns that a version of opencode does not have are empty."""
     known = {_text(row[1]) for row in connection.execute("PRAGMA table_info(session)")}
     columns = ", ".join(name if name in known else "NULL" for name in _SESSION_COLUMNS)
     rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created, id")
-    return [_Row(*map(_text, row)) for row in rows]
+    return [_SessionRow(*map(_text, row)) for row in rows]
 
 
-def _nested(database: ForeignDatabase, rows: Sequence[_Row]) -> tuple[RecordedConversation, ...]:
+def _conversations(database: ForeignDatabase, rows: Sequence[_SessionRow]) -> tuple[RecordedConversation, ...]:
+    """The sessions that have no parent, each with its sub-agents inside."""
     by_id = {row.id: row for row in rows}
-    children: dict[str, list[_Row]] = {}
+    children: dict[str, list[_SessionRow]] = {}
     for row in by_id.values():
         has_parent = row.parent_id in by_id and _has_top(row, by_id)
         children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
 
-    def conversation(row: _Row) -> RecordedConversation:
-        return _conversation(database, row, tuple(map(conversation, children.get(row.id, ()))))
+    def conversation(row: _SessionRow) -> RecordedConversation:
+        session = _SessionMessages(database, row)
+        known = {"cwd": row.directory, "version": row.version, "title": row.title, "parent": row.parent_id}
+        pruned = OnDemand(lambda: session.active.pruned)
+        return RecordedConversation(
+            id=row.id,
+            format=AiSdk.name,
+            entries=OnDemand(lambda: session.active.entries),
+            branches=OnDemand(lambda: session.branches),
+            subagents=tuple(map(conversation, children.get(row.id, ()))),
+            compactions=OnDemand(lambda: session.active.compactions),
+            metadata={key: value for key, value in known.items() if value} | {"pruned": pruned},
+        )
 
     return tuple(map(conversation, children.get(_NOBODY, ())))
 
 
-def _has_top(row: _Row, by_id: dict[str, _Row]) -> bool:
+def _has_top(row: _SessionRow, by_id: dict[str, _SessionRow]) -> bool:
     """Whether the way up from a session ends, and soon enough."""
     for _ in range(_DEEPEST):
         if row.parent_id not in by_id:
@@ -102,46 +113,44 @@ def _has_top(row: _Row, by_id: dict[str, _Row]) -> bool:
     return False
 
 
-def _conversation(database: ForeignDatabase, row: _Row, subagents: tuple[RecordedConversation, ...]) -> RecordedConversation:
-    session = _Session(database, row)
-    known = {"cwd": row.directory, "version": row.version, "title": row.title, "parent": row.parent_id}
-    return RecordedConversation(
-        id=row.id,
-        format=AiSdk.name,
-        entries=OnDemand(lambda: session.active.entries),
-        branches=OnDemand(lambda: session.branches),
-        subagents=subagents,
-        compactions=OnDemand(lambda: session.active.compactions),
-        metadata={key: value for key, value in known.items() if value} | {"pruned": OnDemand(lambda: session.active.pruned)},
-    )
-
-
 # --- the messages of a session, when they are asked for
 
 
-class _Session:
+class _SessionMessages:
     """The messages of one session as they were when they were first looked at."""
 
-    def __init__(self, database: ForeignDatabase, row: _Row) -> None:
+    def __init__(self, database: ForeignDatabase, row: _SessionRow) -> None:
         self._database, self._row = database, row
 
     @cached_property
-    def active(self) -> StoredHistory:
+    def active(self) -> OpenCodeHistory:
         """What goes on."""
         return read_history(self, self._records[: self._end])
 
     @cached_property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[RecordedBranch, ...]:
         """What the user took back: opencode keeps it until something else is said, and does not send it."""
         taken = read_history(self, self._records[self._end :]).entries
-        return (Branch(len(self.active.entries) - 1 if self._end else None, taken),) if taken else ()
+        return (RecordedBranch(len(self.active.entries) - 1 if self._end else None, taken),) if taken else ()
 
     def decode(self, position: Position) -> dict[str, Any]:
         """The message with this id as it is now, in the shape of an export."""
-        return self._database.ask(partial(_message, self._database.path, text_in(position.member)))
+        message_id = text_in(position.member)
+
+        def message(connection: sqlite3.Connection) -> dict[str, Any]:
+            row = connection.execute(_MESSAGE, (message_id,)).fetchone()
+            info = _head(decode_line, row[0]) if row else None
+            if info is None:
+                raise TranscriptError(
+                    f"{self._database.path} has no message {message_id!r} any more: opencode took it back. Read the file again."
+                )
+            parts = [_head(decode_line, data) for (data,) in connection.execute(_PARTS_OF_MESSAGE, (message_id,))]
+            return {"info": info, "parts": [part for part in parts if part is not None]}
+
+        return self._database.ask(message)
 
     @cached_property
-    def _records(self) -> list[tuple[Position, StoredMessage]]:
+    def _records(self) -> list[tuple[Position, OpenCodeMessage]]:
         return self._database.ask(partial(_records, self._row.id))
 
     @cached_property
@@ -154,8 +163,8 @@ class _Session:
         return ids.index(revert["messageID"]) + bool(revert.get("partID"))
 
 
-def _records(session_id: str, connection: sqlite3.Connection) -> list[tuple[Position, StoredMessage]]:
-    parts: dict[str, list[StoredPart]] = {}
+def _records(session_id: str, connection: sqlite3.Connection) -> list[tuple[Position, OpenCodeMessage]]:
+    parts: dict[str, list[OpenCodePart]] = {}
     lengths: Counter[str] = Counter()
     for message_id, data in connection.execute(_PARTS, (session_id,)):
         if (part := _head(read_part, data)) is not None:
@@ -165,18 +174,9 @@ def _records(session_id: str, connection: sqlite3.Connection) -> list[tuple[Posi
     for message_id, data in connection.execute(_MESSAGES, (session_id,)):
         if (info := _head(read_info, data)) is not None:
             name = info.id = _text(message_id)
-            record = StoredMessage(info, parts.get(name, []))
+            record = OpenCodeMessage(info, parts.get(name, []))
             records.append((Position(0, len(data) + lengths[name], member=name), record))
     return records
-
-
-def _message(path: Path, message_id: str, connection: sqlite3.Connection) -> dict[str, Any]:
-    row = connection.execute(_MESSAGE, (message_id,)).fetchone()
-    info = _head(decode_line, row[0]) if row else None
-    if info is None:
-        raise TranscriptError(f"{path} has no message {message_id!r} any more: opencode took it back. Read the file again.")
-    parts = [_head(decode_line, data) for (data,) in connection.execute(_PARTS_OF_MESSAGE, (message_id,))]
-    return {"info": info, "parts": [part for part in parts if part is not None]}
 
 
 def _broken_rows(path: Path, connection: sqlite3.Connection) -> list[BadRecord]:

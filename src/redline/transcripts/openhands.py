@@ -1,6 +1,6 @@
 """OpenHands run files: one run to a line, its history a stream of actions and of the observations they caused."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -8,8 +8,8 @@ import msgspec
 from redline.formats.openai_chat import OpenAIChat
 from redline.transcripts.base import Attachment, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.chat import ChatTokens, chat_answer, chat_call, chat_usage
+from redline.transcripts.document import in_file, parse_line
 from redline.transcripts.heads import head_decoder, is_object
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
 from redline.transcripts.source import Line, Source, index_lines
@@ -20,8 +20,8 @@ __all__ = ["OpenHands"]
 
 _FORMAT = OpenAIChat()
 _ROLES = {"user": "user", "agent": "assistant"}
-_UNSPOKEN = frozenset({"recall", "agent_state_changed", "condensation", "null"})
-"""Events the model sees in words that the file does not hold, or not at all."""
+_NOT_SHOWN = frozenset({"recall", "agent_state_changed", "condensation", "null"})
+"""Events that the model sees in words the file does not hold, or not at all."""
 
 
 class OpenHands:
@@ -31,182 +31,151 @@ class OpenHands:
 
     def recognizes(self, sample: Sample) -> bool:
         """Lines with an instance and a history of events."""
-        return any("instance_id" in record and _is_event_stream(record.get("history")) for record in sample.records)
+        return any(
+            "source" in event and not {"action", "observation"}.isdisjoint(event)
+            for record in sample.records
+            if "instance_id" in record
+            for event in objects_in(record.get("history"))
+        )
 
     def read(self, source: Source) -> Transcript:
         """A conversation for each run."""
-        index = index_lines(source, _index_run)
+        index = index_lines(source, _decode_run)
         conversations = tuple(_conversation(source, position, run) for position, run in index.records)
         return Transcript(source.path, self.name, conversations, tuple(index.problems))
-
-
-def _is_event_stream(history: Any) -> bool:
-    return any("source" in event and not {"action", "observation"}.isdisjoint(event) for event in objects_in(history))
 
 
 # --- the index of a line: the head of the run and of each event, nothing of the content
 
 
-class _Response(msgspec.Struct):
+class _OpenHandsResponse(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     usage: ChatTokens | None = None
 
 
-class _CallHead(msgspec.Struct):
+class _OpenHandsCall(msgspec.Struct):
     tool_call_id: str | None = None
-    model_response: _Response | None = None
+    model_response: _OpenHandsResponse | None = None
 
 
-class _Event(msgspec.Struct):
+class _OpenHandsEvent(msgspec.Struct):
     id: int | None = None
     timestamp: str | None = None
     source: str | None = None
     action: str | None = None
     observation: str | None = None
-    tool_call_metadata: _CallHead | None = None
+    tool_call_metadata: _OpenHandsCall | None = None
 
     @property
-    def response(self) -> _Response | None:
-        return self.tool_call_metadata.model_response if self.tool_call_metadata else None
-
-    @property
-    def response_id(self) -> str | None:
-        """Of the model's response that an action carries out."""
-        return self.response.id if self.action and self.response else None
+    def response(self) -> _OpenHandsResponse:
+        """The model's response that an action carries out."""
+        call = self.tool_call_metadata if self.action else None
+        return (call and call.model_response) or _OpenHandsResponse()
 
     @property
     def is_shown(self) -> bool:
         """Whether the model sees it in the words of the file."""
-        return (self.action or self.observation) not in (*_UNSPOKEN, None)
+        return (self.action or self.observation) not in (*_NOT_SHOWN, None)
 
 
-class _Run(msgspec.Struct):
+_decode_event = head_decoder(_OpenHandsEvent)
+
+
+class _OpenHandsRun(msgspec.Struct):
     instance_id: Any
     error: Any
-    events: list[tuple[Position, _Event]]
+    events: list[tuple[Position, _OpenHandsEvent]]
     """Each with its place in the line."""
 
 
-_decode_event = head_decoder(_Event)
-
-
-def _index_run(line: Line) -> _Run:
+def _decode_run(line: Line) -> _OpenHandsRun:
     document = parse_line(line)
     instance_id, error = (payloads.decode(bytes(document.fields.get(name, b"null"))) for name in ("instance_id", "error"))
     history = document.positions_of(document.fields.get("history"))
-    return _Run(instance_id, error, [(at, _decode_event(event)) for at, event in history if is_object(event)])
+    return _OpenHandsRun(instance_id, error, [(at, _decode_event(event)) for at, event in history if is_object(event)])
 
 
 # --- API messages out of events
 
 
-class _Step(msgspec.Struct):
-    """The events of one API message: several where the model asked for several calls at once."""
-
-    positions: list[Position]
-    head: _Event
-    """Of the first event."""
-
-
-def _conversation(source: Source, line: Position, run: _Run) -> RecordedConversation:
-    placed = [(in_file(at, line), event) for at, event in run.events]
+def _conversation(source: Source, line: Position, run: _OpenHandsRun) -> RecordedConversation:
+    """Calls of one response are carried out one by one, each with its result after it, but they were said at once."""
+    located = [(in_file(at, line), event) for at, event in run.events]
+    messages: list[tuple[_OpenHandsEvent, list[Position]]] = []
+    positions_of: dict[str, list[Position]] = {}
+    for position, event in located:
+        response_id = event.response.id
+        if response_id in positions_of:
+            positions_of[response_id].append(position)
+        elif event.is_shown:
+            messages.append((event, [position]))
+            if response_id:
+                positions_of[response_id] = messages[-1][1]
     return RecordedConversation(
         id=str(run.instance_id or f"line {line.line}"),
         format=_FORMAT.name,
-        entries=tuple(_entry(source, step) for step in _steps(placed)),
-        attachments=tuple(Attachment("recall", at) for at, event in placed if event.observation == "recall"),
+        entries=tuple(_entry(source, first, tuple(positions)) for first, positions in messages),
+        attachments=tuple(Attachment("recall", at) for at, event in located if event.observation == "recall"),
         metadata={"error": run.error} if run.error else {},
     )
 
 
-def _steps(placed: Iterable[tuple[Position, _Event]]) -> list[_Step]:
-    """Calls of one response are carried out one by one, each with its result behind it, but they were said at once."""
-    steps: list[_Step] = []
-    answered: dict[str, _Step] = {}
-    for position, event in placed:
-        response_id = event.response_id
-        if response_id in answered:
-            answered[response_id].positions.append(position)
-        elif event.is_shown:
-            steps.append(_Step([position], event))
-            if response_id:
-                answered[response_id] = steps[-1]
-    return steps
-
-
-def _entry(source: Source, step: _Step) -> Entry:
-    positions, head = tuple(step.positions), step.head
-    response = (head.action and head.response) or _Response()
+def _entry(source: Source, first: _OpenHandsEvent, positions: tuple[Position, ...]) -> Entry:
+    response = first.response
     return Entry(
-        load=lambda: _load(source, positions),
+        load=partial(_load, source, positions),
         positions=positions,
-        timestamp_ms=parse_time_ms(head.timestamp),
-        id=response.id or (None if head.id is None else str(head.id)),
+        timestamp_ms=parse_time_ms(first.timestamp),
+        id=response.id or (None if first.id is None else str(first.id)),
         model=response.model,
         usage=chat_usage(response.usage),
     )
 
 
 def _load(source: Source, positions: tuple[Position, ...]) -> Message:
+    """A result, what the model said with its calls, or words of the system, the user or the model."""
     events = [source.decode(position) for position in positions]
-    if "observation" in events[0]:
-        return _FORMAT.read(_observed(events[0]))
-    return _FORMAT.read(_asked(events) if _call_of(events[0]) else _said(events[0]))
+    first, call, args = events[0], _call_of(events[0]), fields_in(events[0].get("args"))
+    if "observation" in first:
+        shell = fields_in(fields_in(first.get("extras")).get("metadata"))
+        text = f"{shell.get('prefix') or ''}{first.get('content') or ''}{shell.get('suffix') or ''}"
+        if not call:  # the agent could not make a call of what the model said, and complains
+            return _FORMAT.read({"role": "user", "content": text})
+        failed = first.get("success") is False or first["observation"] == "error"
+        return _FORMAT.read(chat_answer(call.get("tool_call_id"), text, failed=failed))
+    if call:
+        return _FORMAT.read(_response(events))
+    role = "system" if first.get("action") == "system" else _ROLES.get(text_in(first.get("source")), "user")
+    text = args.get("content") or args.get("thought") or first.get("message") or ""
+    urls = args.get("image_urls")
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls] if isinstance(urls, list) else []
+    return _FORMAT.read({"role": role, "content": [{"type": "text", "text": text}, *pictures] if pictures else text})
 
 
 def _call_of(event: dict[str, Any]) -> dict[str, Any]:
     return fields_in(event.get("tool_call_metadata"))
 
 
-def _observed(event: dict[str, Any]) -> dict[str, Any]:
-    """A result. Where the agent could not make a call of what the model said, the complaint is a user message."""
-    shell = fields_in(fields_in(event.get("extras")).get("metadata"))
-    text = f"{shell.get('prefix') or ''}{event.get('content') or ''}{shell.get('suffix') or ''}"
-    call = _call_of(event)
-    if not call:
-        return {"role": "user", "content": text}
-    failed = event.get("success") is False or event["observation"] == "error"
-    return chat_answer(call.get("tool_call_id"), text, failed=failed)
+def _response(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the model said, with all its calls but `finish`: that one is never answered, and shown as text only.
 
-
-def _asked(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the model said, with all its calls but `finish`: that one is never answered, and shown as text only."""
-    said, args = _response_message(events[0]), fields_in(events[0].get("args"))
+    Calls are as the model made them, or made from the actions where the file leaves the response out.
+    """
+    choices = objects_in(fields_in(_call_of(events[0]).get("model_response")).get("choices"))
+    said = fields_in(choices[0].get("message")) if choices else {}
+    calls: list[dict[str, Any]] = []
+    for call in objects_in(said.get("tool_calls")):
+        function = fields_in(call.get("function"))
+        calls.append(chat_call(call.get("id"), str(function.get("name", "")), function.get("arguments", "{}")))
+    for event in events if not calls else ():
+        call = _call_of(event)
+        arguments = {name: value for name, value in fields_in(event.get("args")).items() if name != "thought"}
+        calls.append(chat_call(call.get("tool_call_id"), str(call.get("function_name", "")), arguments))
     ends = [_call_of(event).get("tool_call_id") for event in events if event.get("action") == "finish"]
-    calls = [call for call in _calls(said, events) if call["id"] not in ends]
+    calls = [call for call in calls if call["id"] not in ends]
+    args = fields_in(events[0].get("args"))
     content = said.get("content") or (None if said else args.get("thought"))
     if calls:
         return {"role": "assistant", "content": content, "tool_calls": calls}
     return {"role": "assistant", "content": content or args.get("final_thought") or ""}
-
-
-def _response_message(event: dict[str, Any]) -> dict[str, Any]:
-    choices = objects_in(fields_in(_call_of(event).get("model_response")).get("choices"))
-    return fields_in(choices[0].get("message")) if choices else {}
-
-
-def _calls(said: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As the model made them; from the actions where the file leaves the response out."""
-    made = [_call_as_made(call) for call in objects_in(said.get("tool_calls"))]
-    return made or [_call_of_action(event) for event in events]
-
-
-def _call_as_made(call: dict[str, Any]) -> dict[str, Any]:
-    function = fields_in(call.get("function"))
-    return chat_call(call.get("id"), str(function.get("name", "")), function.get("arguments", "{}"))
-
-
-def _call_of_action(event: dict[str, Any]) -> dict[str, Any]:
-    call = _call_of(event)
-    arguments = {name: value for name, value in fields_in(event.get("args")).items() if name != "thought"}
-    return chat_call(call.get("tool_call_id"), str(call.get("function_name", "")), arguments)
-
-
-def _said(event: dict[str, Any]) -> dict[str, Any]:
-    args = fields_in(event.get("args"))
-    role = "system" if event.get("action") == "system" else _ROLES.get(text_in(event.get("source")), "user")
-    text = args.get("content") or args.get("thought") or event.get("message") or ""
-    urls = args.get("image_urls")
-    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls] if isinstance(urls, list) else []
-    return {"role": role, "content": [{"type": "text", "text": text}, *pictures] if pictures else text}

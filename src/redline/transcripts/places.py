@@ -26,7 +26,7 @@ class SessionPlace:
         return iter(sorted(path for path in self.folder.glob(self.pattern) if path.is_file()))
 
 
-class _Known(NamedTuple):
+class _KnownPlace(NamedTuple):
     agent: str
     format: str
     variable: str
@@ -38,10 +38,10 @@ class _Known(NamedTuple):
 
 
 _KNOWN = (
-    _Known("Claude Code", "claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects", "**/*.jsonl"),
-    _Known("Codex", "codex", "CODEX_HOME", ".codex", "sessions", "**/rollout-*.jsonl"),
-    _Known("Gemini CLI", "gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/**/*.json*"),
-    _Known("opencode", "opencode-db", "XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
+    _KnownPlace("Claude Code", "claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects", "**/*.jsonl"),
+    _KnownPlace("Codex", "codex", "CODEX_HOME", ".codex", "sessions", "**/rollout-*.jsonl"),
+    _KnownPlace("Gemini CLI", "gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp", "*/chats/**/*.json*"),
+    _KnownPlace("opencode", "opencode-db", "XDG_DATA_HOME", ".local/share", "opencode", "opencode*.db"),
 )
 """As these agents did it on Linux in November 2026."""
 

@@ -10,9 +10,8 @@ from redline.errors import FormatError
 from redline.formats import FORMATS, Format, detect_format
 from redline.transcripts.base import BadRecord, Entry, Position, RecordedConversation, Transcript, parse_time_ms
 from redline.transcripts.detect import take_sample
-from redline.transcripts.document import Document, open_document
+from redline.transcripts.document import Document, in_file, open_document, parse_line
 from redline.transcripts.heads import fields_of, is_object
-from redline.transcripts.line_documents import in_file, parse_line
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Line, Source, index_lines
 from redline.values import payloads
@@ -36,47 +35,56 @@ class Plain:
 
     def recognizes(self, sample: Sample) -> bool:
         """The first messages are all of one format."""
-        natives = list(_sampled(sample))
+        natives = list(_first_messages(sample))
         try:
             return bool(natives) and bool(detect_format(natives))
         except FormatError:
             return False
 
     def read(self, source: Source) -> Transcript:
-        """A conversation for each request body; messages that stand alone are one together.
+        """A conversation for each request body; messages outside of one are a conversation together.
 
         The messages are read now and kept: only all of them tell which format they are in.
         """
         is_one_value = take_sample(source).document is not None
         records, problems = _records_of_document(source) if is_one_value else _records_of_lines(source)
-        conversations = tuple(_conversations(source, records, problems))
+        bodies = [record for record in records if record.body_field is not None]
+        alone: list[tuple[Position, Any]] = []
+        for record in records:
+            if record.body_field is None and _MESSAGE_KEYS.isdisjoint(record.fields):
+                problems.append(_problem(source, record.position, "neither a message nor a request body"))
+            elif record.body_field is None:
+                alone.append((record.position, record.fields))
+        if alone:
+            bodies.insert(0, _PlainRecord(alone[0][0], {}, "messages", alone))
+        conversations: list[RecordedConversation] = []
+        for number, body in enumerate(bodies):
+            name = source.path.stem if len(bodies) == 1 else f"{source.path.stem}:{number}"
+            try:
+                conversations.append(_conversation(body, name))
+            except FormatError as problem:  # the messages fit no format
+                problems.append(_problem(source, body.position, str(problem)))
         spoken = conversations[0].format if conversations else "openai_chat"
-        return Transcript(source.path, _LABELS.get(spoken, spoken), conversations, tuple(problems))
+        return Transcript(source.path, _LABELS.get(spoken, spoken), tuple(conversations), tuple(problems))
 
 
 _LABELS = {"openai_chat": "openai-chat"}
 
 
-# --- recognising
-
-
-def _sampled(sample: Sample) -> Iterator[Any]:
-    """The first messages in a sample."""
-    for top in _tops(sample):
-        field = _body_field(top)
-        held = top[field] if field else [top]
-        for native in held[:_ENOUGH_TO_TELL] if isinstance(held, list) else ():
-            yield _as_chat(native) if field == _TRAJECTORY else native
-
-
-def _tops(sample: Sample) -> Iterator[dict[str, Any]]:
+def _first_messages(sample: Sample) -> Iterator[Any]:
+    """The messages at the beginning of a file, in request bodies or outside."""
     match sample.document:
         case dict(fields):
-            yield {name: payloads.decode(bytes(value)) for name, value in fields.items()}
+            records = [{name: payloads.decode(bytes(value)) for name, value in fields.items()}]
         case list(items):
-            yield from (payloads.decode(bytes(item)) for item in items[:_ENOUGH_TO_TELL] if is_object(item))
+            records = [payloads.decode(bytes(item)) for item in items[:_ENOUGH_TO_TELL] if is_object(item)]
         case _:
-            yield from sample.records
+            records = list(sample.records)
+    for record in records:
+        field = _body_field(record)
+        held = record[field] if field else [record]
+        for native in held[:_ENOUGH_TO_TELL] if isinstance(held, list) else ():
+            yield _as_chat(native) if field == _TRAJECTORY else native
 
 
 def _body_field(names: Collection[str]) -> str | None:
@@ -85,10 +93,10 @@ def _body_field(names: Collection[str]) -> str | None:
     return None if found == "input" and not _MESSAGE_KEYS.isdisjoint(names) else found
 
 
-# --- records: request bodies, and messages that stand alone
+# --- records: request bodies, and messages outside of one
 
 
-class _Record(msgspec.Struct):
+class _PlainRecord(msgspec.Struct):
     position: Position
     fields: dict[str, Any]
     """Of a body all but its messages, of a message all."""
@@ -99,7 +107,7 @@ class _Record(msgspec.Struct):
     """What a body holds in place of a list: plain words, or a single message."""
 
 
-def _records_of_document(source: Source) -> tuple[list[_Record], list[BadRecord]]:
+def _records_of_document(source: Source) -> tuple[list[_PlainRecord], list[BadRecord]]:
     document = open_document(source)
     if document.fields:
         return [_record(document, Position(0, source.path.stat().st_size), document.whole)], []
@@ -108,30 +116,27 @@ def _records_of_document(source: Source) -> tuple[list[_Record], list[BadRecord]
     return [_record(document, at, item) for at, item in items if is_object(item)], problems
 
 
-def _records_of_lines(source: Source) -> tuple[list[_Record], list[BadRecord]]:
-    index = index_lines(source, _record_of_line)
-    return [_placed(record, line) for line, record in index.records], index.problems
+def _records_of_lines(source: Source) -> tuple[list[_PlainRecord], list[BadRecord]]:
+    def decode(line: Line) -> _PlainRecord:
+        document = parse_line(line)
+        return _record(document, Position(0, len(line)), document.whole)
+
+    index = index_lines(source, decode)
+    for line, record in index.records:
+        record.position = line
+        record.natives = [(in_file(at, line), native) for at, native in record.natives]
+    return [record for _, record in index.records], index.problems
 
 
-def _record_of_line(line: Line) -> _Record:
-    document = parse_line(line)
-    return _record(document, Position(0, len(line)), document.whole)
-
-
-def _record(document: Document, position: Position, raw: Raw) -> _Record:
+def _record(document: Document, position: Position, raw: Raw) -> _PlainRecord:
     fields = fields_of(raw)
     body_field = _body_field(fields)
     told = {name: payloads.decode(bytes(value)) for name, value in fields.items() if name != body_field}
     if body_field is None:
-        return _Record(position, told)
+        return _PlainRecord(position, told)
     items = document.positions_of(fields[body_field], position)
     natives = [(at, payloads.decode(bytes(item))) for at, item in items]
-    return _Record(position, told, body_field, natives, None if items else payloads.decode(bytes(fields[body_field])))
-
-
-def _placed(record: _Record, line: Position) -> _Record:
-    natives = [(in_file(at, line), native) for at, native in record.natives]
-    return msgspec.structs.replace(record, position=line, natives=natives)
+    return _PlainRecord(position, told, body_field, natives, None if items else payloads.decode(bytes(fields[body_field])))
 
 
 def _problem(source: Source, position: Position, reason: str) -> BadRecord:
@@ -141,31 +146,7 @@ def _problem(source: Source, position: Position, reason: str) -> BadRecord:
 # --- conversations
 
 
-def _conversations(source: Source, records: list[_Record], problems: list[BadRecord]) -> Iterator[RecordedConversation]:
-    """What fits no format is added to the problems."""
-    bodies = list(_bodies(source, records, problems))
-    for number, body in enumerate(bodies):
-        name = source.path.stem if len(bodies) == 1 else f"{source.path.stem}:{number}"
-        try:
-            yield _conversation(body, name)
-        except FormatError as problem:
-            problems.append(_problem(source, body.position, str(problem)))
-
-
-def _bodies(source: Source, records: list[_Record], problems: list[BadRecord]) -> Iterator[_Record]:
-    """The messages that stand alone as one body, then the bodies; what is neither is added to the problems."""
-    alone: list[tuple[Position, Any]] = []
-    for record in records:
-        if record.body_field is None and _MESSAGE_KEYS.isdisjoint(record.fields):
-            problems.append(_problem(source, record.position, "neither a message nor a request body"))
-        elif record.body_field is None:
-            alone.append((record.position, record.fields))
-    if alone:
-        yield _Record(alone[0][0], {}, "messages", alone)
-    yield from (record for record in records if record.body_field is not None)
-
-
-def _conversation(body: _Record, name: str) -> RecordedConversation:
+def _conversation(body: _PlainRecord, name: str) -> RecordedConversation:
     natives = [(at, _as_chat(native) if body.body_field == _TRAJECTORY else native) for at, native in body.natives]
     spoken = _format_of(body, [native for _, native in natives])
     said = [(at, spoken.read(native)) for at, native in natives]
@@ -179,7 +160,7 @@ def _conversation(body: _Record, name: str) -> RecordedConversation:
     )
 
 
-def _format_of(body: _Record, natives: list[Any]) -> Format:
+def _format_of(body: _PlainRecord, natives: list[Any]) -> Format:
     """By the field where one format alone has it; else by the messages, and by a system prompt beside them."""
     owners = [known for known in FORMATS.values() if known.messages_field == body.body_field]
     if len(owners) == 1:

@@ -1,4 +1,9 @@
-"""What a reader of one agent's session files offers, and the sample of a file it recognises its own by."""
+"""What a reader of one agent's session files offers, and the sample of a file it recognises its own by.
+
+To add one: a file beside this with a class like `Reader`, a line in `READERS`, and a test file of its name. Begin with a
+copy of the nearest: `tau_bench` (a list of runs in one JSON value), `cline` (a session in one JSON value), `codex` (a line for
+each message), `pi` (lines that are a tree) or `opencode_database` (SQLite).
+"""
 
 from typing import Any, ClassVar, Protocol
 
@@ -29,6 +34,7 @@ class Reader(Protocol):
     """Reads the session files of one agent."""
 
     name: ClassVar[str]
+    """The agent, as `Transcript.format` gives it."""
 
     def recognizes(self, sample: Sample) -> bool:
         """Whether the file was written by this agent."""

@@ -1,4 +1,4 @@
-"""A session file on disk: lines indexed without being held, and any stretch of it read again later."""
+"""A session file on disk: its lines are indexed by offset, not held, and any record is read again when it is asked for."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
 from redline.values import payloads
 
-__all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines", "line_decoder"]
+__all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines"]
 
 Head = TypeVar("Head")
 
 Line: TypeAlias = bytes | memoryview
 """One line of a file, without its line break."""
 
-_PIECE_BYTES = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -51,27 +51,23 @@ class Source:
         return payloads.decode(self.read(position))
 
     def lines(self) -> Iterator[Line]:
-        """Every line without its line break. Most are views into a piece of the file: copy what must outlive the loop."""
+        """Every line without its line break. Most are views into a chunk of the file: copy what must outlive the loop."""
         begun: list[bytes] = []
-        for piece in self._pieces():
-            end = piece.find(b"\n")
+        offset = 0
+        while chunk := self._read(offset, _CHUNK_BYTES):
+            offset += len(chunk)
+            end = chunk.find(b"\n")
             if end < 0:
-                begun.append(piece)
+                begun.append(chunk)
                 continue
-            yield b"".join((*begun, piece[:end]))
-            start, view = end + 1, memoryview(piece)
-            while (end := piece.find(b"\n", start)) >= 0:
+            yield b"".join((*begun, chunk[:end]))
+            start, view = end + 1, memoryview(chunk)
+            while (end := chunk.find(b"\n", start)) >= 0:
                 yield view[start:end]
                 start = end + 1
-            begun = [piece[start:]]
+            begun = [chunk[start:]]
         if any(begun):
             yield b"".join(begun)
-
-    def _pieces(self) -> Iterator[bytes]:
-        offset = 0
-        while piece := self._read(offset, _PIECE_BYTES):
-            yield piece
-            offset += len(piece)
 
     def _read(self, offset: int, length: int) -> bytes:
         try:
@@ -99,22 +95,9 @@ def index_lines(source: Source, decode: Callable[[Line], Head]) -> LineIndex[Hea
             whole = bytes(line)
             if whole.strip():
                 index.problems.append(_bad_record(source, number, whole, refused))
-                index.records.extend(_glued(whole, offset, number, decode))
+                index.records.extend(_objects_on_line(whole, Position(offset, length, number), decode))
         offset += length + 1
     return index
-
-
-def line_decoder(head: type[Head], rescue: Callable[[dict[str, Any]], Head]) -> Callable[[Line], Head]:
-    """A fast decoder to a head; what it refuses (odd types, lone surrogates, a BOM) is parsed whole and passed to `rescue`."""
-    fast = msgspec.json.Decoder(head).decode
-
-    def decode(line: Line) -> Head:
-        try:
-            return fast(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return rescue(decode_line(line))
-
-    return decode
 
 
 def decode_line(line: Line) -> dict[str, Any]:
@@ -125,20 +108,8 @@ def decode_line(line: Line) -> dict[str, Any]:
     return record
 
 
-def _glued(line: bytes, offset: int, number: int, decode: Callable[[Line], Head]) -> Iterator[tuple[Position, Head]]:
-    """The objects of a line that holds several, because a line break between two writes was lost."""
-    text, at = line.decode("utf-8", "surrogateescape"), 0
-    while at < len(text):
-        try:
-            end = payloads.end_of_value(text, at)
-            piece = text[at:end].encode("utf-8", "surrogateescape")
-            yield Position(offset, len(piece), number), decode(piece)
-        except ValueError:
-            return
-        at, offset = end, offset + len(piece)
-
-
 def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -> BadRecord:
+    """Why a line was refused: the column where it is not JSON, else what the decoder said."""
     try:
         json.loads(line.removeprefix(_BOM).decode("utf-8", "replace"), strict=False)
     except json.JSONDecodeError as problem:
@@ -146,3 +117,16 @@ def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -
     except (RecursionError, ValueError):  # nested deep, or a number of thousands of digits: not why it was refused
         pass
     return BadRecord(str(source.path), number, 1, str(refused))
+
+
+def _objects_on_line(line: bytes, place: Position, decode: Callable[[Line], Head]) -> Iterator[tuple[Position, Head]]:
+    """The objects of a line that holds several, because a line break between two writes was lost."""
+    text, at, offset = line.decode("utf-8", "surrogateescape"), 0, place.offset
+    while at < len(text):
+        try:
+            end = payloads.end_of_value(text, at)
+            piece = text[at:end].encode("utf-8", "surrogateescape")
+            yield Position(offset, len(piece), place.line), decode(piece)
+        except ValueError:
+            return
+        at, offset = end, offset + len(piece)

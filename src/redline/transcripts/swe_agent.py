@@ -1,10 +1,9 @@
 """SWE-agent trajectory files: a chat history with native calls, or in older files with commands in its text."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import msgspec
-from msgspec import Raw
 
 from redline.formats.openai_chat import OpenAIChat
 from redline.transcripts.base import Entry, Position, RecordedConversation, Transcript
@@ -12,8 +11,7 @@ from redline.transcripts.document import open_document
 from redline.transcripts.heads import head_decoder, is_object
 from redline.transcripts.reader import Sample
 from redline.transcripts.source import Source
-from redline.values import payloads
-from redline.values.messages import Text, ToolCall, ToolResult
+from redline.values.messages import Message, Text, ToolCall, ToolResult
 
 __all__ = ["SweAgent"]
 
@@ -37,20 +35,33 @@ class SweAgent:
     def read(self, source: Source) -> Transcript:
         """One conversation: the history as it was at the end."""
         document = open_document(source)
-        history = document.positions_of(document.fields.get("history"))
-        said = [_Said(position, raw, _decode_head(raw)) for position, raw in history if is_object(raw)]
-        conversation = RecordedConversation(source.path.stem, _FORMAT.name, tuple(_entries(source, said)))
-        return Transcript(source.path, self.name, (conversation,) if said else ())
+        entries: list[Entry] = []
+        tool = ""  # of the command whose output comes next
+        for position, raw in document.positions_of(document.fields.get("history")):
+            if not is_object(raw):
+                continue
+            head = _decode_message(raw)
+            load = partial(_load, source, position)
+            if command := head.command:
+                tool = command.split(maxsplit=1)[0]
+                entries.append(Entry(load, (position,), text_calls=(ToolCall(None, tool, {"command": command}),)))
+            elif tool and head.role == "user":
+                entries.append(_command_output(source, position, tool))
+                tool = ""
+            else:
+                entries.append(Entry(load, (position,)))
+        conversation = RecordedConversation(source.path.stem, _FORMAT.name, tuple(entries))
+        return Transcript(source.path, self.name, (conversation,) if entries else ())
 
 
-class _Call(msgspec.Struct):
+class _SweAgentCall(msgspec.Struct):
     id: str | None = None
 
 
-class _Head(msgspec.Struct):
+class _SweAgentMessage(msgspec.Struct):
     role: str | None = None
     action: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_SweAgentCall] | None = None
 
     @property
     def command(self) -> str:
@@ -59,43 +70,18 @@ class _Head(msgspec.Struct):
         return (self.action or "").strip() if is_text else ""
 
 
-class _Said(msgspec.Struct):
-    position: Position
-    raw: Raw
-    head: _Head
+_decode_message = head_decoder(_SweAgentMessage)
 
 
-_decode_head = head_decoder(_Head)
-
-
-def _entries(source: Source, said: list[_Said]) -> Iterator[Entry]:
-    tool = ""
-    for item in said:
-        command = item.head.command
-        if command:
-            tool = command.split(maxsplit=1)[0]
-            call = ToolCall(None, tool, {"command": command})
-            yield _entry(source, item.position, text_calls=(call,))
-        elif tool and item.head.role == "user":
-            yield _shown(item, tool)
-            tool = ""
-        else:
-            yield _entry(source, item.position)
-
-
-def _entry(source: Source, position: Position, text_calls: tuple[ToolCall, ...] = ()) -> Entry:
-    return Entry(load=lambda: _FORMAT.read(_payload(source.decode(position))), positions=(position,), text_calls=text_calls)
-
-
-def _shown(item: _Said, tool: str) -> Entry:
-    """The output of a command as a user message. Its words are the result, so the message is read now and kept."""
-    message = _FORMAT.read(_payload(payloads.decode(bytes(item.raw))))
-    result = ToolResult(None, (Text(message.text),), tool)
-    return Entry(load=lambda: message, positions=(item.position,), text_results=(result,))
-
-
-def _payload(stored: dict[str, Any]) -> dict[str, Any]:
+def _load(source: Source, position: Position) -> Message:
     """The message as sent. A result names its call in a list; the agent answers one call at a time."""
+    stored = source.decode(position)
     sent = {name: value for name, value in stored.items() if name not in _OWN_KEYS}
     answered = stored.get("tool_call_ids")
-    return {**sent, "tool_call_id": answered[0]} if isinstance(answered, list) and answered else sent
+    return _FORMAT.read({**sent, "tool_call_id": answered[0]} if isinstance(answered, list) and answered else sent)
+
+
+def _command_output(source: Source, position: Position, tool: str) -> Entry:
+    """The output of a command as a user message. Its words are the result, so the message is read now and kept."""
+    message = _load(source, position)
+    return Entry(lambda: message, (position,), text_results=(ToolResult(None, (Text(message.text),), tool),))

@@ -1,7 +1,7 @@
 """tau2-bench result files: simulations in which an assistant, and sometimes the simulated user too, calls tools."""
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -14,6 +14,7 @@ from redline.transcripts.heads import head_decoder, is_object
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import objects_in
 from redline.transcripts.source import Source
+from redline.values.messages import Message
 
 __all__ = ["Tau2Bench"]
 
@@ -36,14 +37,14 @@ class Tau2Bench:
     def read(self, source: Source) -> Transcript:
         """A conversation for each simulation."""
         document = open_document(source)
-        told = document.fields.get("info", Raw(b"{}"))
-        setup = _decode_setup(told) if is_object(told) else _Setup()
+        info = document.fields.get("info", Raw(b"{}"))
+        setup = _decode_setup(info) if is_object(info) else _Tau2Setup()
         conversations = []
         for position, simulation in document.positions_of(document.fields.get("simulations")):
             if is_object(simulation):
                 run = _decode_run(simulation)
                 messages = document.positions_of(run.messages, position)
-                said = [_Said(at, _decode_head(message)) for at, message in messages if is_object(message)]
+                said = [(at, _decode_message(message)) for at, message in messages if is_object(message)]
                 conversations.append(_conversation(source, setup, run, said))
         return Transcript(source.path, self.name, tuple(conversations))
 
@@ -51,44 +52,44 @@ class Tau2Bench:
 # --- heads: who ran with which model, and of each message who called and what it cost
 
 
-class _Speaker(msgspec.Struct):
+class _Tau2Speaker(msgspec.Struct):
     llm: str | None = None
 
 
-class _Environment(msgspec.Struct):
+class _Tau2Environment(msgspec.Struct):
     policy: str | None = None
 
 
-class _Setup(msgspec.Struct):
-    agent_info: _Speaker | None = None
-    user_info: _Speaker | None = None
-    environment_info: _Environment | None = None
+class _Tau2Setup(msgspec.Struct):
+    agent_info: _Tau2Speaker | None = None
+    user_info: _Tau2Speaker | None = None
+    environment_info: _Tau2Environment | None = None
 
 
-class _Rewarded(msgspec.Struct):
+class _Tau2Reward(msgspec.Struct):
     reward: float | None = None
 
 
-class _Run(msgspec.Struct):
+class _Tau2Run(msgspec.Struct):
     id: str | int | None = None
     task_id: str | int | None = None
     trial: int | None = None
     termination_reason: str | None = None
-    reward_info: _Rewarded | None = None
+    reward_info: _Tau2Reward | None = None
     messages: Raw = Raw(b"[]")
 
 
-class _Call(msgspec.Struct):
+class _Tau2Call(msgspec.Struct):
     id: str | None = None
 
 
-class _Head(msgspec.Struct):
+class _Tau2Message(msgspec.Struct):
     role: str | None = None
     timestamp: str | None = None
     usage: ChatTokens | None = None
     requestor: str | None = None
     """Of a result: whose call it answers."""
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_Tau2Call] | None = None
 
     @property
     def is_users_own(self) -> bool:
@@ -96,69 +97,62 @@ class _Head(msgspec.Struct):
         return (self.role == "user" and bool(self.tool_calls)) or (self.role == "tool" and self.requestor == "user")
 
 
-class _Said(msgspec.Struct):
-    position: Position
-    head: _Head
+_decode_setup = head_decoder(_Tau2Setup)
+_decode_run = head_decoder(_Tau2Run)
+_decode_message = head_decoder(_Tau2Message)
 
-
-_decode_setup = head_decoder(_Setup)
-_decode_run = head_decoder(_Run)
-_decode_head = head_decoder(_Head)
+_LocatedMessages: TypeAlias = list[tuple[Position, _Tau2Message]]
 
 
 # --- the two conversations of a simulation
 
 
-def _conversation(source: Source, setup: _Setup, run: _Run, said: list[_Said]) -> RecordedConversation:
+def _conversation(source: Source, setup: _Tau2Setup, run: _Tau2Run, said: _LocatedMessages) -> RecordedConversation:
     run_id = str(run.id if run.id is not None else f"{run.task_id}:{run.trial}")
-    speaker = setup.agent_info or _Speaker()
+    shown = [(at, message) for at, message in said if not message.is_users_own]
+    users_own = [(at, message) for at, message in said if message.is_users_own]
+    simulated_user = RecordedConversation(f"{run_id}:user", _FORMAT.name, _entries(source, setup.user_info, users_own))
+    known = {
+        "task_id": run.task_id,
+        "trial": run.trial,
+        "termination_reason": run.termination_reason,
+        "reward": run.reward_info.reward if run.reward_info else None,
+    }
     return RecordedConversation(
         id=run_id,
         format=_FORMAT.name,
-        entries=_entries(source, speaker, (item for item in said if not item.head.is_users_own)),
-        subagents=_simulated_user(source, setup, run_id, [item for item in said if item.head.is_users_own]),
+        entries=_entries(source, setup.agent_info, shown),
+        subagents=(simulated_user,) if users_own else (),
         # The agent wraps the policy in a frame of its own, which the file does not hold.
         system=setup.environment_info.policy if setup.environment_info else None,
-        metadata=_metadata(run),
+        metadata={name: value for name, value in known.items() if value is not None},
     )
 
 
-def _simulated_user(source: Source, setup: _Setup, run_id: str, own: list[_Said]) -> tuple[RecordedConversation, ...]:
-    if not own:
-        return ()
-    speaker = setup.user_info or _Speaker()
-    return (RecordedConversation(f"{run_id}:user", _FORMAT.name, _entries(source, speaker, own)),)
+def _entries(source: Source, speaker: _Tau2Speaker | None, said: _LocatedMessages) -> tuple[Entry, ...]:
+    entries = []
+    for position, message in said:
+        # A plain user message was paid for by the simulator, whose requests this conversation does not show.
+        is_own = message.role == "assistant" or message.is_users_own
+        entry = Entry(
+            load=partial(_load, source, position),
+            positions=(position,),
+            timestamp_ms=parse_time_ms(message.timestamp),
+            model=speaker.llm if speaker and is_own and message.role != "tool" else None,
+            usage=chat_usage(message.usage) if is_own else None,
+        )
+        entries.append(entry)
+    return tuple(entries)
 
 
-def _metadata(run: _Run) -> dict[str, Any]:
-    reward = run.reward_info.reward if run.reward_info else None
-    told = {"task_id": run.task_id, "trial": run.trial, "termination_reason": run.termination_reason, "reward": reward}
-    return {name: value for name, value in told.items() if value is not None}
-
-
-def _entries(source: Source, speaker: _Speaker, said: Iterable[_Said]) -> tuple[Entry, ...]:
-    return tuple(_entry(source, speaker, item.position, item.head) for item in said)
-
-
-def _entry(source: Source, speaker: _Speaker, position: Position, head: _Head) -> Entry:
-    # A plain user message was paid for by the simulator, whose requests this conversation does not show.
-    is_own = head.role == "assistant" or head.is_users_own
-    return Entry(
-        load=lambda: _FORMAT.read(_payload(source.decode(position))),
-        positions=(position,),
-        timestamp_ms=parse_time_ms(head.timestamp),
-        model=speaker.llm if is_own and head.role != "tool" else None,
-        usage=chat_usage(head.usage) if is_own else None,
-    )
-
-
-def _payload(said: dict[str, Any]) -> dict[str, Any]:
+def _load(source: Source, position: Position) -> Message:
+    said = source.decode(position)
     if said.get("role") == "tool":
-        return chat_answer(said.get("id"), said.get("content"), failed=bool(said.get("error")))
+        return _FORMAT.read(chat_answer(said.get("id"), said.get("content"), failed=bool(said.get("error"))))
     calls = [
         chat_call(call.get("id"), str(call.get("name", "")), call.get("arguments") or {})
         for call in objects_in(said.get("tool_calls"))
     ]
     if not calls:
-        return {"role": said.get("role"), "content": said.get("content")}
-    return {"role": "assistant", "content": said.get("content"), "tool_calls": calls}
+        return _FORMAT.read({"role": said.get("role"), "content": said.get("content")})
+    return _FORMAT.read({"role": "assistant", "content": said.get("content"), "tool_calls": calls})
