@@ -46,7 +46,7 @@ def main() -> None:
 def observed(session: Session) -> Iterator[Observation]:
     """The requests of a session that can be compared."""
     course = course_of(session, ())
-    for (before, _), (request, passage) in pairwise(zip(session.requests, course.passages, strict=True)):
+    for (before, _), (request, passage) in pairwise(zip(session.requests, course.requests, strict=True)):
         if request.usage is not None and before.usage is not None and request.start == before.start:
             usage, gap_ms = request.usage, request.time_ms - before.time_ms
             read, there = usage.cache_read_tokens, before.usage.input_tokens

@@ -1,4 +1,4 @@
-from redline.replay.course import Struck
+from redline.replay.course import ReplayStrike
 from redline.replay.risk import Reread, Risk, risk_of, uses_in
 from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
@@ -13,7 +13,7 @@ def session(*more):
 
 
 def strike(made, request=2):
-    return Struck(request, 2, 1.0, made.messages[2].parts[0].at)
+    return ReplayStrike(request, 2, 1.0, made.messages[2].parts[0].at)
 
 
 def test_quoting_a_struck_line_is_a_risk():
@@ -63,4 +63,4 @@ def test_dropping_a_message_counts_for_all_its_parts():
     """A strike without a part is one on the whole message."""
     again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
     made = session(*again)
-    assert risk_of(uses_in(made), [Struck(1, 2, 1.0)]) == Risk(1, 1)
+    assert risk_of(uses_in(made), [ReplayStrike(1, 2, 1.0)]) == Risk(1, 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redline.cli.output import columns_of_terminal, say, show_title
 from redline.cli.printable import printable
 from redline.errors import ExecutionError, MissingExtraError
-from redline.replay.comparison import BASELINE, Outcome, SessionOutcome
+from redline.replay.comparison import BASELINE, PolicyOutcome, SessionOutcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ _WIDEST = 60
 _MOST_SHOWN = 4
 """Policies that are drawn where none are named: more cannot be told apart."""
 
-Curve = Callable[[Outcome], Sequence[float]]
+Curve = Callable[[PolicyOutcome], Sequence[float]]
 
 
 def show_curves(session: SessionOutcome, policies: Sequence[str], rule: str) -> None:
@@ -79,7 +79,7 @@ def _lines(curves: Mapping[str, Sequence[float]]) -> Iterator[str]:
 
 
 def _draw(
-    axis: "Axes", outcomes: Mapping[str, Outcome], policies: Sequence[str], curve: Curve, *, are_sums: bool = False
+    axis: "Axes", outcomes: Mapping[str, PolicyOutcome], policies: Sequence[str], curve: Curve, *, are_sums: bool = False
 ) -> None:
     """One line for each policy; that of a sum is named with its share of the whole."""
     whole = sum(curve(outcomes[BASELINE])[-1:]) if are_sums else 0.0
@@ -107,9 +107,9 @@ def _drawn(policies: Sequence[str]) -> list[str]:
     return named if len(named) <= _MOST_SHOWN or len(of_documents) < 2 else of_documents[:_MOST_SHOWN]
 
 
-def _sizes(outcome: Outcome) -> Sequence[float]:
+def _sizes(outcome: PolicyOutcome) -> Sequence[float]:
     return outcome.sizes
 
 
-def _sums(outcome: Outcome) -> Sequence[float]:
+def _sums(outcome: PolicyOutcome) -> Sequence[float]:
     return tuple(accumulate(outcome.costs))
