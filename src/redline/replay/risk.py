@@ -122,8 +122,8 @@ class _Window:
         self._end = end
 
     def quoted_in(self, place: int) -> Iterator[frozenset[Holder]]:
-        """For each line of a message: the parts that hold it."""
-        for line in {line for part in self._session.messages[place].parts for line in _lines(part)}:
+        """For each line of a message, in its order: the parts that hold it."""
+        for line in dict.fromkeys(line for part in self._session.messages[place].parts for line in _lines(part)):
             if holders := self._lines.get(line):
                 yield frozenset(holders)
 
