@@ -31,7 +31,7 @@ class Observation:
     expected: float
     """What was in the cache, had it not expired: the request before, as reported."""
     estimated: float
-    """What was in the cache, from the sizes of the messages and of what comes before them: no report but the first is needed."""
+    """What was in the cache, from the sizes of the messages and of what comes before them, by the first report alone."""
 
 
 def main() -> None:
