@@ -1,4 +1,7 @@
-"""Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`."""
+"""Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`.
+
+The signs of the code itself are not among them: `python -m bench.house`.
+"""
 
 from bench import logs, opening, requests, schedule, transcripts
 

@@ -106,7 +106,7 @@ class _Course:
 
 
 def _marked(messages: Sequence[dict[str, Any]]) -> list[int]:
-    """Behind how many blocks each breakpoint stands."""
+    """After how many blocks each breakpoint is."""
     blocks = [block for message in messages for block in message["content"]]
     return [number for number, block in enumerate(blocks, 1) if "cache_control" in block]
 

@@ -31,7 +31,7 @@ class Observation:
     expected: float
     """What was in the cache, had it not expired: the request before, as reported."""
     estimated: float
-    """The same without any report but the first: from the messages and the size of what stands before them."""
+    """What was in the cache, from the sizes of the messages and of what comes before them, by the first report alone."""
 
 
 def main() -> None:
@@ -46,11 +46,11 @@ def main() -> None:
 def observed(session: Session) -> Iterator[Observation]:
     """The requests of a session that can be compared."""
     course = course_of(session, ())
-    for (before, _), (request, passage) in pairwise(zip(session.requests, course.passages, strict=True)):
+    for (before, _), (request, sent) in pairwise(zip(session.requests, course.requests, strict=True)):
         if request.usage is not None and before.usage is not None and request.start == before.start:
             usage, gap_ms = request.usage, request.time_ms - before.time_ms
             read, there = usage.cache_read_tokens, before.usage.input_tokens
-            yield Observation(session.id, gap_ms, usage.input_tokens, read, there, passage.kept)
+            yield Observation(session.id, gap_ms, usage.input_tokens, read, there, sent.kept)
 
 
 def _print_by_gap(seen: list[Observation]) -> None:

@@ -1,4 +1,4 @@
-"""Opening a conversation of 200 MB with 40,000 messages, and its first request with all messages, beside bare decoding.
+"""From opening a conversation of 200 MB with 40,000 messages to `request.messages`, beside a bare decode of these messages.
 
 python -m bench.opening [MESSAGES]
 """
@@ -11,10 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
-from msgspec import Raw
 
 import redline
 from bench.generate import history
@@ -25,29 +23,34 @@ _MOST_CHARS = 72_000
 """Of a result, so that a message has 5 kB on average."""
 _EVERY = 20
 """Messages between two requests."""
-
-Given = TypeVar("Given")
+_ROUNDS = 5
 
 
 class _Envelope(msgspec.Struct):
     number: int
     parent: int
-    record: Raw
+    record: msgspec.Raw
 
 
 def main(messages: int = _MESSAGES) -> None:
-    """Print one table a log."""
+    """Print a table: each schedule, after the log was closed and after its process was killed."""
+    print(f"\nFrom `redline.open` to `request.messages`: milliseconds of the processor, best of {_ROUNDS}\n")
+    titles = ("open", "request", "messages", "in all", "decode", "ratio", "lines", "next")
+    print(f"{'':18}", *(f"{title:>9}" for title in titles))
     with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
         for schedule in ("eager", "when_free"):
             path = Path(folder) / f"{schedule}.jsonl"
-            now = _written(path, messages, schedule)
-            print(f"\n{messages:,} messages, {path.stat().st_size / 1e6:.0f} MB of JSON Lines, {schedule}\n")
+            now = _write(path, messages, schedule)
             for ending in ("closed", "killed"):
                 _measure(path, now, schedule, ending)
-                now = _gone_on(path, now, schedule)
+                now = _go_on(path, now, schedule)
+            print(f"  {path.stat().st_size / 1e6:.0f} MB of JSON Lines with {messages:,} messages")
+    print("\ndecode: a bare decode of the messages that are sent, and `in all` beside it; lines: one of the envelopes of all")
+    print("lines of the log; next: the request after that, when nothing was said in between")
 
 
-def _written(path: Path, count: int, schedule: str) -> float:
+def _write(path: Path, count: int, schedule: str) -> float:
+    """A conversation with a request now and then, closed in the end; the time of its last message."""
     talk = redline.open(path, durability="os", counter=Estimate())
     now = 0.0
     for number, message in enumerate(islice(history("openai_chat", _MOST_CHARS), count)):
@@ -60,7 +63,7 @@ def _written(path: Path, count: int, schedule: str) -> float:
     return now
 
 
-def _gone_on(path: Path, now: float, schedule: str) -> float:
+def _go_on(path: Path, now: float, schedule: str) -> float:
     """A little more is said, and nobody closes the log."""
     talk = redline.open(path, durability="os", counter=Estimate())
     for number in range(_EVERY):
@@ -71,29 +74,38 @@ def _gone_on(path: Path, now: float, schedule: str) -> float:
 
 
 def _measure(path: Path, now: float, schedule: str, ending: str) -> None:
-    decode = msgspec.json.Decoder(_Envelope).decode
-    times: list[tuple[float, ...]] = []
-    for _ in range(5):
-        bare, _ = _seconds(lambda: [decode(line) for line in path.read_bytes().splitlines()[1:]])
-        opened, talk = _seconds(lambda: redline.open(path, counter=Estimate()))
-        first, request = _seconds(partial(talk.preview, now=now, schedule=schedule))
-        listed, messages = _seconds(partial(getattr, request, "messages"))
+    """One row; bare decoding is measured in turn with the rest, so that both see the same machine."""
+    decode_envelope = msgspec.json.Decoder(_Envelope).decode
+    rounds: list[tuple[float, ...]] = []
+    for _ in range(_ROUNDS):
+        gc.collect()
+        start = time.process_time()
+        talk = redline.open(path, counter=Estimate())
+        opened = time.process_time()
+        request = talk.preview(now=now, schedule=schedule)
+        requested = time.process_time()
+        messages = request.messages
+        listed = time.process_time()
+        again = _seconds(partial(talk.preview, now=now, schedule=schedule))
         encoded = [msgspec.json.encode(message) for message in messages]
-        decoded, _ = _seconds(partial(list, map(msgspec.json.decode, encoded)))
-        second, _ = _seconds(partial(talk.preview, now=now, schedule=schedule))
-        times.append((bare, opened, first, listed, decoded, second))
         talk.close()
-    bare, opened, first, listed, decoded, second = map(min, zip(*times, strict=True))
-    print(f"{ending}: bare decode of the log {bare:.2f} s, opened {opened:.2f} s ({opened / bare:.2f}x), ", end="")
-    print(f"first request {first * 1000:.0f} ms, its messages {listed * 1000:.0f} ms more ", end="")
-    print(f"(bare decode of them {decoded * 1000:.0f} ms), next request {second * 1000:.1f} ms")
+        decoded = _seconds(partial(list, map(msgspec.json.decode, encoded)))
+        bare = _seconds(lambda: [decode_envelope(line) for line in path.read_bytes().splitlines()[1:]])
+        rounds.append((opened - start, requested - opened, listed - requested, listed - start, decoded, bare, again))
+    best = [1000 * min(times) for times in zip(*rounds, strict=True)]
+    opening, asking, listing, whole, decoded, bare, again = best
+    times = [f"{one:9.1f}" for one in (opening, asking, listing, whole, decoded)]
+    print(f"{schedule + ', ' + ending:18}", *times, f"{whole / decoded:8.1f}x {bare:9.1f} {again:9.1f}", flush=True)
 
 
-def _seconds(job: Callable[[], Given]) -> tuple[float, Given]:
+def _seconds(job: Callable[[], object]) -> float:
+    """Of the processor; what the job gives back is let go only after the clock is read."""
     gc.collect()
     start = time.process_time()
     given = job()
-    return time.process_time() - start, given
+    seconds = time.process_time() - start
+    del given
+    return seconds
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.corpus import TIMED_AGENTS, recorded_files
+from bench.hindsight import hindsight_cost
 from redline import read_transcript
 from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, SessionOutcome, compare
-from redline.replay.hindsight import hindsight_cost
 from redline.replay.marks import MARK_SETS
-from redline.replay.policies import POLICIES, Recording
+from redline.replay.policies import POLICIES, MarkedSession
 from redline.replay.session import sessions_in
 
 _DETAILED = next(iter(PRICE_RULES))
@@ -57,7 +57,7 @@ def _replayed(path: Path) -> list[Replayed]:
         Replayed(
             compare(session, PRICE_RULES),
             {
-                (name, mark_set): hindsight_cost(session, Recording(session).marks(mark_set), rule)
+                (name, mark_set): hindsight_cost(session, MarkedSession(session).marks(mark_set), rule)
                 for name, rule in PRICE_RULES.items()
                 for mark_set in MARK_SETS
             },

@@ -3,7 +3,7 @@
     python -m bench.tokens
 
 The recorded sessions are split by name: the weights are fitted on one half and judged on the other. There is no Chinese
-in the sessions and next to nothing in other scripts, so a few invented sentences stand for them, every other one.
+in the sessions and next to nothing in other scripts, so a few invented sentences take their place, every other one.
 """
 
 import hashlib

@@ -51,7 +51,7 @@ def index(path: Path) -> redline.Transcript:
 
 
 def index_then_touch(path: Path) -> redline.Transcript:
-    """The same, and then each message decoded once, none kept."""
+    """What `read_transcript` does, and then each message decoded once, none kept."""
     transcript = redline.read_transcript(path)
     assert sum(len(entry.message.parts) for conversation in transcript for entry in conversation.entries)
     return transcript

@@ -2,11 +2,15 @@ import contextlib
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from redline import check, read_transcript
 from redline import open as open_conversation
+from redline.cli.repair import AGENT_PLACES
+from redline.mending import MENDERS
+from redline.transcripts import READERS
 from tests.cli.run import redline
 from tests.cli.sample import write_session
 
@@ -164,3 +168,24 @@ def test_a_file_that_a_program_has_open_is_left_alone(tmp_path):
         done = redline("repair", path, "--in-place")
     assert (done.returncode, "open in another program" in done.stderr, path.read_bytes()) == (1, True, before)
     assert [file.name for file in tmp_path.iterdir()] == ["s.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "mender", [mender for mender in MENDERS if mender.name != "plain lists of messages"], ids=lambda m: m.name
+)
+def test_every_agent_whose_files_are_repaired_has_its_place(mender):
+    """What was repaired must be put somewhere."""
+    assert set(mender.formats) <= AGENT_PLACES.keys()
+
+
+def test_places_are_of_agents_that_are_read():
+    """Nothing is left over from a reader that is gone."""
+    assert AGENT_PLACES.keys() <= {reader.name for reader in READERS}
+    assert str(AGENT_PLACES["codex"]).startswith("Codex looks for its sessions at ~/.codex/sessions/")
+
+
+@pytest.mark.parametrize("place", AGENT_PLACES.values(), ids=lambda place: place.name)
+def test_every_place_is_documented(place):
+    """The page on repairing files has the same table."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "repair-files.md").read_text(encoding="utf-8")
+    assert f"| {place.name} | {place.looks_at} | {place.resumes_by} |" in page.replace("`", "")

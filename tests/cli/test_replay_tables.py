@@ -1,6 +1,6 @@
 import pytest
 
-from redline.cli.replay_tables import Arrivals, show_comparison
+from redline.cli.replay_tables import show_comparison, show_files
 from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, compare
 from tests.replay.sessions import RULE
@@ -16,13 +16,11 @@ def comparison(rules, count=1):
     return made
 
 
-def test_each_file_is_told_as_it_comes(capsys):
+def test_each_file_has_a_line(capsys):
     """One heading, then a line for each file with its ratios and requests; one without requests has none."""
-    arrivals = Arrivals(POLICIES, "rule")
     outcome = compare(long_session(), {"rule": RULE}, POLICIES)
-    arrivals.show("sessions/a.jsonl", [outcome])
-    arrivals.show("empty.jsonl", [])
-    arrivals.show("b.jsonl", [outcome, outcome])
+    files = {"sessions/a.jsonl": [outcome], "empty.jsonl": [], "b.jsonl": [outcome, outcome]}
+    show_files(files, POLICIES, "rule")
     _, title, headings, *lines = capsys.readouterr().out.splitlines()
     ratio = outcome.outcomes["rule"]["masking_when_free"].cost / outcome.outcomes["rule"]["none"].cost
     assert title.endswith("file by file, at rule")
@@ -32,9 +30,15 @@ def test_each_file_is_told_as_it_comes(capsys):
 
 def test_policies_named_are_the_ones_told(capsys):
     """Where none of them weighs costs, the first that do something."""
-    arrivals = Arrivals(("none", "masking_eager"), "rule")
-    arrivals.show("a.jsonl", [compare(long_session(), {"rule": RULE}, ("masking_eager",))])
+    outcome = compare(long_session(), {"rule": RULE}, ("masking_eager",))
+    show_files({"a.jsonl": [outcome]}, ("none", "masking_eager"), "rule")
     assert "masking_eager requests session" in capsys.readouterr().out
+
+
+def test_no_file_with_requests_no_heading(capsys):
+    """A heading without a line says nothing."""
+    show_files({"empty.jsonl": []}, POLICIES, "rule")
+    assert capsys.readouterr().out == ""
 
 
 def test_savings_are_told_against_what(monkeypatch, capsys):

@@ -1,18 +1,19 @@
 import pytest
 
-from redline import FORMATS, ValidationError, read_transcript
-from redline.cli.request_body import chosen_conversation, request_body
+from redline import FORMATS, ValidationError
+from redline.cli.request_body import next_messages, request_body
+from redline.cli.session_files import find_sessions
 from redline.lists.convert import Conversion
 from tests.cli.sample import write_session
 
 
 def test_a_conversation_is_chosen_by_its_number(tmp_path):
     """A number that the file does not have is an error that says how many there are."""
-    transcript = read_transcript(write_session(tmp_path / "s.jsonl"))
-    assert chosen_conversation(transcript, "s", 0).format == "anthropic"
+    (session,) = find_sessions([str(write_session(tmp_path / "s.jsonl"))])
+    assert next_messages(session, 0).format == "anthropic"
     for number in (-1, 1):
-        with pytest.raises(ValidationError, match="s holds 1 conversations"):
-            chosen_conversation(transcript, "s", number)
+        with pytest.raises(ValidationError, match=r"s\.jsonl holds 1 conversations"):
+            next_messages(session, number)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_cannot_be_read_says_why(tmp_path, monkeypatch, argument, words):
     listening.bind("socket.jsonl")
     assert words in problem_of(argument)
     (session,) = find_sessions([argument])
-    assert session.told(session.problem) == session.problem
+    assert session.error_text(session.problem) == session.problem
     listening.close()
 
 

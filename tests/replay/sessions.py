@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from redline.prices import PriceRule
-from redline.replay.marks import DueMark
+from redline.replay.marks import MARK_SETS, DueMark
+from redline.replay.policies import MarkedSession
 from redline.replay.session import RecordedRequest, Session
 
 RULE = PriceRule(0.1, 1.25, 300_000)
@@ -14,6 +15,13 @@ def session(tokens, requests, *, prefix=0.0):
     """A session of messages of these sizes; a request is (end, minute) or (start, end, minute)."""
     made = [RecordedRequest(*(one[:-1] if len(one) == 3 else (0, one[0])), one[-1] * MINUTE_MS) for one in requests]
     return Session("s", "test", (), tuple(map(float, tokens)), prefix, tuple(made))
+
+
+def given_marks(made, marks):
+    """A session in which these are the marks of every set."""
+    marked = MarkedSession(made)
+    marked._marks = dict.fromkeys(MARK_SETS, tuple(marks))
+    return marked
 
 
 @st.composite

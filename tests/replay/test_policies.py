@@ -8,13 +8,12 @@ from redline.errors import ValidationError
 from redline.prices import PRICE_RULES
 from redline.replay.course import charges_of, course_of
 from redline.replay.marks import MARK_SETS
-from redline.replay.policies import POLICIES, PRICED_POLICIES, Recording, strikes_of
+from redline.replay.policies import POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
 from redline.replay.session import sessions_in
 from redline.values.messages import Text
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.replay.recorded import recorded, step
-from tests.replay.sessions import RULE, marked_sessions, rules
-from tests.replay.test_optimum import Known
+from tests.replay.sessions import RULE, given_marks, marked_sessions, rules
 
 
 def long_session():
@@ -28,7 +27,7 @@ def long_session():
 def test_strikes_are_sticky(name):
     """No policy strikes a part twice, or one that was not sent yet when it says so."""
     session = long_session()
-    strikes = strikes_of(name, Recording(session), RULE)
+    strikes = strikes_of(name, MarkedSession(session), RULE)
     assert len({(strike.position, strike.at) for strike in strikes}) == len(strikes)
     assert all(strike.position < session.requests[strike.request].end for strike in strikes)
 
@@ -39,30 +38,30 @@ def test_a_schedule_applies_marks_and_nothing_else(marked, rule):
     made, marks = marked
     due = {mark.position: mark.request for mark in marks}
     for name in ("spec_eager", "spec_when_free", "spec_clairvoyant"):
-        strikes = strikes_of(name, Known(made, marks), rule)
+        strikes = strikes_of(name, given_marks(made, marks), rule)
         assert len({strike.position for strike in strikes}) == len(strikes)
         assert all(due[strike.position] <= strike.request for strike in strikes)
 
 
 def test_eager_strikes_all_and_none_strikes_nothing():
     """The two ends of the scale."""
-    recording = Recording(long_session())
-    assert not strikes_of("none", recording, RULE)
-    assert len(strikes_of("masking_eager", recording, RULE)) == len(recording.marks("masking")) == 30
+    marked = MarkedSession(long_session())
+    assert not strikes_of("none", marked, RULE)
+    assert len(strikes_of("masking_eager", marked, RULE)) == len(marked.marks("masking")) == 30
 
 
 def test_prices_change_only_schedules_that_weigh_them():
     """The others strike the same at any price."""
-    recording = Recording(long_session())
+    marked = MarkedSession(long_session())
     for name in POLICIES:
-        found = {tuple(strikes_of(name, recording, rule)) for rule in PRICE_RULES.values()}
+        found = {tuple(strikes_of(name, marked, rule)) for rule in PRICE_RULES.values()}
         assert len(found) == 1 or name in PRICED_POLICIES
 
 
 def test_an_unknown_policy_is_refused():
     """The error names those that are known."""
     with pytest.raises(ValidationError, match="spec_when_free"):
-        strikes_of("magic", Recording(long_session()), RULE)
+        strikes_of("magic", MarkedSession(long_session()), RULE)
 
 
 SCHEDULES = ("none", *(f"{marks}_{when}" for marks in MARK_SETS for when in ("eager", "when_free", "clairvoyant")))
@@ -76,10 +75,10 @@ def costs():
         for row in corpus_rows(agent):
             if "hand-made-fixture" not in row["features"]:
                 for session in sessions_in(read_transcript(corpus_path(row))):
-                    recording = Recording(session)
+                    marked = MarkedSession(session)
                     for rule_name, rule in PRICE_RULES.items():
                         for name in SCHEDULES:
-                            course = course_of(session, strikes_of(name, recording, rule))
+                            course = course_of(session, strikes_of(name, marked, rule))
                             found[rule_name, name].append(sum(charge.cost for charge in charges_of(course, rule)))
     return found
 

@@ -1,4 +1,4 @@
-from redline.replay.course import Struck
+from redline.replay.course import ReplayStrike
 from redline.replay.risk import Reread, Risk, risk_of, uses_in
 from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
@@ -13,7 +13,7 @@ def session(*more):
 
 
 def strike(made, request=2):
-    return Struck(request, 2, 1.0, made.messages[2].parts[0].at)
+    return ReplayStrike(request, 2, 1.0, made.messages[2].parts[0].at)
 
 
 def test_quoting_a_struck_line_is_a_risk():
@@ -63,4 +63,16 @@ def test_dropping_a_message_counts_for_all_its_parts():
     """A strike without a part is one on the whole message."""
     again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
     made = session(*again)
-    assert risk_of(uses_in(made), [Struck(1, 2, 1.0)]) == Risk(1, 1)
+    assert risk_of(uses_in(made), [ReplayStrike(1, 2, 1.0)]) == Risk(1, 1)
+
+
+def test_uses_come_in_the_order_in_which_they_were_said():
+    """What is reckoned from them is the same in every run, whatever order a set of lines has."""
+    lines = [f"line_{number} = compute_everything({number})" for number in range(12)]
+    reads = [
+        one for number, line in enumerate(lines) for one in step(number + 1, "Bash", {"command": f"sed -n {number}p"}, line)
+    ]
+    made = session(*reads, ("assistant", (Text("\n".join(lines[::-1])),)))
+    quoted = [min(use.holders)[0] for use in uses_in(made) if use.request == len(made.requests) - 1]
+    assert quoted == sorted(quoted, reverse=True)
+    assert len(quoted) == len(lines)

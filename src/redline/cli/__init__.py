@@ -1,4 +1,9 @@
-"""The `redline` command: each subcommand is a file beside this one, imported when it is called."""
+"""The `redline` command: each subcommand is a file beside this one, imported when it is called.
+
+To add one, copy the nearest (`convert` is short): a file of its name that holds a click command named `command`, a line in
+`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/cli.md. `find_sessions` finds what the
+arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
+"""
 
 import contextlib
 import logging
@@ -31,15 +36,15 @@ _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 
 
-def _set_color(ctx: click.Context, _: click.Parameter, is_off: bool) -> None:
-    if is_off or not is_colored():
-        ctx.color = False
-
-
 def _no_color() -> click.Option:
-    """Given to every command, so that it may stand anywhere in the line."""
+    """Given to every command, so that it may be anywhere in the line."""
+
+    def set_color(ctx: click.Context, _: click.Parameter, is_off: bool) -> None:
+        if is_off or not is_colored():
+            ctx.color = False
+
     return click.Option(
-        ["--no-color"], is_flag=True, expose_value=False, callback=_set_color, help="No colors; NO_COLOR=1 does the same."
+        ["--no-color"], is_flag=True, expose_value=False, callback=set_color, help="No colors; NO_COLOR=1 does the same."
     )
 
 
@@ -100,7 +105,9 @@ def main() -> None:
     try:
         sys.exit(_redline(sys.argv[1:] or ["--help"], prog_name="redline", standalone_mode=False) or 0)
     except click.ClickException as wrong:
-        complain(f"{wrong.format_message().rstrip('.')}. {_where_to_look(wrong)}")
+        context = getattr(wrong, "ctx", None)
+        command = f"redline {context.info_name}" if context and context.parent else "redline"
+        complain(f"{wrong.format_message().rstrip('.')}. See {command} --help.")
         sys.exit(_WRONG)
     except RedlineError as problem:
         complain(problem)
@@ -112,9 +119,3 @@ def main() -> None:
             raise
         complain(f"{type(bug).__name__}: {bug}. This is a bug in Redline; REDLINE_TRACEBACK=1 shows where.")
         sys.exit(_BUG)
-
-
-def _where_to_look(wrong: click.ClickException) -> str:
-    context = getattr(wrong, "ctx", None)
-    command = f"redline {context.info_name}" if context and context.parent else "redline"
-    return f"See {command} --help."

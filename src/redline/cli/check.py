@@ -37,56 +37,44 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
       redline check messages.json --json
     """
     inputs = find_sessions(sessions)
-    verdicts: list[bool] = []
+    checked = broken = 0
 
     def check(session: SessionInput) -> int:
+        nonlocal checked, broken
         transcript = session.read()
-        found = [(one, problem, line) for one in transcript for problem, line in _problems(one)]
-        verdicts.append(not found)
+        found = [(one, problem, line) for one in transcript for problem, line in _problems_of(one)]
+        checked, broken = checked + 1, broken + bool(found)
         if as_json:
             for conversation, problem, line in found:
                 place = {"session": session.name, "conversation": conversation.id, "line": line}
                 say_json({**place, **asdict(problem)})
             return FOUND if found else FINE
-        _show(session, transcript, found)
+        for bad in transcript.problems:
+            complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; left out")
+        for conversation, problem, line in found:
+            whose = f"{conversation.id}, " if len(transcript) > 1 else ""
+            place_words = place_of_message(problem.index, line)
+            say(f"{session.name}: {whose}{place_words}: {problem.found} ({problem.law}: {problem.rule})")
         if len(inputs) == 1:
-            say(_advice(session, transcript) if found else f"{session.name}: no problem found")
+            say(_how_to_go_on(session, transcript) if found else f"{session.name}: no problem found")
         return FOUND if found else FINE
 
     code = on_each(inputs, check, has_bar=not as_json)
     if len(inputs) > 1 and not as_json:
-        say(_summary(verdicts))
+        how = "; `redline repair SESSION` shows what a repair would change" if broken else ""
+        say(f"{counted(checked, 'session')} checked, {broken:,} with problems{how}")
     return code
 
 
-_Found = tuple[RecordedConversation, Problem, int | None]
-
-
-def _problems(conversation: RecordedConversation) -> Iterator[tuple[Problem, int | None]]:
-    """What is wrong in the messages that go on, each with its line."""
+def _problems_of(conversation: RecordedConversation) -> Iterator[tuple[Problem, int | None]]:
+    """What is wrong in the messages that would be sent next, each problem with its line."""
     entries = conversation.windows[-1] if conversation.windows else ()
     messages = tuple(entry.message for entry in entries)
     for problem in problems_of(History.of(messages, find_format(conversation.format)), is_stored=True):
         yield problem, entries[problem.index].positions[0].line if problem.index < len(entries) else None
 
 
-def _show(session: SessionInput, transcript: Transcript, found: list[_Found]) -> None:
-    for bad in transcript.problems:
-        complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; left out")
-    for conversation, problem, line in found:
-        whose = f"{conversation.id}, " if len(transcript) > 1 else ""
-        place = place_of_message(problem.index, line)
-        say(f"{session.name}: {whose}{place}: {problem.found} ({problem.law}: {problem.rule})")
-
-
-def _summary(verdicts: list[bool]) -> str:
-    bad = verdicts.count(False)
-    how = "; `redline repair SESSION` shows what a repair would change" if bad else ""
-    return f"{counted(len(verdicts), 'session')} checked, {bad:,} with problems{how}"
-
-
-def _advice(session: SessionInput, transcript: Transcript) -> str:
-    """How to go on from here."""
+def _how_to_go_on(session: SessionInput, transcript: Transcript) -> str:
     if transcript.format == FORMAT:
         return "Redline repairs this in every request that it makes; the record stays as it is."
     if not any(transcript.format in mender.formats for mender in MENDERS):

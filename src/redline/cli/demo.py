@@ -53,7 +53,17 @@ def command(as_json: bool) -> None:
     before = check([message for message, _ in said], format=recorded.format)
     after = check(request.messages, format=recorded.format)
     if as_json:
-        say_json(_as_object(found, before, request, after))
+        say_json(
+            {
+                "inspection": {**asdict(found), "path": "sample"},
+                "problems": [asdict(problem) for problem in before],
+                "strikes": [msgspec.to_builtins(strike) for strike in request.strikes],
+                "repairs": [{"index": change.index, "what": change.what} for change in request.repairs],
+                "tokens_before": request.stats.tokens_before,
+                "tokens_after": request.stats.tokens_after,
+                "problems_after": [asdict(problem) for problem in after],
+            }
+        )
         return
     _show_session(found, before)
     _show_request(request)
@@ -62,6 +72,7 @@ def command(as_json: bool) -> None:
 
 
 def _show_session(found: Inspection, problems: list[Problem]) -> None:
+    """Steps 1 and 2: what was recorded, and what is wrong with it."""
     show_title("1. A session that crashed (inspect)")
     rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in found.tools.items()]
     show_rows(("tool", "calls", "results", "errors", "tokens"), rows)
@@ -71,6 +82,7 @@ def _show_session(found: Inspection, problems: list[Problem]) -> None:
 
 
 def _show_request(request: Request) -> None:
+    """Step 3: what is struck and repaired, with each reason."""
     show_title("3. What the model would see half an hour later, and why (request)")
     rows = [
         (strike.index, strike.tool or "", strike.rule, strike.tokens_before, strike.tokens_after, strike.because)
@@ -83,15 +95,3 @@ def _show_request(request: Request) -> None:
     stats = request.stats
     share = 1 - stats.tokens_after / stats.tokens_before
     say(f"Tokens: {stats.tokens_before:,} before, {stats.tokens_after:,} after ({share:.0%} fewer in every request).")
-
-
-def _as_object(found: Inspection, before: list[Problem], request: Request, after: list[Problem]) -> dict[str, object]:
-    return {
-        "inspection": {**asdict(found), "path": "sample"},
-        "problems": [asdict(problem) for problem in before],
-        "strikes": [msgspec.to_builtins(strike) for strike in request.strikes],
-        "repairs": [{"index": change.index, "what": change.what} for change in request.repairs],
-        "tokens_before": request.stats.tokens_before,
-        "tokens_after": request.stats.tokens_after,
-        "problems_after": [asdict(problem) for problem in after],
-    }

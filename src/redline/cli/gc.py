@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from redline.blobs.blobs import LastingBlobs, StoredBlob
+from redline.blobs.blobs import StoredBlob
 from redline.blobs.collect import collect_garbage
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.opening import open_blobs
@@ -48,72 +48,60 @@ def command(logs: tuple[str, ...], place: str, delete: bool, grace_minutes: floa
       redline gc chat.jsonl --blobs blobs/
       redline gc sqlite:///chats.db --blobs s3://bucket/prefix --delete
     """
-    before_ms = time.time() * 1000 - grace_minutes * _MINUTE_MS
-    found = collect_garbage(_blobs_at(place), _opened(_logs_at(logs)), older_than_ms=before_ms, delete=delete)
-    if as_json:
-        for entry in found:
-            say_json({"reference": entry.reference, "bytes": entry.size_bytes, "stored": _date(entry), "deleted": delete})
-    else:
-        _show(found, place, is_deleted=delete)
-
-
-def _blobs_at(place: str) -> LastingBlobs:
-    """The blobs; a directory must be there, or a slip of the pen would look like a place where nothing is forgotten."""
     blobs = open_blobs(place) if place else None
     if blobs is None or (isinstance(blobs, DirectoryBlobs) and not blobs.path.is_dir()):
         raise ValidationError(f"There is no directory {place!r} of blobs. Nothing was looked for; check --blobs.")
-    return blobs
+    before_ms = time.time() * 1000 - grace_minutes * _MINUTE_MS
+    found = collect_garbage(blobs, _open_each(_find_logs(logs)), older_than_ms=before_ms, delete=delete)
+    if as_json:
+        for blob in found:
+            say_json({"reference": blob.reference, "bytes": blob.size_bytes, "stored": _date(blob), "deleted": delete})
+        return
+    if not found:
+        say(f"{place}: every blob is referred to, or too new to tell.")
+        return
+    columns = (Column("reference", least=16), Column("bytes", "number"), Column("stored", least=25))
+    show_rows(columns, [(blob.reference, blob.size_bytes, _date(blob)) for blob in found])
+    size_bytes = sum(blob.size_bytes for blob in found)
+    what = "were deleted" if delete else "are referred to by no log; --delete removes them"
+    say(f"{len(found):,} blobs ({size_bytes:,} bytes) {what}.")
 
 
-def _logs_at(arguments: Sequence[str]) -> list[SessionInput]:
-    """Every log that is meant; in folders, session files of other agents are none. One that cannot be read is an error: all
-    blobs would look forgotten."""
+def _find_logs(arguments: Sequence[str]) -> list[SessionInput]:
+    """Every log that is meant; session files of other agents in a folder are left out.
+
+    What cannot be read is an error, since it may be a log: the blobs that it refers to would look forgotten.
+    """
     found = find_sessions(argument.partition("#")[0] if "://" in argument else argument for argument in arguments)
-    for log in found:
-        if problem := log.problem or _why_unreadable(log):
+    for one in found:
+        problem = one.problem
+        try:
+            if not problem and one.path is not None:
+                one.path.open("rb").close()
+        except OSError as refused:
+            problem = f"{one.name} cannot be opened: {refused.strerror}. Check its permissions."
+        if problem:
             raise LogError(f"{problem} Nothing was looked for.")
-    logs = [log for log in found if log.is_log]
+    logs = [one for one in found if one.is_log]
     strangers = [one for one in found if not one.is_log and not one.is_found]
     if strangers or not logs:
-        raise LogError(
-            f"There is no Redline log at {strangers[0].name if strangers else arguments[0]}. Nothing was looked for."
-        )
+        place = strangers[0].name if strangers else arguments[0]
+        raise LogError(f"There is no Redline log at {place}. Nothing was looked for.")
     return logs
 
 
-def _why_unreadable(log: SessionInput) -> str:
-    """A file that cannot be opened may be a log as well."""
-    try:
-        if log.path is not None:
-            log.path.open("rb").close()
-    except OSError as problem:
-        return f"{log.name} cannot be opened: {problem.strerror}. Check its permissions."
-    return ""
-
-
-def _opened(logs: Sequence[SessionInput]) -> Iterator[DurableLog]:
+def _open_each(logs: Sequence[SessionInput]) -> Iterator[DurableLog]:
     """Each log for as long as it is looked at."""
     for one in logs:
         try:
             log = open_log(one.place)
         except RedlineError as problem:
-            raise LogError(one.told(problem)) from problem
+            raise LogError(one.error_text(problem)) from problem
         try:
             yield log
         finally:
             log.close()
 
 
-def _show(found: list[StoredBlob], place: str, *, is_deleted: bool) -> None:
-    if not found:
-        say(f"{place}: every blob is referred to, or too new to tell.")
-        return
-    columns = (Column("reference", least=16), Column("bytes", "number"), Column("stored", least=25))
-    show_rows(columns, [(entry.reference, entry.size_bytes, _date(entry)) for entry in found])
-    size_bytes = sum(entry.size_bytes for entry in found)
-    what = "were deleted" if is_deleted else "are referred to by no log; --delete removes them"
-    say(f"{len(found):,} blobs ({size_bytes:,} bytes) {what}.")
-
-
-def _date(entry: StoredBlob) -> str:
-    return datetime.fromtimestamp(entry.put_ms / 1000, UTC).isoformat(timespec="seconds")
+def _date(blob: StoredBlob) -> str:
+    return datetime.fromtimestamp(blob.put_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -26,9 +26,13 @@ def replace_in_place(mending: Mending, before: bytes) -> Path:
     draft = file.with_name(f".redline-{os.getpid()}-{file.name}")
     try:
         mending.write(draft)
-        _look_like(file, draft)
-        _refuse_if_used(file, before)
-        backup = _backed_up(file, before)
+        _copy_owner_and_mode(file, draft)
+        if users := programs_with(file):
+            listed = ", ".join(map(str, users))
+            raise ExecutionError(f"{file} is open in another program (process {listed}). End it first; nothing was changed.")
+        if file.read_bytes() != before:
+            raise ExecutionError(f"{file} was changed while it was being repaired. Is its agent running? Nothing was written.")
+        backup = _back_up(file, before)
         draft.replace(file)
         sync_directory(file.parent)
     except OSError as problem:
@@ -41,11 +45,8 @@ def replace_in_place(mending: Mending, before: bytes) -> Path:
 def programs_with(file: Path) -> list[int]:
     """The processes that have a file open, as far as the system tells: Linux does, and only of the user's own processes."""
     own, wanted = os.getpid(), file.stat()
-    found = []
-    for process in _PROCESSES.glob("[0-9]*") if _PROCESSES.is_dir() else ():
-        if int(process.name) != own and _has_open(process, wanted):
-            found.append(int(process.name))
-    return sorted(found)
+    processes = _PROCESSES.glob("[0-9]*") if _PROCESSES.is_dir() else ()
+    return sorted(int(one.name) for one in processes if int(one.name) != own and _has_open(one, wanted))
 
 
 def _has_open(process: Path, wanted: os.stat_result) -> bool:
@@ -54,36 +55,26 @@ def _has_open(process: Path, wanted: os.stat_result) -> bool:
     except OSError:  # gone meanwhile, or somebody else's
         return False
     for handle in handles:
-        try:
+        with contextlib.suppress(OSError):  # closed meanwhile
             if os.path.samestat(handle.stat(), wanted):
                 return True
-        except OSError:
-            continue
     return False
 
 
-def _look_like(file: Path, other: Path) -> None:
-    """The same permissions and, where one may give files away, the same owner."""
-    status = file.stat()
-    with contextlib.suppress(PermissionError):
-        os.chown(other, status.st_uid, status.st_gid)
-    other.chmod(stat.S_IMODE(status.st_mode))
-
-
-def _refuse_if_used(file: Path, before: bytes) -> None:
-    if users := programs_with(file):
-        listed = ", ".join(map(str, users))
-        raise ExecutionError(f"{file} is open in another program (process {listed}). End it first; nothing was changed.")
-    if file.read_bytes() != before:
-        raise ExecutionError(f"{file} was changed while it was being repaired. Is its agent running? Nothing was written.")
-
-
-def _backed_up(file: Path, content: bytes) -> Path:
+def _back_up(file: Path, content: bytes) -> Path:
     """A copy beside the file, with its times and permissions."""
     for number in count():
         backup = file.with_name(f"{file.name}.bak{f'.{number}' if number else ''}")
         if create_whole(backup, content):
-            _look_like(file, backup)
+            _copy_owner_and_mode(file, backup)
             shutil.copystat(file, backup)
             return backup
     raise AssertionError
+
+
+def _copy_owner_and_mode(file: Path, other: Path) -> None:
+    """The owner only where one may give files away."""
+    status = file.stat()
+    with contextlib.suppress(PermissionError):
+        os.chown(other, status.st_uid, status.st_gid)
+    other.chmod(stat.S_IMODE(status.st_mode))

@@ -17,8 +17,25 @@ from redline.inspection import Inspection, inspect_transcript
 __all__ = ["command"]
 
 _MOST_SHOWN = 10
+
+_COLUMNS: dict[Column, Callable[[Inspection], object]] = {
+    Column("session", least=13): lambda one: _short_name(one.path),
+    Column("date", "words", least=10): lambda one: _date(one.ended_ms),
+    Column("project", least=9): lambda one: re.split(r"[\\/]", (one.project or "").rstrip("\\/"))[-1],
+    Column("first words", "words", least=11): lambda one: one.first_words,
+    Column("messages", "number"): lambda one: one.messages,
+    Column("tokens", "number"): lambda one: one.tokens["total"],
+    Column("problems", "number"): lambda one: len(one.problems),
+}
+"""The columns of the table of sessions."""
+
 _WIDE = 110
-"""From so many columns on there is room for the agent and the calls."""
+_WIDE_COLUMNS: dict[Column, Callable[[Inspection], object]] = {
+    Column("calls", "number"): lambda one: one.tool_calls,
+    Column("open", "number"): lambda one: one.unanswered_calls,
+    Column("agent"): lambda one: one.format,
+}
+"""Further ones, for terminals of so many letters or more."""
 
 _ORDERS: dict[str, Callable[[Inspection], object]] = {
     "date": lambda one: -(one.ended_ms or 0.0),
@@ -73,30 +90,19 @@ def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:
 
 def _show_table(found: Sequence[Inspection]) -> None:
     """A row a session, and a row of sums. Columns that are empty in every row are left out."""
-    is_wide = columns_of_terminal() >= _WIDE
-    columns: dict[Column, list[object]] = {
-        Column("session", least=13): [_short_name(one.path) for one in found],
-        Column("date", "words", least=10): [_date(one.ended_ms) for one in found],
-        Column("project", least=9): [re.split(r"[\\/]", (one.project or "").rstrip("\\/"))[-1] for one in found],
-        Column("first words", "words", least=11): [one.first_words for one in found],
-        Column("messages", "number"): [one.messages for one in found],
-        Column("tokens", "number"): [one.tokens["total"] for one in found],
-        Column("problems", "number"): [len(one.problems) for one in found],
-    }
-    if is_wide:
-        columns[Column("calls", "number")] = [one.tool_calls for one in found]
-        columns[Column("open", "number")] = [one.unanswered_calls for one in found]
-        columns[Column("agent")] = [one.format for one in found]
-    told = {column: values for column, values in columns.items() if any(values)}
-    sums = [sum(value for value in values if isinstance(value, int)) for values in told.values()]
-    total = [sums[place] if column.kind == "number" else "" for place, column in enumerate(told)]
+    offered = _COLUMNS if columns_of_terminal() < _WIDE else {**_COLUMNS, **_WIDE_COLUMNS}
+    columns = {column: [value(one) for one in found] for column, value in offered.items()}
+    shown = {column: values for column, values in columns.items() if any(values)}
+    sums = [sum(value for value in values if isinstance(value, int)) for values in shown.values()]
+    total = [sums[place] if column.kind == "number" else "" for place, column in enumerate(shown)]
     total[0] = counted(len(found), "session")
-    show_rows(tuple(told), list(zip(*told.values(), strict=True)), total=total)
+    show_rows(tuple(shown), list(zip(*shown.values(), strict=True)), total=total)
     if broken := sum(bool(one.problems) for one in found):
         say(f"{broken:,} with problems: `redline check SESSION` names them.")
 
 
 def _show_page(one: Inspection) -> None:
+    """Everything about one session, table below table."""
     show_title(one.path)
     show_rows((Column("", least=24), Column("", "note", least=30)), list(_summary(one)))
     if any(one.tokens.values()):
@@ -121,11 +127,12 @@ def _show_page(one: Inspection) -> None:
         show_rows(("file", "reads", "tokens"), reads[:_MOST_SHOWN], left_out=len(reads) - _MOST_SHOWN)
     if one.problems:
         show_title("Problems")
-        lines = [(_problem(problem),) for problem in one.problems]
+        lines = [(_problem_words(problem),) for problem in one.problems]
         show_rows((Column("", "note"),), lines[:_MOST_SHOWN], left_out=len(lines) - _MOST_SHOWN)
 
 
 def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
+    """The rows of the first table; a line more here is a line more on the page."""
     yield "written by", f"{one.format} (messages: {one.message_format or 'none'})"
     if one.started_ms is not None and one.ended_ms is not None:
         yield "from, to", f"{_date(one.started_ms, with_time=True)}, {_date(one.ended_ms, with_time=True)}"
@@ -159,7 +166,7 @@ def _short_name(name: str) -> str:
     return last.stem if last.suffix in SESSION_SUFFIXES else str(last)
 
 
-def _problem(problem: dict[str, object]) -> str:
+def _problem_words(problem: dict[str, object]) -> str:
     if problem["law"] is None:
         return damage_words(problem["line"], problem["column"], problem["found"])
     place = place_of_message(problem["index"], problem["line"])

@@ -81,7 +81,7 @@ def transcript_of_database(address: str) -> Transcript:
     return Transcript(Path(shown), FORMAT, (_recorded(stored, log.header.conversation, log.header, places),), damage)
 
 
-class _Records:
+class _ReadOnlyLog:
     """Records that were read, as a log to which nothing can be added."""
 
     def __init__(self, stored: Sequence[Stored]) -> None:
@@ -99,7 +99,7 @@ class _Records:
 
 def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places: dict[int, Position]) -> RecordedConversation:
     """What is visible is the last window; what was said and is not visible any more, an earlier one."""
-    log = _Records(stored)
+    log = _ReadOnlyLog(stored)
     talk = Conversation(log=log, format=(header.message_format if header else None) or "auto")
     format, path = find_format(talk.format), Timeline(log).path()
     said = _entries(path, talk.all_messages, format, places)
@@ -124,7 +124,9 @@ def _entries(path: Iterable[Stored], payloads: Sequence[Payload], format: Format
         if isinstance(one.record, StrikesApplied) and one.record.sent_to is not None:
             model = one.record.sent_to.model or model
         elif isinstance(one.record, UsageReported):
-            usage = _usage(one.record)
+            told = one.record  # it counts what came from the cache among the input
+            fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
+            usage = Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
         for _, time_ms in _messages_in(one.record):
             entries.append(_entry(payloads[len(entries)], format, time_ms, places[one.number]))
         if entries and entries[-1].usage is None and entries[-1].message.role == "assistant":
@@ -146,12 +148,6 @@ def _messages_in(record: Record) -> list[tuple[bytes, float | None]]:
             return [(payload, None) for payload in record.appended]
         case _:
             return []
-
-
-def _usage(told: UsageReported) -> Usage:
-    """A record counts what came from the cache among the input."""
-    fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
-    return Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
 
 
 def _branches(

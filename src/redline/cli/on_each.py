@@ -31,17 +31,17 @@ def on_each(sessions: Sequence[SessionInput], work: Callable[[SessionInput], int
         except (BrokenPipeError, click.ClickException):  # nobody reads on; the command itself is wrong
             raise
         except RedlineError as problem:
-            is_other = isinstance(problem, TranscriptError) and Path(session.place).suffix == ".json"
-            if session.is_found and is_other:
+            is_no_session = isinstance(problem, TranscriptError) and Path(session.place).suffix == ".json"
+            if session.is_found and is_no_session:
                 left_out += 1
                 continue
-            complain(session.told(problem))
+            complain(session.error_text(problem))
         except OSError as problem:
             complain(f"{session.name} cannot be read: {problem.strerror}. Check the path and its permissions.")
         except Exception as bug:  # one session must not keep the user from all others
             if os.environ.get(_DETAILS):
                 raise
-            what = session.told(f"{type(bug).__name__}, {bug}")
+            what = session.error_text(f"{type(bug).__name__}, {bug}")
             complain(f"{session.name} cannot be read ({what}). This is a bug in Redline; {_DETAILS}=1 shows where.")
         code = UNREADABLE
     if left_out:

@@ -88,14 +88,17 @@ def show_rows(
     Columns for which there is no room are in a table of their own below, with the first column again. `total` is a last row
     under a line; `left_out` says how many rows are not shown.
     """
-    columns = [_column(heading, [row[place] for row in rows]) for place, heading in enumerate(headings)]
+    columns = []
+    for place, heading in enumerate(headings):
+        is_number = bool(rows) and all(isinstance(row[place], int) for row in rows)
+        columns.append(heading if isinstance(heading, Column) else Column(heading, "number" if is_number else "name"))
     lines = [[_cell(value) for value in row] for row in [*rows, *([total] if total else [])]]
     limit = columns_of_terminal()
     natural = [
         max([width_of(column.heading), *(width_of(line[place]) for line in lines)]) for place, column in enumerate(columns)
     ]
-    widths, gap = _fitted(columns, natural, limit)
-    for number, chosen in enumerate(_that_fit(widths, limit, gap)):
+    widths, gap = _fit(columns, natural, limit)
+    for number, chosen in enumerate(_side_by_side(widths, limit, gap)):
         if number:
             say()
         _show_table(columns, lines, _Layout(chosen, widths, gap), has_total=total is not None)
@@ -111,8 +114,11 @@ def show_figures(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> N
     heads = list(zip_longest(*(heading.split("\n")[::-1] for heading in headings), fillvalue=""))[::-1]
     lines = [[_cell(value) for value in row] for row in rows]
     widths = [max(width_of(line[place]) for line in [*heads, *lines]) for place in range(len(headings))]
-    for number, columns in enumerate(_that_fit(widths, columns_of_terminal(), 1)):
-        shown = [_figures(line, columns, widths) for line in [*heads, *lines]]
+    for number, (first, *others) in enumerate(_side_by_side(widths, columns_of_terminal(), 1)):
+        shown = [
+            " ".join([_left(line[first], widths[first]), *(_right(line[place], widths[place]) for place in others)]).rstrip()
+            for line in [*heads, *lines]
+        ]
         if number:
             say()
         for line in shown[: len(heads)]:
@@ -148,20 +154,15 @@ def progress(items: Sequence[Item], what: str, *, shown: bool) -> Iterator[Item]
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
+    """How a table is laid out on the screen."""
+
     chosen: Sequence[int]
     """The columns that are shown side by side."""
     widths: Sequence[int]
     gap: int
 
 
-def _column(heading: str | Column, values: Sequence[object]) -> Column:
-    if isinstance(heading, Column):
-        return heading
-    is_number = bool(values) and all(isinstance(value, int) for value in values)
-    return Column(heading, "number" if is_number else "name")
-
-
-def _fitted(columns: Sequence[Column], natural: Sequence[int], limit: int) -> tuple[list[int], int]:
+def _fit(columns: Sequence[Column], natural: Sequence[int], limit: int) -> tuple[list[int], int]:
     """The widths, and the space between columns: what may be shortened gives way, the widest first."""
     least = [
         width if column.kind == "number" else min(width, column.least) for column, width in zip(columns, natural, strict=True)
@@ -174,7 +175,7 @@ def _fitted(columns: Sequence[Column], natural: Sequence[int], limit: int) -> tu
     return widths, gap
 
 
-def _that_fit(widths: Sequence[int], limit: int, gap: int) -> Iterator[list[int]]:
+def _side_by_side(widths: Sequence[int], limit: int, gap: int) -> Iterator[list[int]]:
     """Columns side by side, the first among them each time, as many as there is room for but one at least."""
     chosen, used = [0], widths[0]
     for place in range(1, len(widths)):
@@ -201,33 +202,27 @@ def _show_table(columns: Sequence[Column], lines: Sequence[Sequence[str]], layou
 
 def _lines_of(cells: Sequence[str], columns: Sequence[Column], layout: _Layout) -> Iterator[str]:
     """A row as lines: one, or more where a note is folded."""
-    folded = [_folded(cells[place], columns[place].kind, layout.widths[place]) for place in layout.chosen]
-    for pieces in zip_longest(*folded, fillvalue=""):
-        padded = [
-            _padded(piece, layout.widths[place], to_right=columns[place].kind == "number")
-            for place, piece in zip(layout.chosen, pieces, strict=True)
-        ]
-        yield (" " * layout.gap).join(padded).rstrip()
+    folded: list[list[str]] = []
+    for place in layout.chosen:
+        cell, width = cells[place], layout.widths[place]
+        match columns[place].kind:
+            case "number":
+                folded.append([_right(cell, width)])
+            case "note":
+                folded.append([_left(line, width) for line in wrapped(cell, width)])
+            case kind:
+                folded.append([_left(shortened(cell, width, at_end=kind == "words"), width)])
+    blank = [" " * layout.widths[place] for place in layout.chosen]
+    for pieces in zip_longest(*folded):
+        yield (" " * layout.gap).join(piece or empty for piece, empty in zip(pieces, blank, strict=True)).rstrip()
 
 
-def _folded(cell: str, kind: Kind, width: int) -> list[str]:
-    match kind:
-        case "number":
-            return [cell]
-        case "note":
-            return wrapped(cell, width)
-        case _:
-            return [shortened(cell, width, at_end=kind == "words")]
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
 
 
-def _padded(text: str, width: int, *, to_right: bool) -> str:
-    space = " " * (width - width_of(text))
-    return space + text if to_right else text + space
-
-
-def _figures(line: Sequence[str], columns: Sequence[int], widths: Sequence[int]) -> str:
-    cells = [_padded(line[place], widths[place], to_right=number > 0) for number, place in enumerate(columns)]
-    return " ".join(cells).rstrip()
+def _right(text: str, width: int) -> str:
+    return " " * (width - width_of(text)) + text
 
 
 def _cell(value: object) -> str:

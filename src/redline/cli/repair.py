@@ -1,11 +1,11 @@
 """`redline repair`: session files that a provider would refuse, repaired in the agent's own format."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import msgspec
 
-from redline.cli.agent_places import AGENT_PLACES
 from redline.cli.in_place import replace_in_place
 from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
@@ -16,7 +16,7 @@ from redline.mending import Mending, mend_transcript
 from redline.repair import Strategy
 from redline.repair.strategies import STRATEGIES
 
-__all__ = ["command"]
+__all__ = ["AGENT_PLACES", "AgentPlace", "command"]
 
 _COLORS = {"remove": "red", "add": "green", "change": "yellow", "move": "yellow"}
 _MOST_FIXES = 200
@@ -55,8 +55,7 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
       redline repair session.jsonl --strategy drop --write repaired.jsonl
     """
     inputs = find_sessions(sessions)
-    is_alone = len(inputs) == 1
-    if out is not None and (in_place or not is_alone):
+    if out is not None and (in_place or len(inputs) != 1):
         raise click.UsageError("--write takes one session, and not --in-place")
     mended: list[Mending] = []
 
@@ -70,25 +69,25 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
         before = Path(session.place).read_bytes() if in_place else None
         try:
             mending = mend_transcript(session.place, strategy=strategy)
-            _show(session, mending, as_json=as_json)
-            told = _written(mending, out, force=force, before=before)
+            _show_fixes(session, mending, as_json=as_json)
+            done = _write(mending, out, force=force, before=before)
         except ExecutionError as problem:
-            complain(session.told(problem))
+            complain(session.error_text(problem))
             return FOUND
         mended.append(mending)
-        if told and not as_json:
-            say(told)
-        elif is_alone and not mending.fixes and not as_json:
-            say(f"{session.name}: nothing to repair")
+        if len(inputs) == 1 and not mending.fixes:
+            done = done or f"{session.name}: nothing to repair"
+        if done and not as_json:
+            say(done)
         return FINE
 
     code = on_each(inputs, repair)
     if not as_json:
-        _show_end(mended, is_alone=is_alone, is_written=in_place or out is not None)
+        _show_end(mended, is_alone=len(inputs) == 1, is_written=in_place or out is not None)
     return code
 
 
-def _show(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
+def _show_fixes(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
     if as_json:
         for fix in mending.fixes:
             say_json({"session": session.name, **msgspec.structs.asdict(fix)})
@@ -101,7 +100,7 @@ def _show(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
         say(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
 
 
-def _written(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:
+def _write(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:
     """Write what is asked for; what there is to say then."""
     if out is not None:
         mending.write(out, overwrite=force)
@@ -121,3 +120,26 @@ def _show_end(mended: list[Mending], *, is_alone: bool, is_written: bool) -> Non
     for format in sorted({mending.format for mending in broken}):
         if format in AGENT_PLACES:
             say(str(AGENT_PLACES[format]))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlace:
+    """How an agent whose files can be repaired finds a session again."""
+
+    name: str
+    looks_at: str
+    resumes_by: str
+    """The command that goes on with a session."""
+
+    def __str__(self) -> str:
+        return f"{self.name} looks for its sessions at {self.looks_at}, and goes on with one by: {self.resumes_by}"
+
+
+AGENT_PLACES = {
+    "claude-code": AgentPlace("Claude Code", "~/.claude/projects/PROJECT/SESSION-ID.jsonl", "claude --resume SESSION-ID"),
+    "codex": AgentPlace("Codex", "~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-SESSION-ID.jsonl", "codex resume SESSION-ID"),
+    "gemini-cli": AgentPlace("Gemini CLI", "~/.gemini/tmp/PROJECT/chats/", "gemini --resume SESSION-ID"),
+    "neovate": AgentPlace("Neovate", "~/.neovate/projects/PROJECT/SESSION-ID.jsonl", "neovate --resume SESSION-ID"),
+    "opencode": AgentPlace("opencode", "its database", "opencode import FILE, then opencode --session SESSION-ID"),
+}
+"""By the name of the reader. Capitals are what differs from session to session."""

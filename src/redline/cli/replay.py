@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from redline.cli.curves import draw_curves, show_curves
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import complain, say, say_json
 from redline.cli.replay_advice import show_advice
-from redline.cli.replay_tables import Arrivals, show_comparison
+from redline.cli.replay_curves import draw_curves, show_curves
+from redline.cli.replay_tables import show_comparison, show_files
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ValidationError
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
@@ -69,14 +69,13 @@ def command(
       redline replay ~/.claude/projects/my-project --details
       redline replay session.jsonl --prices claude-opus-5-5 --json
     """
-    prices = _Prices(
-        rules={name: _rule(name) for name in names} or (dict(PRICE_RULES) if details or as_json or plot else {}),
-        models={name: price for name in names if (price := _price(name)) is not None},
-        named=names[0] if names else None,
-    )
-    chosen = _known(policies) or tuple(POLICIES)
+    for name in policies:
+        if name not in POLICIES:
+            raise ValidationError(f"There is no policy named {name!r}. Known are: {', '.join(POLICIES)}.")
+    chosen = policies or tuple(POLICIES)
+    prices = _Prices.of(names, with_usual=details or as_json or plot is not None)
     inputs = find_sessions(sessions)
-    job = partial(_replayed, prices=prices, policies=chosen, with_requests=plot is not None or len(inputs) == 1)
+    job = partial(_replay, prices=prices, policies=chosen, with_requests=plot is not None or len(inputs) == 1)
     found: dict[str, list[SessionOutcome]] = {}
 
     def take(session: SessionInput) -> int:
@@ -85,7 +84,7 @@ def command(
             complain(f"{session.name}: no request to a model is recorded there")
         return FINE
 
-    with _started(inputs, job, jobs or os.cpu_count() or 1) as result_of:
+    with _in_processes(inputs, job, jobs or os.cpu_count() or 1) as result_of:
         code = on_each(inputs, take, has_bar=not as_json)
     outcomes = [outcome for of_session in found.values() for outcome in of_session]
     comparison = Comparison(prices.models)
@@ -101,7 +100,7 @@ def command(
             say()
             say("`--details` shows every policy at other prices, `--json` all of it.")
     if plot is not None and outcomes:
-        draw_curves(_longest(outcomes), chosen, plot)
+        draw_curves(max(outcomes, key=_requests), chosen, plot)
     return code
 
 
@@ -115,7 +114,25 @@ class _Prices:
     named: str | None
     """The first that was asked for; without one a session is reckoned at the prices of its own model."""
 
-    def own(self, model: str | None) -> tuple[PriceRule, Price | None]:
+    @classmethod
+    def of(cls, names: Sequence[str], *, with_usual: bool) -> "_Prices":
+        """Each by its numbers or by a model's name; where none is named, the usual ones if they are wanted."""
+        rules: dict[str, PriceRule] = {}
+        models: dict[str, Price] = {}
+        for name in names:
+            if "/" in name and name[0].isdigit():
+                rules[name] = parse_rule(name)
+                continue
+            price = find_price(name.removesuffix(_HOUR))
+            if price is None:
+                how = "give a rule such as 0.1/1.25/5m, or install the extra 'prices'"
+                raise ValidationError(f"no price is known for {name!r}; {how}")
+            rules[name], models[name] = price.rule(is_long=name.endswith(_HOUR)), price
+        if not names and with_usual:
+            rules = dict(PRICE_RULES)
+        return cls(rules, models, names[0] if names else None)
+
+    def of_session(self, model: str | None) -> tuple[PriceRule, Price | None]:
         """What a session costs that went to a model."""
         if self.named is not None:
             return self.rules[self.named], self.models.get(self.named)
@@ -123,59 +140,17 @@ class _Prices:
         return (price.rule(), price) if price is not None else (next(iter(PRICE_RULES.values())), None)
 
 
-def _show_details(
-    found: Mapping[str, list[SessionOutcome]], comparison: Comparison, policies: Sequence[str], prices: _Prices
-) -> None:
-    first = next(iter(prices.rules))
-    if len(found) > 1:
-        arrivals = Arrivals(policies, first, prices.models)
-        for name, outcomes in found.items():
-            arrivals.show(name, outcomes)
-    show_comparison(comparison, policies, {name: price.input for name, price in prices.models.items()})
-    longest = _longest([outcome for outcomes in found.values() for outcome in outcomes])
-    allowed = [policy for policy in policies if not is_refused(policy, prices.models.get(first))]
-    if longest.outcomes[first][BASELINE].sizes and allowed:
-        show_curves(longest, allowed, first)
-
-
-def _rule(name: str) -> PriceRule:
-    """By its numbers, or by a model's name."""
-    if _is_rule(name):
-        return parse_rule(name)
-    price = _price(name)
-    if price is None:
-        raise ValidationError(f"no price is known for {name!r}; give a rule such as 0.1/1.25/5m, or install the extra 'prices'")
-    return price.rule(is_long=name.endswith(_HOUR))
-
-
-def _price(name: str) -> Price | None:
-    return None if _is_rule(name) else find_price(name.removesuffix(_HOUR))
-
-
-def _is_rule(name: str) -> bool:
-    return "/" in name and name[0].isdigit()
-
-
-def _known(policies: tuple[str, ...]) -> tuple[str, ...]:
-    for name in policies:
-        if name not in POLICIES:
-            raise ValidationError(f"There is no policy named {name!r}. Known are: {', '.join(POLICIES)}.")
-    return policies
-
-
-def _replayed(
-    session: SessionInput, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool
-) -> list[SessionOutcome]:
+def _replay(session: SessionInput, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool) -> list[SessionOutcome]:
     """What became of the conversations of one session file or log."""
     outcomes = []
     for recorded in sessions_in(session.read()):
-        own, price = prices.own(recorded.model)
+        own, price = prices.of_session(recorded.model)
         outcomes.append(compare(recorded, prices.rules, policies, own=own, price=price, with_requests=with_requests))
     return outcomes
 
 
 @contextmanager
-def _started(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Iterator[_Job]:
+def _in_processes(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Iterator[_Job]:
     """The job on every session, in as many processes as are of use; what is given back waits for the result of one."""
     if min(jobs, len(sessions)) <= 1:
         yield job
@@ -189,5 +164,19 @@ def _started(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Iterator
         pool.shutdown(cancel_futures=True)
 
 
-def _longest(found: Sequence[SessionOutcome]) -> SessionOutcome:
-    return max(found, key=lambda outcome: outcome.requests)
+def _show_details(
+    found: Mapping[str, list[SessionOutcome]], comparison: Comparison, policies: Sequence[str], prices: _Prices
+) -> None:
+    """The tables, and the longest session request by request."""
+    first = next(iter(prices.rules))
+    if len(found) > 1:
+        show_files(found, policies, first, price=prices.models.get(first))
+    show_comparison(comparison, policies, {name: price.input for name, price in prices.models.items()})
+    longest = max((outcome for outcomes in found.values() for outcome in outcomes), key=_requests)
+    allowed = [policy for policy in policies if not is_refused(policy, prices.models.get(first))]
+    if longest.outcomes[first][BASELINE].sizes and allowed:
+        show_curves(longest, allowed, first)
+
+
+def _requests(outcome: SessionOutcome) -> int:
+    return outcome.requests

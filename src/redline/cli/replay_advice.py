@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from redline.cli.output import columns_of_terminal, say
+from redline.cli.output import columns_of_terminal, counted, say
 from redline.cli.printable import printable, wrapped
 from redline.prices import find_price
 from redline.replay.advice import Advice
@@ -32,23 +32,22 @@ def _say_filled(text: str) -> None:
 
 def advice_text(advice: Advice) -> str:
     """The paragraph."""
-    return " ".join(_sentences(advice))
+    return " ".join([_cost(advice), *_what_to_do(advice)])
 
 
-def _sentences(advice: Advice) -> Iterator[str]:
-    yield f"{_subject(advice)} cost {_money(advice, advice.cost)} of input{_prices(advice)}; output is left out."
-    is_bound = advice.sessions_bound == advice.sessions
-    if advice.sessions_bound:
-        model = f"{advice.priced_as[0]} refuses" if is_bound else f"The models of {advice.sessions_bound:,} of them refuse"
-        yield f"{model} a request in which anything before its reasoning was changed, so nothing can be struck there."
-    if advice.policy is None:
-        what = "Nor would the provider's own clearing" if is_bound else "None of the policies that can be switched on would"
-        yield f"{what} have saved as much as 1 % at little risk: there is nothing to switch on."
-        return
-    cost = _money(advice, advice.cost_with_policy)
-    yield f"With `{advice.policy}` it would have cost {cost}, {_percent(advice.saved_share)} less: {_WHAT[advice.policy]}."
-    yield _risk(advice)
-    yield "The provider does it if the request says:" if advice.policy in BY_PROVIDER else "To switch it on:"
+def _cost(advice: Advice) -> str:
+    """What the sessions cost, to which models, at which prices."""
+    models = ", ".join(advice.models[:3]) + (" and others" if len(advice.models) > 3 else "")
+    requests = counted(advice.requests, "request") + (f" to {models}" if models else "")
+    what = f"These {advice.sessions:,} sessions of {', '.join(advice.agents)} ({requests})"
+    if advice.sessions == 1:
+        what = f"This session of {advice.agents[0]} ({requests})"
+    prices = ""
+    if advice.unit != "tokens":
+        is_other = len(advice.models) == 1 and find_price(advice.models[0]) != find_price(advice.priced_as[0])
+        of = f" of {advice.priced_as[0]}" if is_other else ""
+        prices = f" at the list prices{of}" + (f" ({advice.price_date})" if advice.price_date else "")
+    return f"{what} cost {_money(advice, advice.cost)} of input{prices}; output is left out."
 
 
 _WHAT = {
@@ -60,39 +59,32 @@ _WHAT = {
 }
 
 
-def _subject(advice: Advice) -> str:
-    models = ", ".join(advice.models[:3]) + (" and others" if len(advice.models) > 3 else "")
-    to = f" to {models}" if models else ""
-    requests = f"{advice.requests:,} request{'s' if advice.requests != 1 else ''}{to}"
-    if advice.sessions == 1:
-        return f"This session of {advice.agents[0]} ({requests})"
-    return f"These {advice.sessions:,} sessions of {', '.join(advice.agents)} ({requests})"
+def _what_to_do(advice: Advice) -> Iterator[str]:
+    """What can be struck, what that would have cost, and what it risks."""
+    is_bound = advice.sessions_bound == advice.sessions
+    if advice.sessions_bound:
+        model = f"{advice.priced_as[0]} refuses" if is_bound else f"The models of {advice.sessions_bound:,} of them refuse"
+        yield f"{model} a request in which anything before its reasoning was changed, so nothing can be struck there."
+    if advice.policy is None:
+        what = "Nor would the provider's own clearing" if is_bound else "None of the policies that can be switched on would"
+        yield f"{what} have saved as much as 1 % at little risk: there is nothing to switch on."
+        return
+    cost = _money(advice, advice.cost_with_policy)
+    yield f"With `{advice.policy}` it would have cost {cost}, {_percent(advice.saved_share)} less: {_WHAT[advice.policy]}."
+    if advice.strikes_used_later:
+        used = f"{advice.strikes_used_later:,} ({_percent(advice.strikes_used_later / advice.strikes)})"
+        at_worst = f"{_money(advice, advice.cost_with_rereads)}, {_percent(advice.saved_share_with_rereads)} less"
+        yield f"Risk: of {advice.strikes:,} parts struck, {used} were quoted or read again later;"
+        yield f"had the agent asked for each once more, it would have cost {at_worst}."
+    else:
+        yield f"Risk: none seen; nothing of the {advice.strikes:,} parts struck was quoted or read again later."
+    yield "The provider does it if the request says:" if advice.policy in BY_PROVIDER else "To switch it on:"
 
 
 def _money(advice: Advice, cost: float) -> str:
     if advice.unit == "tokens":
         return f"as much as {cost:,.0f} uncached tokens"
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
-
-
-def _prices(advice: Advice) -> str:
-    if advice.unit == "tokens":
-        return ""
-    is_other = len(advice.models) == 1 and find_price(advice.models[0]) != find_price(advice.priced_as[0])
-    of = f" of {advice.priced_as[0]}" if is_other else ""
-    return f" at the list prices{of}" + (f" ({advice.price_date})" if advice.price_date else "")
-
-
-def _risk(advice: Advice) -> str:
-    """In words: what was struck and then used."""
-    if not advice.strikes_used_later:
-        return f"Risk: none seen; nothing of the {advice.strikes:,} parts struck was quoted or read again later."
-    share = _percent(advice.strikes_used_later / advice.strikes)
-    at_worst = f"{_money(advice, advice.cost_with_rereads)}, {_percent(advice.saved_share_with_rereads)} less"
-    return (
-        f"Risk: of {advice.strikes:,} parts struck, {advice.strikes_used_later:,} ({share}) were quoted or read again later; "
-        f"had the agent asked for each once more, it would have cost {at_worst}."
-    )
 
 
 def _percent(share: float) -> str:

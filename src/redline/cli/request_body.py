@@ -1,6 +1,5 @@
 """The messages that a session would send next, as the body of a request, and whether a provider would take it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,9 @@ from redline.errors import ValidationError
 from redline.formats import FORMATS
 from redline.lists.check import check
 from redline.lists.convert import Conversion
-from redline.transcripts import RecordedConversation, Transcript
 from redline.values import payloads
 
-__all__ = ["NextMessages", "chosen_conversation", "next_messages", "report", "request_body"]
+__all__ = ["NextMessages", "next_messages", "report", "request_body"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +25,16 @@ class NextMessages:
 
 def next_messages(session: SessionInput, number: int) -> NextMessages:
     """The messages of the conversation with this number, counted from 0. That there are others is said on standard error."""
-    transcript = session.read()
-    recorded = chosen_conversation(transcript, session.name, number)
-    if len(transcript) > 1:
-        say(f"{session.name}: conversation {number} of {len(transcript)}; --conversation takes another", is_error=True)
-    window = recorded.windows[-1] if recorded.windows else ()
-    return NextMessages([payloads.decode(entry.message.native) for entry in window], recorded.format, recorded.system)
-
-
-def chosen_conversation(transcript: Transcript, name: str, number: int) -> RecordedConversation:
-    """The conversation with this number, counted from 0."""
-    conversations = transcript.conversations
+    conversations = session.read().conversations
     if not 0 <= number < len(conversations):
-        raise ValidationError(f"{name} holds {len(conversations)} conversations, numbered from 0; there is no {number}.")
-    return conversations[number]
+        raise ValidationError(
+            f"{session.name} holds {len(conversations)} conversations, numbered from 0; there is no {number}."
+        )
+    if len(conversations) > 1:
+        say(f"{session.name}: conversation {number} of {len(conversations)}; --conversation takes another", is_error=True)
+    chosen = conversations[number]
+    window = chosen.windows[-1] if chosen.windows else ()
+    return NextMessages([payloads.decode(entry.message.native) for entry in window], chosen.format, chosen.system)
 
 
 def request_body(done: Conversion, target: str) -> dict[str, object]:
@@ -56,12 +50,7 @@ def report(session: SessionInput, done: Conversion, target: str) -> bool:
     """Say what could not be carried, and what a provider would refuse all the same; whether there is nothing of the latter."""
     for loss in done.lost:
         say(f"{session.name}: not carried: {loss}", is_error=True)
-    refused = list(_refused(done, target))
+    refused = check(done.messages, format=target) if done.messages else []
     for problem in refused:
         complain(f"{session.name}: what was written would be refused: {problem}")
     return not refused
-
-
-def _refused(done: Conversion, target: str) -> Iterator[object]:
-    if done.messages:
-        yield from check(done.messages, format=target)

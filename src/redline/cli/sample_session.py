@@ -18,41 +18,31 @@ _LOG = "\n".join(
     f"2026-03-02 09:{number % 60:02d}:11 INFO worker-{number % 4} order {number} processed in {number % 37} ms"
     for number in range(400)
 )
+_FILE = {"file_path": "/home/dev/shop/orders.py"}
+_STEPS: tuple[tuple[str, dict[str, Any], str | None], ...] = (
+    ("Bash", {"command": "pytest -q"}, _TESTS),
+    *(
+        step
+        for number in range(7)
+        for step in (
+            ("Read", _FILE, _SOURCE.replace("order.sum()", f"order.sum({number})")),
+            ("Edit", {**_FILE, "old_string": "order.sum()", "new_string": "order.total"}, "ok"),
+            ("Bash", {"command": "pytest -q tests/test_orders.py"}, _TESTS),
+        )
+    ),
+    ("Bash", {"command": "make deploy"}, "Error: deploy key is missing"),
+    ("Bash", {"command": "tail -n 400 worker.log"}, _LOG),
+    ("Bash", {"command": "systemctl restart worker"}, None),
+)
+"""Tool, arguments, answer. None: the session crashed before it came."""
 
 
 def write_sample_session(path: Path) -> Path:
     """Write the session as a Claude Code file."""
-    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in _lines()), encoding="utf-8")
-    return path
-
-
-def _steps() -> Iterator[tuple[str, dict[str, Any], str | None, bool]]:
-    """Tool, arguments, answer (None: the session crashed before it came), failed."""
-    yield "Bash", {"command": "pytest -q"}, _TESTS, False
-    for number in range(7):
-        yield (
-            "Read",
-            {"file_path": "/home/dev/shop/orders.py"},
-            _SOURCE.replace("order.sum()", f"order.sum({number})"),
-            False,
-        )
-        yield (
-            "Edit",
-            {"file_path": "/home/dev/shop/orders.py", "old_string": "order.sum()", "new_string": "order.total"},
-            "ok",
-            False,
-        )
-        yield "Bash", {"command": "pytest -q tests/test_orders.py"}, _TESTS, False
-    yield "Bash", {"command": "make deploy"}, "Error: deploy key is missing", True
-    yield "Bash", {"command": "tail -n 400 worker.log"}, _LOG, False
-    yield "Bash", {"command": "systemctl restart worker"}, None, False
-
-
-def _lines() -> Iterator[dict[str, Any]]:
-    parent = None
+    lines, parent = [], None
     for number, message in enumerate(_messages()):
         uuid = f"{number:08d}-0000-4000-8000-000000000000"
-        yield {
+        line = {
             "parentUuid": parent,
             "isSidechain": False,
             "sessionId": "sample",
@@ -62,15 +52,18 @@ def _lines() -> Iterator[dict[str, Any]]:
             "uuid": uuid,
             "timestamp": (_START + timedelta(seconds=55 * number)).isoformat().replace("+00:00", "Z"),
         }
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
         parent = uuid
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
 
 
 def _messages() -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": "The total of test_total_7 is wrong. Fix it and deploy."}
-    for number, (name, arguments, answer, failed) in enumerate(_steps()):
+    for number, (name, arguments, answer) in enumerate(_STEPS):
         call = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": name, "input": arguments}
         thought = {"type": "text", "text": f"Step {number + 1}."}
         yield {"role": "assistant", "id": f"msg_{number:04d}", "content": [thought, call]}
         if answer is not None:
             result = {"type": "tool_result", "tool_use_id": f"toolu_{number:04d}", "content": answer}
-            yield {"role": "user", "content": [{**result, "is_error": True} if failed else result]}
+            yield {"role": "user", "content": [{**result, "is_error": True} if answer.startswith("Error") else result]}

@@ -34,6 +34,7 @@ _PIPE_PLACES = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _REDLINE_DATABASE = b"Redl"
 _HEAD_BYTES = 100
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +67,17 @@ class SessionInput:
         if self.problem:
             raise TranscriptError(self.problem)
         try:
-            return self._read()
-        except RedlineError as problem:
-            raise TranscriptError(self.told(problem)) from problem
+            if not self.is_log:
+                return read_transcript(self.place)
+            from redline.cli.log_transcript import transcript_of_database, transcript_of_file
 
-    def told(self, problem: object) -> str:
+            return transcript_of_database(self.place) if _is_address(self.place) else transcript_of_file(Path(self.place))
+        except RedlineError as problem:
+            raise TranscriptError(self.error_text(problem)) from problem
+
+    def error_text(self, problem: object) -> str:
         """An error about it, in words that may be shown."""
         return without_password(str(problem).replace(self.place, self.name), self.place)
-
-    def _read(self) -> Transcript:
-        if not self.is_log:
-            return read_transcript(self.place)
-        from redline.cli.log_transcript import transcript_of_database, transcript_of_file
-
-        return transcript_of_database(self.place) if _is_address(self.place) else transcript_of_file(Path(self.place))
 
 
 def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
@@ -120,7 +118,8 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
         with Path(argument).open("rb") as pipe:
             yield _piped(argument, pipe)
     else:
-        yield SessionInput(argument, argument, f"{argument} is {_kind(mode)}, not a file. To read from a pipe, name -.")
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        yield SessionInput(argument, argument, f"{argument} is {kind}, not a file. To read from a pipe, name -.")
 
 
 def _in_file(path: str, *, is_found: bool = False) -> Iterator[SessionInput]:
@@ -216,8 +215,3 @@ def _head(path: Path) -> bytes:
             return file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         return b""
-
-
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-    return kinds.get(stat.S_IFMT(mode), "something else")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redline.replay.comparison import BASELINE, Outcome, SessionOutcome, is_refused
+from redline.replay.comparison import BASELINE, SessionOutcome, is_refused
 from redline.replay.policies import ADVISED, BY_PROVIDER
 
 __all__ = ["Advice", "advise"]
@@ -110,7 +110,7 @@ def advise(sessions: Sequence[SessionOutcome]) -> Advice:
     is_bound = all(one.price is not None and one.price.binds_reasoning for one in sessions)
     candidates = BY_PROVIDER if is_bound else ADVISED
     unit = "dollars" if all(one.price is not None for one in sessions) else "tokens"
-    sums = {policy: _Sum(sessions, policy, unit) for policy in (BASELINE, *candidates)}
+    sums = {policy: _PolicySum(sessions, policy, unit) for policy in (BASELINE, *candidates)}
     worth = [policy for policy in candidates if sums[policy].is_worth_while(sums[BASELINE].cost)]
     best = min(worth, key=lambda policy: sums[policy].with_rereads, default=None)
     models = Counter(one.model for one in sessions if one.model is not None)
@@ -135,7 +135,7 @@ def advise(sessions: Sequence[SessionOutcome]) -> Advice:
     )
 
 
-class _Sum:
+class _PolicySum:
     """A policy over all sessions. Where the model would refuse it, everything is sent."""
 
     def __init__(self, sessions: Iterable[SessionOutcome], policy: str, unit: str) -> None:
@@ -143,15 +143,14 @@ class _Sum:
         self.strikes = self.used_later = 0
         for one in sessions:
             outcome = one.own[BASELINE if is_refused(policy, one.price) else policy]
-            self._add(outcome, one.price.input / 1e6 if unit == "dollars" and one.price is not None else 1.0)
-
-    def _add(self, outcome: Outcome, worth: float) -> None:
-        self.cost += worth * outcome.cost
-        self.with_rereads += worth * (outcome.cost + outcome.reread_cost)
-        self.strikes += outcome.strikes
-        self.used_later += outcome.strikes_at_risk
+            token_price = one.price.input / 1e6 if unit == "dollars" and one.price is not None else 1.0
+            self.cost += token_price * outcome.cost
+            self.with_rereads += token_price * (outcome.cost + outcome.reread_cost)
+            self.strikes += outcome.strikes
+            self.used_later += outcome.strikes_at_risk
 
     def is_worth_while(self, cost: float) -> bool:
+        """Whether it risks little, and costs less at worst than this."""
         is_safe = self.used_later <= _MOST_RISK * self.strikes
         return is_safe and self.with_rereads < (1 - _LEAST_GAIN) * cost
 

@@ -33,7 +33,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 def charge(rule: PriceRule, sent: float, cached: float) -> Charge:
-    """The charge for a request of so many tokens, so many of which stand in the cache."""
+    """The charge for a request of so many tokens, so many of which are in the cache."""
     if sent < rule.min_cached_tokens:
         return Charge(0.0, 0.0, sent, rule.cost(read=0.0, written=0.0, uncached=sent))
     read = cached if cached >= rule.min_cached_tokens else 0.0
@@ -56,9 +56,10 @@ class PromptCache:
         Without breakpoints every beginning is cached, as most providers do it. With them (numbers of segments, at most four)
         only what ends there is, and what was cached is found only up to 20 segments before one, as Anthropic does it.
         """
-        path = self._path(segments)
-        sums = [0.0]
+        path, sums, node = list[int](), [0.0], 0
         for segment in segments:
+            node = self._nodes.setdefault((node, segment.id), len(self._nodes) + 1)
+            path.append(node)
             sums.append(sums[-1] + segment.tokens)
         if breakpoints is None:
             hit = self._longest(path, time_ms, range(len(segments), 0, -1))
@@ -68,14 +69,11 @@ class PromptCache:
         looked_at = {place for end in ends for place in range(max(end - LOOKBACK_BLOCKS, 0), end + 1)}
         hit = self._longest(path, time_ms, sorted(looked_at - {0}, reverse=True))
         self._used_ms.update({path[end - 1]: time_ms for end in (*ends, hit) if end})
-        return self._up_to(sums, hit, ends[-1] if ends else 0)
-
-    def _path(self, segments: Sequence[Segment]) -> list[int]:
-        path, node = list[int](), 0
-        for segment in segments:
-            node = self._nodes.setdefault((node, segment.id), len(self._nodes) + 1)
-            path.append(node)
-        return path
+        last = ends[-1] if ends else 0
+        cached = charge(self._rule, sums[last], sums[hit])
+        uncached = cached.uncached + sums[-1] - sums[last]  # what follows the last breakpoint is neither read nor written
+        cost = self._rule.cost(read=cached.read, written=cached.written, uncached=uncached)
+        return Charge(cached.read, cached.written, uncached, cost)
 
     def _longest(self, path: Sequence[int], time_ms: float, lengths: Iterable[int]) -> int:
         """The first of these lengths at which the beginning is cached and alive."""
@@ -84,10 +82,3 @@ class PromptCache:
             if used_ms is not None and time_ms - used_ms <= self._rule.lifetime_ms:
                 return length
         return 0
-
-    def _up_to(self, sums: Sequence[float], hit: int, last: int) -> Charge:
-        """What stands behind the last breakpoint is neither read nor written."""
-        cached = charge(self._rule, sums[last], sums[hit])
-        uncached = cached.uncached + sums[-1] - sums[last]
-        cost = self._rule.cost(read=cached.read, written=cached.written, uncached=uncached)
-        return Charge(cached.read, cached.written, uncached, cost)

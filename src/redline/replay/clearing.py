@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from redline.replay.course import Struck
+from redline.replay.course import ReplayStrike
 from redline.replay.marks import DueMark
 from redline.replay.session import RecordedRequest, Session
 
@@ -16,13 +16,13 @@ __all__ = [
     "reclear_every_time",
 ]
 
-Clearing = Callable[[Session, Sequence[DueMark]], list[Struck]]
+Clearing = Callable[[Session, Sequence[DueMark]], list[ReplayStrike]]
 """From a session and all its tool results to what is struck of them."""
 
 
 def clear_tool_uses(
     session: Session, results: Sequence[DueMark], *, trigger: float = 100_000, keep: int = 3, min_gain: float = 0
-) -> list[Struck]:
+) -> list[ReplayStrike]:
     """Anthropic's `clear_tool_uses`: when the request exceeds the trigger, all results but the latest go.
 
     With a minimum gain (`clear_at_least`) only if that frees so many tokens.
@@ -39,7 +39,7 @@ def clear_tool_uses(
 
 def reclear_every_time(
     session: Session, results: Sequence[DueMark], *, trigger: float = 100_000, keep: int = 3
-) -> list[Struck]:
+) -> list[ReplayStrike]:
     """LangChain's `ClearToolUsesEdit`: past the trigger all results but the latest go, decided anew in each request.
 
     What it cleared before counts towards the trigger again, so that it never stops: each request clears one more.
@@ -53,11 +53,12 @@ def reclear_every_time(
 
 def prune_like_opencode(
     session: Session, results: Sequence[DueMark], *, protect: float = 40_000, min_gain: float = 20_000, turns: int = 2
-) -> list[Struck]:
+) -> list[ReplayStrike]:
     """The prune of opencode, when the user speaks: results before the last turns go, but for the newest tokens of them."""
     cleared = _Cleared()
     for number, request, sent in _windows(session, results):
-        spoken = [place for place in range(request.start, request.end) if _is_spoken(session, place)]
+        sent_messages = enumerate(session.messages[request.start : request.end], request.start)
+        spoken = [place for place, one in sent_messages if one.role == "user" and not one.results]
         if len(spoken) <= turns or spoken[-1] != request.end - 1:
             continue
         old = [result for result in reversed(sent) if result.position < spoken[-turns]]
@@ -68,7 +69,7 @@ def prune_like_opencode(
     return cleared.strikes
 
 
-def poll_observations(session: Session, results: Sequence[DueMark], *, keep: int = 5, polling: int = 5) -> list[Struck]:
+def poll_observations(session: Session, results: Sequence[DueMark], *, keep: int = 5, polling: int = 5) -> list[ReplayStrike]:
     """SWE-agent's last observations with polling: the older ones go several at a time."""
     cleared = _Cleared()
     for number, _, sent in _windows(session, results):
@@ -77,14 +78,14 @@ def poll_observations(session: Session, results: Sequence[DueMark], *, keep: int
     return cleared.strikes
 
 
-def keep_last_messages(session: Session, results: Sequence[DueMark], *, keep: int = 40) -> list[Struck]:  # noqa: ARG001
+def keep_last_messages(session: Session, results: Sequence[DueMark], *, keep: int = 40) -> list[ReplayStrike]:  # noqa: ARG001
     """A sliding window: the first message and the last ones are sent, whatever lies between is left out."""
-    strikes, dropped, start = list[Struck](), 0, -1
+    strikes, dropped, start = list[ReplayStrike](), 0, -1
     for number, request in enumerate(session.requests):
         if request.start != start:
             start, dropped = request.start, request.start + 1
         end = max(request.end - keep, dropped)
-        strikes += [Struck(number, place, session.tokens[place]) for place in range(dropped, end)]
+        strikes += [ReplayStrike(number, place, session.tokens[place]) for place in range(dropped, end)]
         dropped = end
     return strikes
 
@@ -93,7 +94,7 @@ class _Cleared:
     """What was cleared so far; it stays so."""
 
     def __init__(self) -> None:
-        self.strikes: list[Struck] = []
+        self.strikes: list[ReplayStrike] = []
         self._parts: set[tuple[int, object]] = set()
 
     def rest_of(self, results: Iterable[DueMark]) -> list[DueMark]:
@@ -102,7 +103,7 @@ class _Cleared:
     def clear(self, results: Iterable[DueMark], number: int) -> None:
         for result in results:
             self._parts.add((result.position, result.at))
-            self.strikes.append(Struck(number, result.position, result.saving, result.at))
+            self.strikes.append(ReplayStrike(number, result.position, result.saving, result.at))
 
     def saved_since(self, start: int) -> float:
         return sum(strike.saving for strike in self.strikes if strike.position >= start)
@@ -121,9 +122,3 @@ def _windows(session: Session, results: Sequence[DueMark]) -> Iterator[tuple[int
 
 def _size(session: Session, request: RecordedRequest) -> float:
     return session.prefix_tokens + sum(session.tokens[request.start : request.end])
-
-
-def _is_spoken(session: Session, place: int) -> bool:
-    """Whether the user said it, and no tool."""
-    message = session.messages[place]
-    return message.role == "user" and not message.results

@@ -8,19 +8,21 @@ from typing import Any
 import msgspec
 
 from redline.prices import Price, PriceRule
-from redline.replay.course import Course, Struck, charges_of, course_of
+from redline.replay.course import Course, ReplayStrike, charges_of, course_of
 from redline.replay.marks import MARK_SETS
-from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, Recording, strikes_of
+from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
 from redline.replay.risk import Risk, risk_of, uses_in
 from redline.replay.session import Session
 
-__all__ = ["BASELINE", "Comparison", "Outcome", "SessionOutcome", "compare", "is_refused"]
+__all__ = ["BASELINE", "Comparison", "PolicyOutcome", "SessionOutcome", "compare", "is_refused"]
 
 BASELINE = "none"
 """The policy that every other one is measured against."""
 
+_SUMMED = ("cost", "tokens", "read", "rewrites", "strikes", "strikes_at_risk", "requests_at_risk", "reread_cost")
 
-class Outcome(msgspec.Struct, frozen=True):
+
+class PolicyOutcome(msgspec.Struct, frozen=True):
     """A session under a policy and a price rule. Costs are in uncached input tokens; output is not counted."""
 
     cost: float
@@ -46,8 +48,8 @@ class SessionOutcome(msgspec.Struct, frozen=True):
     id: str
     agent: str
     requests: int
-    outcomes: dict[str, dict[str, Outcome]]
-    own: dict[str, Outcome]
+    outcomes: dict[str, dict[str, PolicyOutcome]]
+    own: dict[str, PolicyOutcome]
     """At the prices of its own model: those policies that may be advised."""
     bounds: dict[str, dict[str, float]]
     """By price rule and mark set: the cost if each mark were applied at once and no cache were lost by it."""
@@ -100,7 +102,7 @@ class Comparison:
         self._prices = prices
         self.requests = 0
         self.sessions = 0
-        self._outcomes: defaultdict[str, defaultdict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+        self._outcomes: defaultdict[str, defaultdict[str, list[PolicyOutcome]]] = defaultdict(lambda: defaultdict(list))
         self._bounds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     def add(self, session: SessionOutcome) -> None:
@@ -115,20 +117,22 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """For programs; see docs/replay.md for the fields."""
-        prices = {rule: self._by_price(rule) for rule in self._outcomes}
+        prices = {}
+        for rule, outcomes in self._outcomes.items():
+            baseline = outcomes[BASELINE]
+            cost = sum(outcome.cost for outcome in baseline)
+            refused = [policy for policy in outcomes if is_refused(policy, self._prices.get(rule))]
+            prices[rule] = {
+                "policies": {
+                    policy: self._summary(found, baseline) for policy, found in outcomes.items() if policy not in refused
+                },
+                "refused": refused,
+                "bounds": {} if refused else {name: _share(bound, cost) for name, bound in self._bounds[rule].items()},
+            }
         return {"requests": self.requests, "sessions": self.sessions, "prices": prices}
 
-    def _by_price(self, rule: str) -> dict[str, Any]:
-        outcomes = self._outcomes[rule]
-        baseline = outcomes[BASELINE]
-        cost = sum(outcome.cost for outcome in baseline)
-        price = self._prices.get(rule)
-        refused = [policy for policy in outcomes if is_refused(policy, price)]
-        policies = {policy: self._summary(found, baseline) for policy, found in outcomes.items() if policy not in refused}
-        bounds = {name: _share(bound, cost) for name, bound in self._bounds[rule].items()} if not refused else {}
-        return {"policies": policies, "refused": refused, "bounds": bounds}
-
-    def _summary(self, found: Sequence[Outcome], baseline: Sequence[Outcome]) -> dict[str, float]:
+    def _summary(self, found: Sequence[PolicyOutcome], baseline: Sequence[PolicyOutcome]) -> dict[str, float]:
+        """A policy over all sessions, beside sending everything."""
         sums = {name: sum(getattr(one, name) for one in found) for name in _SUMMED}
         whole = sum(one.cost for one in baseline)
         ratios = [_share(one.cost, without.cost) for one, without in zip(found, baseline, strict=True)]
@@ -140,8 +144,8 @@ class Comparison:
             "read_share": sums["read"] / sums["tokens"] if sums["tokens"] else 0.0,
             "rewrites": sums["rewrites"],
             "strikes": sums["strikes"],
-            "risk": sum(one.strikes_at_risk for one in found) / sums["strikes"] if sums["strikes"] else 0.0,
-            "risk_requests": sum(one.requests_at_risk for one in found) / self.requests if self.requests else 0.0,
+            "risk": sums["strikes_at_risk"] / sums["strikes"] if sums["strikes"] else 0.0,
+            "risk_requests": sums["requests_at_risk"] / self.requests if self.requests else 0.0,
             "sessions_dearer": sum(ratio > 1 + 1e-9 for ratio in ratios) / len(ratios),
             "worst_session": max(ratios),
         }
@@ -151,53 +155,52 @@ class _Replay:
     """A session in replay. What does not depend on prices is worked out once."""
 
     def __init__(self, session: Session, *, with_requests: bool) -> None:
-        self._recording = Recording(session)
+        self._session = session
+        self._marked = MarkedSession(session)
         self._uses = uses_in(session)
         self._with_requests = with_requests
-        self._known: dict[str, tuple[list[Struck], Course, Risk]] = {}
+        self._followed: dict[str, tuple[list[ReplayStrike], Course, Risk]] = {}
 
-    def outcome(self, policy: str, rule: PriceRule) -> Outcome:
-        strikes, course, risk = self._followed(policy, rule)
+    def outcome(self, policy: str, rule: PriceRule) -> PolicyOutcome:
+        """What a policy makes of the session, and what that costs."""
+        strikes, course, risk = self._follow(policy, rule)
         charges = charges_of(course, rule)
-        return Outcome(
+        return PolicyOutcome(
             cost=sum(charge.cost for charge in charges),
-            tokens=sum(passage.sent for passage in course.passages),
+            tokens=sum(request.sent for request in course.requests),
             read=sum(charge.read for charge in charges),
             rewrites=course.rewrites,
             strikes=len(strikes),
             strikes_at_risk=risk.strikes,
             requests_at_risk=risk.requests,
-            reread_cost=_reread_cost(self._recording.session, course, risk, rule),
-            sizes=tuple(passage.sent for passage in course.passages) if self._with_requests else (),
+            reread_cost=self._reread_cost(course, risk, rule),
+            sizes=tuple(request.sent for request in course.requests) if self._with_requests else (),
             costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
         )
 
     def bound(self, mark_set: str, rule: PriceRule) -> float:
-        _, course, _ = self._followed(f"{mark_set}_eager", rule)
+        """The cost if each mark were applied at once and no cache were lost by it."""
+        _, course, _ = self._follow(f"{mark_set}_eager", rule)
         return sum(charge.cost for charge in charges_of(course, rule, is_free=True))
 
-    def _followed(self, policy: str, rule: PriceRule) -> tuple[list[Struck], Course, Risk]:
-        if policy in self._known:
-            return self._known[policy]
-        strikes = strikes_of(policy, self._recording, rule)
-        found = strikes, course_of(self._recording.session, strikes), risk_of(self._uses, strikes)
+    def _follow(self, policy: str, rule: PriceRule) -> tuple[list[ReplayStrike], Course, Risk]:
+        if policy in self._followed:
+            return self._followed[policy]
+        strikes = strikes_of(policy, self._marked, rule)
+        found = strikes, course_of(self._session, strikes), risk_of(self._uses, strikes)
         if policy not in PRICED_POLICIES:
-            self._known[policy] = found
+            self._followed[policy] = found
         return found
 
-
-_SUMMED = ("cost", "tokens", "read", "rewrites", "strikes", "reread_cost")
-
-
-def _reread_cost(session: Session, course: Course, risk: Risk, rule: PriceRule) -> float:
-    """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
-    ends = {request.start: number for number, request in enumerate(session.requests)}
-    cost = 0.0
-    for reread in risk.rereads:
-        following = ends[session.requests[reread.request].start] - reread.request
-        once = rule.cost(read=course.passages[reread.request].sent, written=reread.tokens)
-        cost += once + following * rule.read * reread.tokens
-    return cost
+    def _reread_cost(self, course: Course, risk: Risk, rule: PriceRule) -> float:
+        """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
+        last_of_window = {request.start: number for number, request in enumerate(self._session.requests)}
+        cost = 0.0
+        for reread in risk.rereads:
+            following = last_of_window[self._session.requests[reread.request].start] - reread.request
+            once = rule.cost(read=course.requests[reread.request].sent, written=reread.tokens)
+            cost += once + following * rule.read * reread.tokens
+        return cost
 
 
 def _share(part: float, whole: float) -> float:

@@ -7,14 +7,14 @@ import msgspec
 
 from redline.prices import PriceRule
 from redline.replay.cache import Charge, charge
-from redline.replay.session import RecordedRequest, Session
+from redline.replay.session import Session
 from redline.values.payloads import Path
 
-__all__ = ["Course", "Passage", "Struck", "charges_of", "course_of"]
+__all__ = ["Course", "ReplayStrike", "SentRequest", "charges_of", "course_of"]
 
 
-class Struck(msgspec.Struct, frozen=True, gc=False):
-    """A strike: from this request on, the message is smaller."""
+class ReplayStrike(msgspec.Struct, frozen=True, gc=False):
+    """From this request on, the message is smaller."""
 
     request: int
     position: int
@@ -23,88 +23,61 @@ class Struck(msgspec.Struct, frozen=True, gc=False):
     """The part of the message; None for all of it."""
 
 
-class Passage(msgspec.Struct, frozen=True, gc=False):
-    """One request of a course."""
+class SentRequest(msgspec.Struct, frozen=True, gc=False):
+    """One request of a course, by the tokens that it sends."""
 
     time_ms: float
     sent: float
-    """Its tokens."""
+    """All of them."""
     kept: float
     """Those in front that are byte for byte what the request before it began with."""
-    carried: float
-    """Those that stand for what the request before it sent, struck or not: what would be kept if strikes were free."""
+    kept_if_free: float
+    """Those that were in the request before it, struck by now or not: what would be kept if strikes lost no cache."""
 
 
 class Course(msgspec.Struct, frozen=True):
     """A session under a policy."""
 
-    passages: tuple[Passage, ...]
+    requests: tuple[SentRequest, ...]
     rewrites: int
     """In how many requests something changed that had been sent."""
 
 
-def course_of(session: Session, strikes: Sequence[Struck]) -> Course:
+def course_of(session: Session, strikes: Sequence[ReplayStrike]) -> Course:
     """The session with the strikes carried out, each from its request on."""
     ordered = sorted(strikes, key=lambda strike: strike.request)
-    walk, taken = _Walk(session), 0
+    tokens = list(session.tokens)
+    sums = [0.0]  # the tokens before each message, as struck; summed anew only from the first message that changed
+    requests = list[SentRequest]()
+    rewrites = taken = 0
+    start, end = -1, 0  # of the request before
     for number, request in enumerate(session.requests):
-        first = taken
+        changed = request.end
         while taken < len(ordered) and ordered[taken].request <= number:
+            tokens[ordered[taken].position] -= ordered[taken].saving
+            changed = min(changed, ordered[taken].position)
             taken += 1
-        walk.send(request, ordered[first:taken])
-    return Course(tuple(walk.passages), walk.rewrites)
+        del sums[changed + 1 :]
+        for place in range(len(sums) - 1, request.end):
+            sums.append(sums[-1] + tokens[place])
+        shared_end = end if request.start == start else request.start
+        sent, kept, kept_if_free = (
+            session.prefix_tokens + sums[until] - sums[request.start]
+            for until in (request.end, min(shared_end, changed), shared_end)
+        )
+        is_first = not requests
+        requests.append(SentRequest(request.time_ms, sent, 0.0 if is_first else kept, 0.0 if is_first else kept_if_free))
+        rewrites += request.start == start and changed < end
+        start, end = request.start, request.end
+    return Course(tuple(requests), rewrites)
 
 
 def charges_of(course: Course, rule: PriceRule, *, is_free: bool = False) -> list[Charge]:
     """What each request of a course is charged. `is_free`: as if changing what was sent lost nothing of the cache."""
     charges, before_ms = list[Charge](), -math.inf
-    for passage in course.passages:
-        is_alive = passage.time_ms - before_ms <= rule.lifetime_ms
-        cached = passage.carried if is_free else passage.kept
-        charges.append(charge(rule, passage.sent, cached if is_alive else 0.0))
-        before_ms = passage.time_ms
+    for request in course.requests:
+        is_alive = request.time_ms - before_ms <= rule.lifetime_ms
+        cached = request.kept_if_free if is_free else request.kept
+        charges.append(charge(rule, request.sent, cached if is_alive else 0.0))
+        before_ms = request.time_ms
     return charges
-
-
-class _Walk:
-    """Goes from request to request; sums are made anew only from the first message that changed."""
-
-    def __init__(self, session: Session) -> None:
-        self._prefix = session.prefix_tokens
-        self._tokens = list(session.tokens)
-        self._sums = [0.0]
-        """The tokens of all messages before each, struck as they are."""
-        self._start = -1
-        self._end = 0
-        """Of the request before."""
-        self.passages: list[Passage] = []
-        self.rewrites = 0
-
-    def send(self, request: RecordedRequest, strikes: Sequence[Struck]) -> None:
-        for strike in strikes:
-            self._tokens[strike.position] -= strike.saving
-        changed = min((strike.position for strike in strikes), default=request.end)
-        self._sum_up(changed, request.end)
-        same_window = request.start == self._start
-        carried_end = self._end if same_window else request.start
-        kept_end = min(carried_end, changed)
-        self.rewrites += same_window and changed < self._end
-        self.passages.append(
-            Passage(
-                request.time_ms,
-                sent=self._until(request.end, request),
-                kept=self._until(kept_end, request) if self.passages else 0.0,
-                carried=self._until(carried_end, request) if self.passages else 0.0,
-            )
-        )
-        self._start, self._end = request.start, request.end
-
-    def _sum_up(self, changed: int, end: int) -> None:
-        del self._sums[changed + 1 :]
-        total = self._sums[-1]
-        for place in range(len(self._sums) - 1, end):
-            total += self._tokens[place]
-            self._sums.append(total)
-
-    def _until(self, end: int, request: RecordedRequest) -> float:
-        return self._prefix + self._sums[end] - self._sums[request.start]

@@ -1,6 +1,6 @@
 """When each mark of a set of rules becomes due in a recorded session, and what it would save in every request after."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.tokens import Counter, Estimate, Remembered, count_part
-from redline.values.messages import ToolResult
+from redline.values.messages import Part, ToolResult
 from redline.values.payloads import Path
 
 __all__ = ["MARK_SETS", "DueMark", "due_marks", "result_marks", "rules_of"]
@@ -49,8 +49,10 @@ def due_marks(session: Session, rules: Sequence[Rule], counter: Counter | None =
     """The marks in the order in which they become due; of several on one part the first counts."""
     counter = counter or Remembered(Estimate())
     found: dict[tuple[int, Path], DueMark] = {}
-    for number, mark in _made(session, rules):
-        saving = session.scale * _saving(session, mark, counter)
+    for number, mark in _marks_made(session, rules):
+        part = next(part for part in session.messages[mark.index].walk() if part.at == mark.at)
+        words = mark.replacement if isinstance(mark.replacement, str) else ""
+        saving = session.scale * _saving(part, words, counter)
         if saving > 0:
             found.setdefault((mark.index, mark.at), DueMark(number, mark.index, saving, mark.at))
     return tuple(found.values())
@@ -64,38 +66,29 @@ def result_marks(session: Session, placeholder: str = "[cleared]", counter: Coun
         while number < len(session.requests) and session.requests[number].end <= position:
             number += 1
         for result in message.results:
-            saving = sum(count_part(part, counter) for part in result.parts) - counter.count(placeholder)
+            saving = _saving(result, placeholder, counter)
             if saving > 0:
                 marks.append(DueMark(number, position, session.scale * saving, result.at))
     return tuple(marks)
 
 
-def _made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]:
+def _marks_made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]:
     """Each mark with the number of the request before which it is made. A new window is a new view."""
-    start, taken = -1, 0
+    start, end = -1, 0
     facts, folds = Facts(), list[Fold]()
     for number, request in enumerate(session.requests):
         if request.start != start:
-            start = taken = request.start
+            start = end = request.start
             facts, folds = Facts(), [rule.fold() for rule in rules]
-        for mark in _shown(session, folds, facts, range(taken, request.end)):
-            yield number, mark
-        taken = request.end
+        new = (seen for place in range(end, request.end) for seen in facts.add(place, session.messages[place]))
+        yield from ((number, mark) for seen in new for fold in folds for mark in fold.see(seen))
+        end = request.end
         for fold in folds:
             yield from ((number, mark) for mark in fold.due(request.time_ms))
             fold.forget(request.time_ms)
 
 
-def _shown(session: Session, folds: Sequence[Fold], facts: Facts, places: Iterable[int]) -> Iterator[Mark]:
-    for place in places:
-        for seen in facts.add(place, session.messages[place]):
-            for fold in folds:
-                yield from fold.see(seen)
-
-
-def _saving(session: Session, mark: Mark, counter: Counter) -> int:
-    parts = (part for part in session.messages[mark.index].walk() if part.at == mark.at)
-    part = next(parts)
-    words = mark.replacement if isinstance(mark.replacement, str) else ""
-    inner = part.parts if isinstance(part, ToolResult) else (part,)
-    return sum(count_part(one, counter) for one in inner) - counter.count(words)
+def _saving(part: Part, replacement: str, counter: Counter) -> int:
+    """How many tokens fewer there are with the replacement in the place of a part, or of what a result holds."""
+    replaced = part.parts if isinstance(part, ToolResult) else (part,)
+    return sum(count_part(one, counter) for one in replaced) - counter.count(replacement)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from itertools import pairwise
 
 from redline.errors import ValidationError
 from redline.prices import PriceRule
@@ -13,15 +14,15 @@ from redline.replay.clearing import (
     prune_like_opencode,
     reclear_every_time,
 )
-from redline.replay.course import Struck
+from redline.replay.course import ReplayStrike
 from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of
 from redline.replay.session import Session
 from redline.schedules import CacheState, Ledger, Rates, choose
 
-__all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "Recording", "strikes_of"]
+__all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "MarkedSession", "strikes_of"]
 
 
-class Recording:
+class MarkedSession:
     """A session with the marks that policies choose from, each set made when it is asked for."""
 
     def __init__(self, session: Session) -> None:
@@ -40,31 +41,27 @@ class Recording:
         return result_marks(self.session)
 
 
-Policy = Callable[[Recording, PriceRule], list[Struck]]
+ReplayPolicy = Callable[[MarkedSession, PriceRule], list[ReplayStrike]]
 
 
-def strikes_of(name: str, recording: Recording, rule: PriceRule) -> list[Struck]:
+def strikes_of(name: str, marked: MarkedSession, rule: PriceRule) -> list[ReplayStrike]:
     """What the policy of this name strikes."""
     try:
         policy = POLICIES[name]
     except KeyError:
         raise ValidationError(f"There is no policy named {name!r}. Known are: {', '.join(POLICIES)}.") from None
-    return policy(recording, rule)
+    return policy(marked, rule)
 
 
-def _nothing(recording: Recording, rule: PriceRule) -> list[Struck]:  # noqa: ARG001 - as every policy
-    return []
+def _eager(mark_set: str, marked: MarkedSession, rule: PriceRule) -> list[ReplayStrike]:  # noqa: ARG001 - as every policy
+    return [_strike(mark, mark.request) for mark in marked.marks(mark_set)]
 
 
-def _eager(mark_set: str, recording: Recording, rule: PriceRule) -> list[Struck]:  # noqa: ARG001 - as every policy
-    return [_struck(mark, mark.request) for mark in recording.marks(mark_set)]
-
-
-def _when_free(mark_set: str, recording: Recording, rule: PriceRule, *, is_clairvoyant: bool = False) -> list[Struck]:
+def _when_free(mark_set: str, marked: MarkedSession, rule: PriceRule, *, is_clairvoyant: bool = False) -> list[ReplayStrike]:
     """The schedule `when_free`; clairvoyant, it knows how many requests follow before the cache goes cold."""
-    session, marks, rates = recording.session, recording.marks(mark_set), Rates(rule.read, rule.write)
+    session, marks, rates = marked.session, marked.marks(mark_set), Rates(rule.read, rule.write)
     ledger = Ledger(prefix_tokens=session.prefix_tokens)
-    strikes, held, start, grown = list[Struck](), 0, -1, 0
+    strikes, held, start, grown = list[ReplayStrike](), 0, -1, 0
     for number, cache in enumerate(_cache_states(session, rule, is_clairvoyant=is_clairvoyant)):
         request = session.requests[number]
         if request.start != start:
@@ -78,16 +75,21 @@ def _when_free(mark_set: str, recording: Recording, rule: PriceRule, *, is_clair
                 ledger.hold(ledger.make_mark((marks[held].position, (held,)), marks[held].saving))
             held += 1
         applied = ledger.settle(choose(ledger, ledger.marks, cache, rates), cache, rates)
-        strikes += [_struck(marks[at[0]], number) for _, at in applied if isinstance(at[0], int)]
+        strikes += [_strike(marks[at[0]], number) for _, at in applied if isinstance(at[0], int)]
     return strikes
 
 
 def _cache_states(session: Session, rule: PriceRule, *, is_clairvoyant: bool) -> Iterator[CacheState]:
-    """What the schedule is told before each request: whether the cache is warm; when a price tier begins."""
-    warm = _warm(session, rule)
-    left = _requests_left(warm)
+    """What the schedule is told before each request: whether the cache is warm, and when a price tier begins."""
+    warm = [False]
+    for before, request in pairwise(session.requests):
+        warm.append(before.start == request.start and request.time_ms - before.time_ms <= rule.lifetime_ms)
+    left = [1] * len(session.requests)  # how many follow each before the cache goes cold, itself among them
+    for number in reversed(range(len(left) - 1)):
+        if warm[number + 1]:
+            left[number] = left[number + 1] + 1
     tier = rule.tiers[0] if rule.tiers else None
-    for is_warm, requests_left in zip(warm, left, strict=True):
+    for is_warm, requests_left in zip(warm, left, strict=False):
         yield CacheState(
             alive=float(is_warm),
             tier_tokens=tier.above_tokens if tier else None,
@@ -96,34 +98,16 @@ def _cache_states(session: Session, rule: PriceRule, *, is_clairvoyant: bool) ->
         )
 
 
-def _warm(session: Session, rule: PriceRule) -> list[bool]:
-    """For each request whether the one before it is still cached."""
-    warm = []
-    for before, request in zip((None, *session.requests), session.requests, strict=False):
-        is_same = before is not None and before.start == request.start
-        warm.append(is_same and before is not None and request.time_ms - before.time_ms <= rule.lifetime_ms)
-    return warm
+def _strike(mark: DueMark, request: int) -> ReplayStrike:
+    return ReplayStrike(request, mark.position, mark.saving, mark.at)
 
 
-def _requests_left(warm: list[bool]) -> list[int]:
-    """For each request how many follow before the cache goes cold, itself among them."""
-    left = [1] * len(warm)
-    for number in range(len(warm) - 2, -1, -1):
-        if warm[number + 1]:
-            left[number] = left[number + 1] + 1
-    return left
+def _on_results(clear: Clearing) -> ReplayPolicy:
+    return lambda marked, rule: clear(marked.session, marked.results)  # noqa: ARG005 - as every policy
 
 
-def _struck(mark: DueMark, request: int) -> Struck:
-    return Struck(request, mark.position, mark.saving, mark.at)
-
-
-def _on_results(clear: Clearing) -> Policy:
-    return lambda recording, rule: clear(recording.session, recording.results)  # noqa: ARG005 - as every policy
-
-
-POLICIES: dict[str, Policy] = {
-    "none": _nothing,
+POLICIES: dict[str, ReplayPolicy] = {
+    "none": lambda marked, rule: [],  # noqa: ARG005 - as every policy
     **{f"{mark_set}_eager": partial(_eager, mark_set) for mark_set in MARK_SETS},
     **{f"{mark_set}_when_free": partial(_when_free, mark_set) for mark_set in MARK_SETS},
     **{f"{mark_set}_clairvoyant": partial(_when_free, mark_set, is_clairvoyant=True) for mark_set in MARK_SETS},

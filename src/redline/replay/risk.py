@@ -1,6 +1,6 @@
 """What a policy put at risk: parts that were struck, and that the agent then came back to.
 
-Both signs are in the recording itself: it reads a file again that has not changed, or it says a line that stands in a struck
+Both signs are in the recording itself: it reads a file again that has not changed, or it says a line that is in a struck
 part and in nothing it still sees. The recorded agent saw everything; under the policy it would not have.
 """
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redline.replay.course import Struck
-from redline.replay.session import RecordedRequest, Session
+from redline.replay.course import ReplayStrike
+from redline.replay.session import Session
 from redline.rules.facts import Facts
 from redline.rules.files import read_paths
-from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
+from redline.values.messages import Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, canonical
 
 __all__ = ["Reread", "Risk", "Use", "risk_of", "uses_in"]
@@ -57,18 +57,22 @@ class Risk:
 
 def uses_in(session: Session) -> tuple[Use, ...]:
     """Where the agent came back to what it had been shown, window by window."""
-    uses, reader = list[Use](), _Reader(session, -1)
+    uses, window = list[Use](), _Window(session, -1)
     for number, request in enumerate(session.requests):
-        if request.start != reader.start:
-            reader = _Reader(session, request.start)
-        reader.show(request.end)
-        uses += reader.uses_of(number, _answers(session, request))
+        if request.start != window.start:
+            window = _Window(session, request.start)
+        window.show(request.end)
+        answer = request.end
+        while answer < len(session.messages) and session.messages[answer].role == "assistant":
+            uses += [Use(number, holders) for holders in window.quoted_in(answer)]
+            uses += [Use(number, holders, is_read_again=True) for holders in window.read_again_by(answer)]
+            answer += 1
     return tuple(uses)
 
 
-def risk_of(uses: Sequence[Use], strikes: Sequence[Struck]) -> Risk:
+def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck: dict[_Key, Struck] = {(strike.position, strike.at): strike for strike in strikes}
+    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in strikes}
     missed, requests, restored, rereads = set[_Key](), set[int](), set[_Key](), list[Reread]()
     for use in uses if struck else ():
         taken = [_strike_on(holder, struck, use.request) for holder in use.holders]
@@ -86,7 +90,7 @@ def risk_of(uses: Sequence[Use], strikes: Sequence[Struck]) -> Risk:
 _Key = tuple[int, Path | None]
 
 
-def _strike_on(holder: Holder, struck: dict[_Key, Struck], request: int) -> _Key | None:
+def _strike_on(holder: Holder, struck: dict[_Key, ReplayStrike], request: int) -> _Key | None:
     """The strike that hid a part from a request: on the part, or on its whole message."""
     for key in (holder, (holder[0], None)):
         if key in struck and struck[key].request <= request:
@@ -94,8 +98,8 @@ def _strike_on(holder: Holder, struck: dict[_Key, Struck], request: int) -> _Key
     return None
 
 
-class _Reader:
-    """Goes through a window and remembers which parts hold a line, and which reads gave which text."""
+class _Window:
+    """What was sent since a compaction: which parts hold a line, and which reads gave which text."""
 
     def __init__(self, session: Session, start: int) -> None:
         self._session = session
@@ -107,50 +111,34 @@ class _Reader:
     def show(self, end: int) -> None:
         """All up to a message has been sent."""
         for place in range(self._end, end):
-            self._take(place)
+            message = self._session.messages[place]
+            for part in message.parts:
+                for line in _lines(part):
+                    self._lines[line].add((place, part.at))
+            for seen in self._facts.add(place, message):
+                paths = read_paths(seen, self._session.project_root, shell_reads=True)
+                if seen.result is not None and seen.call is not None and paths:
+                    self._reads[_read_key(seen.call, seen.result)].add((place, seen.part.at))
         self._end = end
 
-    def uses_of(self, number: int, answers: Iterable[int]) -> Iterator[Use]:
-        for place in answers:
-            for line in _said_lines(self._session.messages[place]):
-                if holders := self._lines.get(line):
-                    yield Use(number, frozenset(holders))
-            yield from (Use(number, frozenset(holders), is_read_again=True) for holders in self._rereads_by(place))
+    def quoted_in(self, place: int) -> Iterator[frozenset[Holder]]:
+        """For each line of a message, in its order: the parts that hold it."""
+        for line in dict.fromkeys(line for part in self._session.messages[place].parts for line in _lines(part)):
+            if holders := self._lines.get(line):
+                yield frozenset(holders)
 
-    def _take(self, place: int) -> None:
-        message = self._session.messages[place]
-        for part in message.parts:
-            for line in _lines(part):
-                self._lines[line].add((place, part.at))
-        for seen in self._facts.add(place, message):
-            shown = read_paths(seen, self._session.project_root, shell_reads=True)
-            if seen.result is not None and seen.call is not None and shown:
-                self._reads[_read_key(seen.call, seen.result)].add((place, seen.part.at))
-
-    def _rereads_by(self, place: int) -> Iterator[set[Holder]]:
+    def read_again_by(self, place: int) -> Iterator[frozenset[Holder]]:
         """For each read that a message asks for: the earlier ones that gave just what it then gave."""
         calls = {call.id: call for call in self._session.messages[place].calls if call.id is not None}
         for later in self._session.messages[place + 1 : place + 1 + 2 * len(calls)]:
             for result in later.results:
                 call = calls.get(result.call_id or "")
                 if call is not None and (holders := self._reads.get(_read_key(call, result))):
-                    yield holders
-
-
-def _answers(session: Session, request: RecordedRequest) -> range:
-    """What the assistant said to a request."""
-    end = request.end
-    while end < len(session.messages) and session.messages[end].role == "assistant":
-        end += 1
-    return range(request.end, end)
+                    yield frozenset(holders)
 
 
 def _read_key(call: ToolCall, result: ToolResult) -> tuple[str, bytes, str]:
     return call.name, canonical(call.input), result.text
-
-
-def _said_lines(message: Message) -> set[str]:
-    return {line for part in message.parts for line in _lines(part)}
 
 
 def _lines(part: Part) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count, takewhile
 from statistics import mode
 
 import msgspec
@@ -59,33 +59,29 @@ def sessions_in(transcript: Transcript, counter: Counter | None = None) -> Itera
     """Every conversation of a session file in which a model was asked something, sub-agents after their parent."""
     counter = counter or Remembered(Estimate())
     for conversation in _with_subagents(transcript.conversations):
-        session = _session(conversation, transcript.format, counter)
-        if session.requests:
-            yield session
+        entries = tuple(conversation.entries)
+        messages = tuple(msgspec.structs.replace(entry.message, timestamp_ms=entry.timestamp_ms) for entry in entries)
+        requests = tuple(_requests(conversation, entries, messages))
+        if not requests:
+            continue
+        counts = [count_message(message, counter).total for message in messages]
+        sizes = _measure(requests, counts, fallback=counter.count(conversation.system or ""))
+        yield Session(
+            id=conversation.id,
+            agent=transcript.format,
+            messages=messages,
+            tokens=tuple(count * sizes.scale + sizes.extra.get(place, 0.0) for place, count in enumerate(counts)),
+            prefix_tokens=sizes.prefix,
+            requests=requests,
+            scale=sizes.scale,
+            project_root=str(conversation.metadata.get("cwd") or ""),
+        )
 
 
 def _with_subagents(conversations: Iterable[RecordedConversation]) -> Iterator[RecordedConversation]:
     for conversation in conversations:
         yield conversation
         yield from _with_subagents(conversation.subagents)
-
-
-def _session(conversation: RecordedConversation, agent: str, counter: Counter) -> Session:
-    entries = tuple(conversation.entries)
-    messages = tuple(msgspec.structs.replace(entry.message, timestamp_ms=entry.timestamp_ms) for entry in entries)
-    counts = [count_message(message, counter).total for message in messages]
-    requests = tuple(_requests(conversation, entries, messages))
-    measures = _measured(requests, counts, fallback=counter.count(conversation.system or ""))
-    return Session(
-        id=conversation.id,
-        agent=agent,
-        messages=messages,
-        tokens=tuple(count * measures.scale + measures.besides.get(place, 0.0) for place, count in enumerate(counts)),
-        prefix_tokens=measures.prefix,
-        requests=requests,
-        scale=measures.scale,
-        project_root=str(conversation.metadata.get("cwd") or ""),
-    )
 
 
 def _requests(
@@ -100,46 +96,34 @@ def _requests(
         is_answer = messages[place].role == "assistant" and entry.model != _OWN_WORDS_OF_THE_AGENT
         if is_answer and place > start and messages[place - 1].role != "assistant":
             time_ms = max(time_ms, entries[place - 1].timestamp_ms or entry.timestamp_ms or 0.0)
-            yield RecordedRequest(start, place, time_ms, entry.model, _usage_of_run(entries, messages, place))
+            answers = takewhile(lambda one: one < len(entries) and messages[one].role == "assistant", count(place))
+            reports = (entries[answer].usage for answer in answers)
+            usage = next((report for report in reports if report is not None and report.input_tokens), None)
+            yield RecordedRequest(start, place, time_ms, entry.model, usage)
 
 
-def _usage_of_run(entries: Sequence[Entry], messages: Sequence[Message], place: int) -> Usage | None:
-    """What was reported for the assistant's words from this place on, by the first message that says it."""
-    while place < len(entries) and messages[place].role == "assistant":
-        usage = entries[place].usage
-        if usage is not None and usage.input_tokens:
-            return usage
-        place += 1
-    return None
-
-
-class _Measures(msgspec.Struct, frozen=True):
+class _Sizes(msgspec.Struct, frozen=True):
     """What the reports tell about the sizes of what was sent."""
 
     scale: float
     """How many tokens one estimated token is."""
     prefix: float
     """What is sent besides the messages in every window."""
-    besides: dict[int, float]
+    extra: dict[int, float]
     """By its first message, what a window sends on top of that: files attached after a compaction, a history not recorded."""
 
 
-def _measured(requests: Sequence[RecordedRequest], counts: Sequence[int], *, fallback: int) -> _Measures:
+def _measure(requests: Sequence[RecordedRequest], counts: Sequence[int], *, fallback: int) -> _Sizes:
     """The scale is that of the prompt's growth within windows, in which whatever is sent besides cancels out."""
-    windows = _reports_by_window(requests, list(accumulate(counts, initial=0)))
+    sums = list(accumulate(counts, initial=0))
+    windows: dict[int, list[tuple[int, int]]] = {}  # by first message, for each request its tokens as counted and as reported
+    for one in requests:
+        if one.usage is not None:
+            windows.setdefault(one.start, []).append((sums[one.end] - sums[one.start], one.usage.input_tokens))
     if not windows:
-        return _Measures(1.0, float(fallback), {})
+        return _Sizes(1.0, float(fallback), {})
     growth = [(counted - reports[0][0], told - reports[0][1]) for reports in windows.values() for counted, told in reports[1:]]
     scale = calibrate([pair for pair in growth if min(pair) > 0])
     firsts = {start: max(reports[0][1] - scale * reports[0][0], 0.0) for start, reports in windows.items()}
     prefix = min(firsts.values())
-    return _Measures(scale, prefix, {start: tokens - prefix for start, tokens in firsts.items()})
-
-
-def _reports_by_window(requests: Sequence[RecordedRequest], sums: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """By a window's first message, for each request the tokens of its messages as counted, and of its prompt as reported."""
-    windows: dict[int, list[tuple[int, int]]] = {}
-    for one in requests:
-        if one.usage is not None:
-            windows.setdefault(one.start, []).append((sums[one.end] - sums[one.start], one.usage.input_tokens))
-    return windows
+    return _Sizes(scale, prefix, {start: tokens - prefix for start, tokens in firsts.items()})

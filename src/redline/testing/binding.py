@@ -13,8 +13,8 @@ __all__ = ["ReasoningBinder"]
 _REASONING = ("thinking", "redacted_thinking")
 
 
-class _Made(msgspec.Struct, frozen=True):
-    """What a block was made behind."""
+class _Before(msgspec.Struct, frozen=True):
+    """What comes before a block of reasoning."""
 
     digest: str
     """Of all but reasoning."""
@@ -29,7 +29,8 @@ class ReasoningBinder:
     """
 
     def __init__(self) -> None:
-        self._made: dict[str, _Made] = {}
+        self._made: dict[str, _Before] = {}
+        """By signature, what came before the block when it was made."""
         self._before_call: dict[str, str] = {}
         """By id of a call, the signature of the reasoning that led to it."""
 
@@ -38,11 +39,15 @@ class ReasoningBinder:
         past = _Past(body)
         for place, message in enumerate(body["messages"]):
             for number, block in enumerate(_blocks(message)):
-                if block.get("type") in _REASONING and not self._fits(block, past):
+                if block.get("type") in _REASONING and not self._fits(block, past.now()):
                     return f"messages.{place}.content.{number}: `thinking` block is bound to a different conversation"
                 past.add(message["role"], block)
-        missing = [call for call in _answered_calls(body["messages"][-1]) if self._lacks_reasoning(call, past)]
-        return f"Expected `thinking` before the call {missing[0]} that is being answered" if missing else None
+        sent = past.now().earlier
+        for block in _blocks(body["messages"][-1]):
+            call = block["tool_use_id"] if block.get("type") == "tool_result" else None
+            if call in self._before_call and self._before_call[call] not in sent:
+                return f"Expected `thinking` before the call {call} that is being answered"
+        return None
 
     def sign(self, body: dict[str, Any], content: list[dict[str, Any]]) -> None:
         """Sign the reasoning in an answer to a request."""
@@ -59,20 +64,16 @@ class ReasoningBinder:
                 self._before_call[block["id"]] = signature
             past.add("assistant", block)
 
-    def _fits(self, block: dict[str, Any], past: "_Past") -> bool:
-        made, now = self._made.get(str(block.get("signature"))), past.now()
-        return (
-            made is not None
-            and made.digest == now.digest
-            and made.earlier[len(made.earlier) - len(now.earlier) :] == now.earlier
-        )
-
-    def _lacks_reasoning(self, call: str, past: "_Past") -> bool:
-        return call in self._before_call and self._before_call[call] not in past.now().earlier
+    def _fits(self, block: dict[str, Any], now: _Before) -> bool:
+        """Whether all that came before it when it was made is there, but for reasoning that was left out from the front on."""
+        made = self._made.get(str(block.get("signature")))
+        if made is None or made.digest != now.digest:
+            return False
+        return made.earlier[len(made.earlier) - len(now.earlier) :] == now.earlier
 
 
 class _Past:
-    """What stands before a place in a request."""
+    """Collects what comes before a place in a request."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         self._digest = hashlib.sha256(canonical([body.get("system"), body.get("tools")]))
@@ -85,14 +86,10 @@ class _Past:
         said = {key: value for key, value in block.items() if key != "cache_control"}
         self._digest.update(canonical([role, said]))
 
-    def now(self) -> _Made:
-        return _Made(self._digest.copy().hexdigest(), self._earlier)
+    def now(self) -> _Before:
+        return _Before(self._digest.copy().hexdigest(), self._earlier)
 
 
 def _blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     content = message["content"]
     yield from [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _answered_calls(message: dict[str, Any]) -> list[str]:
-    return [block["tool_use_id"] for block in _blocks(message) if block.get("type") == "tool_result"]

@@ -54,7 +54,12 @@ class Messages(Endpoint):
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A message, and why it ends there."""
-        blocks = [block for part in parts for block in self._blocks(part)]
+        blocks: list[dict[str, Any]] = []
+        for part in parts:
+            if isinstance(part, Reasoning):  # it is signed; what the signature says is up to the provider
+                blocks.append({"type": "thinking", "thinking": part.text, "signature": "signed"})
+            else:
+                blocks += [block for message in self._said([part]) for block in message["content"]]
         return {
             "id": "msg_fake",
             "type": "message",
@@ -70,12 +75,6 @@ class Messages(Endpoint):
                 "output_tokens": usage.output_tokens,
             },
         }
-
-    def _blocks(self, part: Part) -> list[dict[str, Any]]:
-        """Reasoning is signed; what the signature says is up to the provider."""
-        if isinstance(part, Reasoning):
-            return [{"type": "thinking", "thinking": part.text, "signature": "signed"}]
-        return [block for message in self._said([part]) for block in message["content"]]
 
     def refusal(self, message: str) -> dict[str, Any]:
         """An error within an object that says so."""
@@ -117,15 +116,20 @@ class Responses(Endpoint):
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """A response with one output item for each part."""
-        said = [item for part in parts for item in self._items(part)]
-        items = [_output_item(item, number) for number, item in enumerate(said)]
+        said: list[dict[str, Any]] = []
+        for part in parts:
+            if isinstance(part, Reasoning):  # it is given in a summary and sealed
+                summary = [{"type": "summary_text", "text": part.text}]
+                said.append({"type": "reasoning", "summary": summary, "encrypted_content": "c2VhbGVk"})
+            else:
+                said += self._said([part])
         return {
             "id": "resp_fake",
             "object": "response",
             "created_at": 0,
             "model": model,
             "status": "completed",
-            "output": items,
+            "output": [_output_item(item, number) for number, item in enumerate(said)],
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
@@ -138,13 +142,6 @@ class Responses(Endpoint):
             },
         }
 
-    def _items(self, part: Part) -> Sequence[dict[str, Any]]:
-        """Reasoning is given in a summary and sealed."""
-        if isinstance(part, Reasoning):
-            summary = [{"type": "summary_text", "text": part.text}]
-            return [{"type": "reasoning", "summary": summary, "encrypted_content": "c2VhbGVk"}]
-        return self._said([part])
-
 
 class GenerateContent(Endpoint):
     """The Gemini API."""
@@ -155,7 +152,12 @@ class GenerateContent(Endpoint):
 
     def answer(self, model: str, parts: Sequence[Part], usage: Usage) -> dict[str, Any]:
         """One candidate. What it says after a thought is signed."""
-        said = [content for part in parts for content in self._contents(part)]
+        said: list[dict[str, Any]] = []
+        for part in parts:
+            if isinstance(part, Reasoning):
+                said.append({"text": part.text, "thought": True})
+            else:
+                said += [inner for content in self._said([part]) for inner in content["parts"]]
         if len(said) > 1 and "thought" in said[0]:
             said[1]["thoughtSignature"] = "c2lnbmVk"
         return {
@@ -169,11 +171,6 @@ class GenerateContent(Endpoint):
             "modelVersion": model,
             "responseId": "response_fake",
         }
-
-    def _contents(self, part: Part) -> list[dict[str, Any]]:
-        if isinstance(part, Reasoning):
-            return [{"text": part.text, "thought": True}]
-        return [said for content in self._said([part]) for said in content["parts"]]
 
     def refusal(self, message: str) -> dict[str, Any]:
         """An error with the name of its status."""

@@ -26,7 +26,7 @@ class PrefixCache:
     def count(self, format: str, body: dict[str, Any], messages: Sequence[Message]) -> tuple[int, int, int]:
         """The tokens of a request that are new, read and written; its beginnings are kept for the next one."""
         sums = list(accumulate((count_message(one, default_counter()).total for one in messages), initial=0))
-        kept = _last_marked(body, messages) if format == "anthropic" else len(messages)
+        kept = _kept_by_marks(body, messages) if format == "anthropic" else len(messages)
         beginnings = _beginnings(format, body, messages[:kept])
         read = max((place for place, beginning in enumerate(beginnings) if beginning in self._beginnings), default=0)
         self._beginnings.update(beginnings)
@@ -45,7 +45,7 @@ def _beginnings(format: str, body: dict[str, Any], messages: Sequence[Message]) 
     return found
 
 
-def _last_marked(body: dict[str, Any], messages: Sequence[Message]) -> int:
+def _kept_by_marks(body: dict[str, Any], messages: Sequence[Message]) -> int:
     """How many messages are kept. Marks in the system prompt and the tools keep these, which are not counted."""
     is_marked = ('"cache_control":{' in canonical(decode(message.native)).decode() for message in messages)
     last = max((place + 1 for place, found in enumerate(is_marked) if found), default=0)

@@ -18,14 +18,14 @@ from redline.testing.streams import stream_answer
 from redline.tokens import count_message, default_counter
 from redline.values.messages import Message, Text
 
-__all__ = ["Exchange", "FakeProvider", "Reply", "fake_provider"]
+__all__ = ["FakeProvider", "ProviderExchange", "Reply", "fake_provider"]
 
 Reply = Turn | Callable[[Sequence[Message]], Turn]
 """What the model says; or what works it out from the messages that it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ProviderExchange:
     """One request, and how it was answered."""
 
     body: dict[str, Any]
@@ -44,7 +44,7 @@ class FakeProvider:
     url: str = ""
     binder: ReasoningBinder | None = None
     """Signs reasoning and refuses it where it is bound to something else, as the newest Claude models do."""
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[ProviderExchange] = field(default_factory=list)
     """Every request so far, oldest first."""
     cache: PrefixCache = field(default_factory=PrefixCache)
     """What the answers report as read from the cache."""
@@ -54,21 +54,24 @@ class FakeProvider:
         """How the requests so far were answered."""
         return [exchange.status for exchange in self.exchanges]
 
-    def exchange(self, path: str, body: dict[str, Any]) -> Exchange:
+    def exchange(self, path: str, body: dict[str, Any]) -> ProviderExchange:
         """Take a request, and keep it."""
         endpoint = endpoint_at(path)
         status, answer = self._answer(endpoint, path, body) if endpoint else (404, {"error": {"message": f"No {path} here"}})
         is_streamed = endpoint is not None and (bool(body.get("stream")) or path.endswith(endpoint.stream_path or " "))
-        done = Exchange(body, status, answer, status == 200 and is_streamed)
+        done = ProviderExchange(body, status, answer, status == 200 and is_streamed)
         self.exchanges.append(done)
         return done
 
     def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """The status, and what the provider would say."""
         binder = self.binder if endpoint.format == "anthropic" else None
         if complaint := endpoint.complaint(body) or (binder.complaint(body) if binder else None):
             return 400, endpoint.refusal(complaint)
         messages = find_format(endpoint.format).read_request(body)
-        _, parts = self._reply(messages)
+        number = self.statuses.count(200)
+        reply = self.replies[number] if number < len(self.replies) else ("assistant", (Text("Done."),))
+        _, parts = reply(messages) if callable(reply) else reply
         fresh, read, written = self.cache.count(endpoint.format, body, messages)
         said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
@@ -76,13 +79,6 @@ class FakeProvider:
         if binder:
             binder.sign(body, answer["content"])
         return 200, answer
-
-    def _reply(self, messages: Sequence[Message]) -> Turn:
-        number = self.statuses.count(200)
-        if number >= len(self.replies):
-            return "assistant", (Text("Done."),)
-        reply = self.replies[number]
-        return reply(messages) if callable(reply) else reply
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from typing import Any
 
 from redline.errors import MissingExtraError
-from redline.formats import Format, find_format
+from redline.formats import find_format
 from redline.testing.builders import Turn, conversation, says
 from redline.values.messages import Media, Text, ToolCall, ToolResult
 
@@ -27,7 +27,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 
 def turns(*, max_steps: int = 6) -> st.SearchStrategy[list[Turn]]:
-    """A legal conversation: the user speaks first, every call is answered in the turn behind it."""
+    """A legal conversation: the user speaks first, every call is answered in the turn after it."""
     words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).map(str.strip).filter(bool)
     arguments = st.dictionaries(st.sampled_from(["path", "command", "n", "q"]), words | st.integers(-9, 9), max_size=3)
     picture = st.just(Media("image/png", _PIXEL))
@@ -39,7 +39,9 @@ def turns(*, max_steps: int = 6) -> st.SearchStrategy[list[Turn]]:
             return [("user", (Text(draw(words)), *extra)), says("assistant", draw(words))]
         names = draw(st.lists(st.sampled_from(["read", "bash", "grep"]), min_size=1, max_size=3))
         calls = [ToolCall(f"call_{number}_{place}", name, draw(arguments)) for place, name in enumerate(names)]
-        results = [_result(call, draw(words), is_error=draw(st.booleans())) for call in draw(st.permutations(calls))]
+        results = [
+            ToolResult(call.id, (Text(draw(words)),), call.name, draw(st.booleans())) for call in draw(st.permutations(calls))
+        ]
         said = draw(st.lists(words.map(Text), max_size=1))
         return [("assistant", (*said, *calls)), ("tool", tuple(results))]
 
@@ -68,20 +70,11 @@ def conversations(format: str, *, max_steps: int = 6, with_extras: bool = True) 
         payloads = conversation(format, draw(turns(max_steps=max_steps)))
         if with_extras:
             place = draw(st.integers(0, len(payloads) - 1))
-            payloads[place] = _with_extra(payloads[place], draw(json_values()), chosen)
+            payload, extra = payloads[place], {"x_meta": draw(json_values())}
+            payloads[place] = {**payload, **extra}
+            if chosen.flaws(payloads[place]):
+                first, *others = payload[str(chosen.blocks_field)]
+                payloads[place] = {**payload, str(chosen.blocks_field): [{**first, **extra}, *others]}
         return payloads
 
     return native()
-
-
-def _with_extra(payload: dict[str, Any], extra: Any, format: Format) -> dict[str, Any]:
-    fuller = {**payload, "x_meta": extra}
-    if not format.flaws(fuller):
-        return fuller
-    field = str(format.blocks_field)
-    first, *others = payload[field]
-    return {**payload, field: [{**first, "x_meta": extra}, *others]}
-
-
-def _result(call: ToolCall, words: str, *, is_error: bool) -> ToolResult:
-    return ToolResult(call.id, (Text(words),), call.name, is_error)

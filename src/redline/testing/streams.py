@@ -82,23 +82,19 @@ def _chat_chunks(answer: dict[str, Any], body: dict[str, Any]) -> Iterator[dict[
     base = {**{name: answer[name] for name in ("id", "created", "model")}, "object": "chat.completion.chunk"}
     unsaid = {"usage": None} if wants_usage else {}
     choice = answer["choices"][0]
-    for delta in _chat_deltas(choice["message"]):
+    content = choice["message"].get("content")
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None if content is None else "", "refusal": None}]
+    deltas += [{"content": piece} for piece in _pieces(content or "")]
+    for place, call in enumerate(choice["message"].get("tool_calls") or []):
+        deltas.append({"tool_calls": [{**call, "index": place, "function": {**call["function"], "arguments": ""}}]})
+        for piece in _pieces(call["function"]["arguments"]):
+            deltas.append({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
+    for delta in deltas:
         yield {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}], **unsaid}
     end = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": choice["finish_reason"]}
     yield {**base, "choices": [end], **unsaid}
     if wants_usage:
         yield {**base, "choices": [], "usage": answer["usage"]}
-
-
-def _chat_deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    content, calls = message.get("content"), message.get("tool_calls") or []
-    yield {"role": "assistant", "content": None if content is None else "", "refusal": None}
-    yield from ({"content": piece} for piece in _pieces(content or ""))
-    for place, call in enumerate(calls):
-        begun = {**call, "index": place, "function": {**call["function"], "arguments": ""}}
-        yield {"tool_calls": [begun]}
-        for piece in _pieces(call["function"]["arguments"]):
-            yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
 
 
 # --- OpenAI, Responses
@@ -116,12 +112,14 @@ def _response_events(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _item_events(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An item as it begins, its words in pieces, and the item as a whole."""
     of_item = {"item_id": item["id"]}
     match item:
         case {"type": "message", "content": list(blocks)}:
             yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "content": []}}
             for place, block in enumerate(blocks):
-                yield from _text_events({**of_item, "content_index": place}, block)
+                where = {**of_item, "content_index": place}
+                yield from _words("content_part", "output_text", where, block, {"logprobs": []})
         case {"type": "function_call", "arguments": str(arguments)}:
             yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "arguments": ""}}
             kind = "response.function_call_arguments"
@@ -130,24 +128,20 @@ def _item_events(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
         case {"type": "reasoning", "summary": list(summary)}:
             yield {"type": "response.output_item.added", "item": {**item, "summary": []}}
             for place, part in enumerate(summary):
-                yield from _summary_events({**of_item, "summary_index": place}, part)
+                where = {**of_item, "summary_index": place}
+                yield from _words("reasoning_summary_part", "reasoning_summary_text", where, part, {})
     yield {"type": "response.output_item.done", "item": item}
 
 
-def _text_events(where: dict[str, Any], block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"type": "response.content_part.added", **where, "part": {**block, "text": ""}}
-    for piece in _pieces(block["text"]):
-        yield {"type": "response.output_text.delta", **where, "delta": piece, "logprobs": []}
-    yield {"type": "response.output_text.done", **where, "text": block["text"], "logprobs": []}
-    yield {"type": "response.content_part.done", **where, "part": block}
-
-
-def _summary_events(where: dict[str, Any], part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"type": "response.reasoning_summary_part.added", **where, "part": {**part, "text": ""}}
+def _words(
+    holder: str, kind: str, where: dict[str, Any], part: dict[str, Any], extra: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """A part that holds words: as it begins, piece by piece, and as a whole."""
+    yield {"type": f"response.{holder}.added", **where, "part": {**part, "text": ""}}
     for piece in _pieces(part["text"]):
-        yield {"type": "response.reasoning_summary_text.delta", **where, "delta": piece}
-    yield {"type": "response.reasoning_summary_text.done", **where, "text": part["text"]}
-    yield {"type": "response.reasoning_summary_part.done", **where, "part": part}
+        yield {"type": f"response.{kind}.delta", **where, "delta": piece, **extra}
+    yield {"type": f"response.{kind}.done", **where, "text": part["text"], **extra}
+    yield {"type": f"response.{holder}.done", **where, "part": part}
 
 
 # --- Gemini
@@ -167,7 +161,7 @@ def _gemini_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _part_pieces(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Words come in pieces, and the signature of words in an empty one behind them; a call comes whole."""
+    """Words come in pieces, and the signature of words in an empty one after them; a call comes whole."""
     if not isinstance(part.get("text"), str):
         return [part]
     marks = {name: held for name, held in part.items() if name == "thought"}

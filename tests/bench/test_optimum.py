@@ -4,25 +4,17 @@ from statistics import mean
 import pytest
 from hypothesis import given, settings
 
+from bench.optimum import MOST_MARKS, optimal_cost
 from redline import read_transcript
 from redline.errors import ValidationError
 from redline.prices import PRICE_RULES
-from redline.replay.course import Struck, charges_of, course_of
+from redline.replay.course import ReplayStrike, charges_of, course_of
 from redline.replay.marks import MARK_SETS, DueMark
-from redline.replay.optimum import MOST_MARKS, optimal_cost
-from redline.replay.policies import Recording, strikes_of
+from redline.replay.policies import MarkedSession, strikes_of
 from redline.replay.session import sessions_in
-from redline.schedules import Balance, Moment, Rates
+from redline.schedules import Rates
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.replay.sessions import RULE, marked_sessions, rules, session
-
-
-class Known(Recording):
-    """A recording whose marks are given."""
-
-    def __init__(self, made, marks):
-        super().__init__(made)
-        self._marks = dict.fromkeys(MARK_SETS, marks)
+from tests.replay.sessions import RULE, given_marks, marked_sessions, rules, session
 
 
 def cost_of(made, strikes, rule):
@@ -30,7 +22,7 @@ def cost_of(made, strikes, rule):
 
 
 def when_free(made, marks, rule):
-    return cost_of(made, strikes_of("spec_when_free", Known(made, marks), rule), rule)
+    return cost_of(made, strikes_of("spec_when_free", given_marks(made, marks), rule), rule)
 
 
 @settings(max_examples=60)
@@ -40,7 +32,7 @@ def test_nothing_is_cheaper_than_the_optimum(marked, rule):
     made, marks = marked
     times = [[*range(mark.request, len(made.requests)), None] for mark in marks]
     tried = (
-        [Struck(time, mark.position, mark.saving) for time, mark in zip(chosen, marks, strict=True) if time is not None]
+        [ReplayStrike(time, mark.position, mark.saving) for time, mark in zip(chosen, marks, strict=True) if time is not None]
         for chosen in product(*times)
     )
     least = min(cost_of(made, strikes, rule) for strikes in tried)
@@ -76,7 +68,7 @@ def test_when_free_is_near_the_optimum_on_recorded_sessions(record_property):
     ratios = []
     for row in [*corpus_rows("claude-code"), *corpus_rows("pi"), *corpus_rows("opencode")]:
         for made in sessions_in(read_transcript(corpus_path(row))):
-            recording = Recording(made)
+            recording = MarkedSession(made)
             for mark_set in MARK_SETS:
                 marks = recording.marks(mark_set)
                 if 0 < len(marks) <= 14:
@@ -92,8 +84,3 @@ def test_when_free_is_near_the_optimum_on_recorded_sessions(record_property):
 def _ratio(recording, mark_set, rule):
     strikes = strikes_of(f"{mark_set}_when_free", recording, rule)
     return cost_of(recording.session, strikes, rule) / optimal_cost(recording.session, recording.marks(mark_set), rule)
-
-
-def test_moments_without_a_mark_cost_nothing():
-    """A balance that has nothing to decide says so."""
-    assert Balance().decide(Moment()).reason == "nothing"

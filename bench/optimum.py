@@ -18,8 +18,8 @@ MOST_MARKS = 16
 def optimal_cost(session: Session, marks: Sequence[DueMark], rule: PriceRule) -> float:
     """The cost of the best schedule for these marks, which knows the whole session.
 
-    A dynamic program over the sets of marks that are applied. Only cuts need be tried, with every mark behind them that is
-    due: once something is written anew, applying the marks behind it makes this and every later request smaller.
+    A dynamic program over the sets of marks that are applied. Only cuts need be tried, with every mark after them that is
+    due: once something is written anew, applying the marks after it makes this and every later request smaller.
     """
     if len(marks) > MOST_MARKS:
         raise ValidationError(f"the optimum of {len(marks)} marks takes too long to find; at most {MOST_MARKS} can be tried")
@@ -68,7 +68,7 @@ class _Program:
         return charge(self._rule, self._tokens(request.start, request.end, applied), cached).cost
 
     def _tokens(self, start: int, end: int, applied: int) -> float:
-        """What the messages up to an end take, and what stands before them."""
+        """What the messages up to an end take, and what comes before them."""
         marks = (mark for bit, mark in enumerate(self._marks) if applied >> bit & 1)
         struck = sum(mark.saving for mark in marks if start <= mark.position < end)
         return self._session.prefix_tokens + self._sums[end] - self._sums[start] - struck

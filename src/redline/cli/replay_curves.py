@@ -1,6 +1,6 @@
 """How a session goes under policies, request by request: drawn as bars of text, or into a picture."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redline.cli.output import columns_of_terminal, say, show_title
 from redline.cli.printable import printable
 from redline.errors import ExecutionError, MissingExtraError
-from redline.replay.comparison import BASELINE, Outcome, SessionOutcome
+from redline.replay.comparison import BASELINE, PolicyOutcome, SessionOutcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,21 +20,26 @@ _WIDEST = 60
 _MOST_SHOWN = 4
 """Policies that are drawn where none are named: more cannot be told apart."""
 
-Curve = Callable[[Outcome], Sequence[float]]
+Curve = Callable[[PolicyOutcome], Sequence[float]]
 
 
 def show_curves(session: SessionOutcome, policies: Sequence[str], rule: str) -> None:
-    """The size of the context and the cost so far, one line of bars for each policy."""
+    """The size of the context and the cost so far: a line of bars and its last value for each policy, all to one scale."""
     outcomes = {policy: session.outcomes[rule][policy] for policy in _drawn(policies)}
     show_title(f"{session.agent} {session.id}, {session.requests:,} requests")
     for title, curve in (("Tokens in each request", _sizes), ("Cost so far, in uncached input tokens", _sums)):
         say(f"{title}, at {rule}:")
-        for line in _lines({policy: curve(outcome) for policy, outcome in outcomes.items()}):
-            say(line)
+        curves = {policy: curve(outcome) for policy, outcome in outcomes.items()}
+        ends = {policy: f"{values[-1]:,.0f}" if values else "" for policy, values in curves.items()}
+        names, numbers = max(map(len, curves)), max(map(len, ends.values()))
+        width = max(min(columns_of_terminal() - names - numbers - 2, _WIDEST), 1)
+        highest = max(max(values, default=0.0) for values in curves.values())
+        for policy, values in curves.items():
+            say(f"{policy:{names}} {bars(values, highest, width)} {ends[policy]:>{numbers}}")
 
 
 def draw_curves(session: SessionOutcome, policies: Sequence[str], path: Path) -> None:
-    """The same for every price rule, as a PNG."""
+    """Size and cost so far at every price rule, as a PNG."""
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
@@ -68,36 +73,21 @@ def bars(values: Sequence[float], highest: float, width: int = _WIDEST) -> str:
     return "".join(_LEVELS[round(value / highest * top) if highest else 0] for value in shown)
 
 
-def _lines(curves: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Each curve with its name and where it ends, within the terminal and to one scale."""
-    ends = {policy: f"{values[-1]:,.0f}" if values else "" for policy, values in curves.items()}
-    names, numbers = max(map(len, curves)), max(map(len, ends.values()))
-    width = max(min(columns_of_terminal() - names - numbers - 2, _WIDEST), 1)
-    highest = max(max(values, default=0.0) for values in curves.values())
-    for policy, values in curves.items():
-        yield f"{policy:{names}} {bars(values, highest, width)} {ends[policy]:>{numbers}}"
-
-
 def _draw(
-    axis: "Axes", outcomes: Mapping[str, Outcome], policies: Sequence[str], curve: Curve, *, are_sums: bool = False
+    axis: "Axes", outcomes: Mapping[str, PolicyOutcome], policies: Sequence[str], curve: Curve, *, are_sums: bool = False
 ) -> None:
     """One line for each policy; that of a sum is named with its share of the whole."""
     whole = sum(curve(outcomes[BASELINE])[-1:]) if are_sums else 0.0
     for number, policy in enumerate(_drawn(policies)):
         values = curve(outcomes[policy])
         share = f" {values[-1] / whole:.3f}" if whole else ""
-        axis.plot(values, _style(policy), label=policy + share, linewidth=1.8, zorder=2 + number)
+        # What is measured against is grey; what knows the future, and lies over what does not, has dots.
+        style = "0.45" if policy == BASELINE else ":" if policy.endswith("_clairvoyant") else "-"
+        axis.plot(values, style, label=policy + share, linewidth=1.8, zorder=2 + number)
     axis.set_ylim(bottom=0)
     axis.set_xlabel("request")
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axis.grid(alpha=0.25)
-
-
-def _style(policy: str) -> str:
-    """What is measured against is grey; what knows the future, and lies over what does not, has dots."""
-    if policy == BASELINE:
-        return "0.45"
-    return ":" if policy.endswith("_clairvoyant") else "-"
 
 
 def _drawn(policies: Sequence[str]) -> list[str]:
@@ -107,9 +97,9 @@ def _drawn(policies: Sequence[str]) -> list[str]:
     return named if len(named) <= _MOST_SHOWN or len(of_documents) < 2 else of_documents[:_MOST_SHOWN]
 
 
-def _sizes(outcome: Outcome) -> Sequence[float]:
+def _sizes(outcome: PolicyOutcome) -> Sequence[float]:
     return outcome.sizes
 
 
-def _sums(outcome: Outcome) -> Sequence[float]:
+def _sums(outcome: PolicyOutcome) -> Sequence[float]:
     return tuple(accumulate(outcome.costs))

@@ -1,14 +1,13 @@
 import pytest
 from hypothesis import given
 
+from bench.hindsight import hindsight_cost
+from bench.optimum import optimal_cost
 from redline.prices import PRICE_RULES
 from redline.replay.course import charges_of, course_of
-from redline.replay.hindsight import hindsight_cost
 from redline.replay.marks import DueMark
-from redline.replay.optimum import optimal_cost
-from redline.replay.policies import Recording, strikes_of
-from tests.replay.sessions import RULE, marked_sessions, rules, session
-from tests.replay.test_optimum import Known
+from redline.replay.policies import MarkedSession, strikes_of
+from tests.replay.sessions import RULE, given_marks, marked_sessions, rules, session
 from tests.replay.test_policies import long_session
 
 
@@ -22,7 +21,7 @@ def test_it_lies_between_the_optimum_and_what_foreknowledge_could_do(marked, rul
     """Never below the optimum; never above doing nothing, or everything at once, which are among its choices."""
     made, marks = marked
     found = hindsight_cost(made, marks, rule)
-    known = Known(made, marks)
+    known = given_marks(made, marks)
     assert found >= optimal_cost(made, marks, rule) - 1e-6
     assert found <= min(cost_of("none", known, rule), cost_of("spec_eager", known, rule)) + 1e-6
 
@@ -37,6 +36,6 @@ def test_it_waits_for_the_cold_cache():
 @pytest.mark.parametrize("rule", PRICE_RULES.values(), ids=PRICE_RULES)
 def test_no_schedule_that_masks_is_cheaper(rule):
     """With marks one behind the other, knowing the session beats not knowing it."""
-    recording = Recording(long_session())
+    recording = MarkedSession(long_session())
     found = hindsight_cost(recording.session, recording.marks("masking"), rule)
     assert found <= cost_of("masking_when_free", recording, rule) * 1.0001

@@ -2,7 +2,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from redline.cli.curves import bars, draw_curves, show_curves
+from redline.cli.replay_curves import bars, draw_curves, show_curves
 from redline.errors import MissingExtraError
 from redline.replay.comparison import compare
 from tests.replay.sessions import RULE

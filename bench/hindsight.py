@@ -18,7 +18,7 @@ __all__ = ["hindsight_cost"]
 def hindsight_cost(session: Session, marks: Sequence[DueMark], rule: PriceRule) -> float:
     """The least cost over all choices of requests in which everything is applied that is due by then.
 
-    That is not the optimum, which may also cut further behind and leave something before it; but that can be found for a
+    That is not the optimum, which may also cut later and leave something before it; but that can be found for a
     handful of marks only (`optimal_cost`), and this for any number.
     """
     course = _Hindsight(session, marks, rule)
@@ -42,6 +42,8 @@ class _Way:
 
 
 class _Hindsight:
+    """Every way through the requests that may still be the cheapest, carried on from request to request."""
+
     def __init__(self, session: Session, marks: Sequence[DueMark], rule: PriceRule) -> None:
         self._session, self._rule = session, rule
         self._sums = list(accumulate(session.tokens, initial=0.0))
@@ -59,7 +61,10 @@ class _Hindsight:
             first = min((mark.position for mark in self._due[number]), default=math.inf)
             for way in ways:
                 way.waits_from = min(way.waits_from, first)
-            ways = list(self._after(number, ways, _all_struck(known)))
+            ordered = sorted(known, key=lambda mark: mark.position)
+            saved = list(accumulate((mark.saving for mark in ordered), initial=0.0))
+            all_struck = _Way(0.0, [mark.position for mark in ordered], saved)
+            ways = list(self._after(number, ways, all_struck))
         return min(way.cost for way in ways)
 
     def _after(self, number: int, ways: Sequence[_Way], struck: _Way) -> Iterator[_Way]:
@@ -84,9 +89,3 @@ class _Hindsight:
 
     def _tokens(self, start: int, end: int, way: _Way) -> float:
         return self._session.prefix_tokens + self._sums[end] - self._sums[start] - way.saved_before(end)
-
-
-def _all_struck(marks: Sequence[DueMark]) -> _Way:
-    ordered = sorted(marks, key=lambda mark: mark.position)
-    saved = list(accumulate((mark.saving for mark in ordered), initial=0.0))
-    return _Way(0.0, [mark.position for mark in ordered], saved)
