@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from redline.blobs.memory import MemoryBlobs as MemoryBlobs
     from redline.blobs.object_store import ObjectStoreBlobs as ObjectStoreBlobs
     from redline.blobs.opening import open_blobs as open_blobs
-    from redline.blobs.recall import recall as recall
-    from redline.blobs.recall import recall_tool as recall_tool
+    from redline.blobs.retrieval import recall as recall
+    from redline.blobs.retrieval import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
     from redline.engine.balance import Rates as Rates
     from redline.engine.budget import Budget as Budget
@@ -82,7 +82,7 @@ _HOMES = {
     "redline.blobs.memory": ("MemoryBlobs",),
     "redline.blobs.object_store": ("ObjectStoreBlobs",),
     "redline.blobs.opening": ("open_blobs",),
-    "redline.blobs.recall": ("recall", "recall_tool"),
+    "redline.blobs.retrieval": ("recall", "recall_tool"),
     "redline.conversation": ("Conversation",),
     "redline.engine.balance": ("Rates",),
     "redline.engine.budget": ("Budget",),

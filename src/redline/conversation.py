@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
-from redline.blobs.recall import recall
+from redline.blobs.retrieval import recall
 from redline.engine.binding import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destinations import Destinations, Model, format_of, model_name
@@ -42,8 +42,8 @@ from redline.given import (
     check_system,
     make_list,
 )
+from redline.log import Header
 from redline.log.addresses import masked
-from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
 from redline.log.opening import open_log, unused_address
@@ -721,7 +721,7 @@ class Conversation:
     def _stand(self, head: int) -> None:
         """Work out the state at a record."""
         self._state = State(self._fixed_format)
-        for records, checkpoint in self._timeline.stretches(head):
+        for records, checkpoint in self._timeline.path_by_checkpoints(head):
             self._state.apply_all(records)
             if checkpoint is not None:
                 self._state.take(checkpoint)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from redline.engine.destinations import Model
 from redline.errors import ValidationError
 from redline.formats import FORMATS
-from redline.log.durable import DurableLog
+from redline.log import DurableLog
 from redline.log.records import MessageAdded
 from redline.prices import Price
 from redline.rules.settings import shown

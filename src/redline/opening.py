@@ -12,11 +12,11 @@ from redline.engine.destinations import Model, format_of
 from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.given import check_stored_format
-from redline.log.addresses import address_text, masked
-from redline.log.durable import Durability, DurableLog, Header, Redact
+from redline.log import Durability, DurableLog, Header, Redact
+from redline.log.addresses import address_text, check_address, masked
 from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
-from redline.log.opening import check_address, open_log
+from redline.log.opening import open_log
 from redline.log.records import (
     Checkpoint,
     HeadMoved,

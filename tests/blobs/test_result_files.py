@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redline.blobs.recall import recall
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
+from redline.blobs.retrieval import recall
 from redline.errors import ExecutionError, ValidationError
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.log.codec import decode_record
-from redline.log.durable import Header
+from redline.log.log import Header
 from redline.log.records import (
     MessageAdded,
     Originated,

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.memory import MemoryBlobs
-from redline.blobs.recall import is_recall, recall, recall_tool
 from redline.blobs.result_files import ResultFolder
+from redline.blobs.retrieval import is_recall, recall, recall_tool
 from redline.errors import ExecutionError, ValidationError
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 101))
