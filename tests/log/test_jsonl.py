@@ -183,7 +183,7 @@ def test_lines_that_are_there_twice_count_once(path, content):
 
 
 def test_torn_end_left_by_another_process_is_cut_off_by_whoever_appends_next(path, content):
-    """A process that has the log open already does not write behind what a dead one left."""
+    """A process that has the log open already does not write after what a dead one left."""
     log = JsonlLog(path)
     assert said(log) == TEXTS
     with path.open("ab") as file:
@@ -280,7 +280,7 @@ def test_full_disk_leaves_nothing_half_written(path, content):
 
 @needs_small_file_system
 def test_file_system_without_room(tmp_path):
-    """The same on a file system that is really full, which only the process that fills it can see."""
+    """Nothing is half written on a file system that is really full, which only the process that fills it can see."""
     script = """
 import sys
 from pathlib import Path

@@ -69,7 +69,7 @@ def test_all_logs_hold_the_same_when_opened_again_after_each_step(tmp_path_facto
 
 
 def test_what_others_append_is_read(address):
-    """A log that is open sees what another appends behind the number it knows, and numbers go on from there."""
+    """A log that is open sees what another appends after the number it knows, and numbers go on from there."""
     mine, other = open_log(address), open_log(address)
     first = mine.append([message("a")], parent=ROOT)
     assert [stored.number for stored in other.read()] == [0]
@@ -99,7 +99,7 @@ def test_header_is_stored_once(address):
 
 
 def test_parent_must_exist(address):
-    """Nothing is appended behind a record that is not there."""
+    """Nothing is appended after a record that is not there."""
     log = open_log(address)
     with pytest.raises(ValidationError, match="There is no record 0 to append after; the log has 0 records"):
         log.append([message("a")], parent=0)
@@ -180,7 +180,7 @@ def promised_until_killed(address, name, rng):
 
 
 def test_eight_processes_append_to_one_conversation(address):
-    """All records of all processes are there, none mixed, each process's in its order and behind a record it could know."""
+    """All records of all processes are there, none mixed, each process's in its order and after a record it could know."""
     writers = [start_writer(address, "os", f"w{name}", WRITER_TURNS, is_listening=True) for name in range(8)]
     promised = dict[int, str]()
     for name, writer in enumerate(writers):

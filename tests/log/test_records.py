@@ -44,7 +44,7 @@ def test_every_record_survives_being_written(record):
 
 
 def test_saving_of_a_strike():
-    """What a strike saves is what was there less what stands there now."""
+    """What a strike saves is what was there less what is there now."""
     assert Strike(0, "r", 0, ("content",), "x", "why", 100, 7).tokens_saved == 93
 
 

@@ -123,7 +123,7 @@ def test_flipped_byte_in_the_database_is_noticed(path, crashed, flip):
 
 
 def test_page_that_sqlite_cannot_read_ends_the_log_there(path, crashed):
-    """Where the tree of pages is broken, what stands before is shown, and the damage is reported."""
+    """Where the tree of pages is broken, what comes before is shown, and the damage is reported."""
     log = SqliteLog(path, "chat")
     texts = [f"{number}:" + "x" * 1500 for number in range(40)]
     append_each(log, texts)

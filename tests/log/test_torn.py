@@ -42,7 +42,7 @@ def test_shown_is_what_hangs_on_nothing_damaged(data):
 
 
 def whole(batches, damaged):
-    """The same by definition: an append is shown if none of it is damaged and its parent is the root or shown."""
+    """By definition an append is shown if none of it is damaged and its parent is the root or shown."""
     shown, first = set(), 0
     for size, parent in batches:
         own = set(range(first, first + size))

@@ -41,7 +41,7 @@ NAMED = {
     "net user bob /pass:letmein /add": "net user bob /pass:[redacted secret] /add",
     '"cmdkey", "/add:host", "/PASS:letmein"': '"cmdkey", "/add:host", "/PASS:[redacted secret]"',
 }
-"""Secrets that what stands around them gives away."""
+"""Secrets that what is around them gives away."""
 
 HARMLESS = [
     "token: str = field()",

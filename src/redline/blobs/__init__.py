@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from redline.blobs.retrieval import recall as recall
     from redline.blobs.retrieval import recall_tool as recall_tool
 
-_HOMES = {
+_NAMES = {
     "blobs": ("Blobs", "LastingBlobs", "StoredBlob", "reference_of"),
     "collect": ("collect_garbage",),
     "directory": ("DirectoryBlobs",),
@@ -25,15 +25,15 @@ _HOMES = {
     "opening": ("open_blobs",),
     "retrieval": ("recall", "recall_tool"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'redline.blobs' has no attribute {name!r}")
-    value = getattr(import_module(f"redline.blobs.{_HOME_OF[name]}"), name)
+    value = getattr(import_module(f"redline.blobs.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

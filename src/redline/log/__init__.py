@@ -1,4 +1,10 @@
-"""The record of a conversation: what was said, shown, struck and undone. It only grows. Each name is loaded when first used."""
+"""The record of a conversation: what was said, shown, struck and undone. It only grows. Each name is loaded when first used.
+
+An append, downwards: `accept` (acceptance.py) lets the caller's hook redact the records, checks them and encodes them; the log
+(jsonl.py, sqlite.py, postgres.py) keeps other writers out, numbers and seals the lines (codec.py), and writes them.
+What a crash or a bad disk did to a log: jsonl.py cuts a torn end off, torn.py passes over what is damaged further up.
+What a record may be: records.py. Records of older versions: migrations.py. The records as a tree of branches: timeline.py.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
     from redline.log.timeline import Branch as Branch
     from redline.log.timeline import Timeline as Timeline
 
-_HOMES = {
+_NAMES = {
     "jsonl": ("JsonlLog",),
     "log": ("ROOT", "Durability", "DurableLog", "Header", "Log", "Redact", "Stored", "Torn"),
     "memory": ("MemoryLog",),
@@ -65,15 +71,15 @@ _HOMES = {
     "sqlite": ("SqliteLog",),
     "timeline": ("Branch", "Timeline"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF, key=lambda name: (not name.isupper(), name))
+__all__ = sorted(_MODULE_OF, key=lambda name: (not name.isupper(), name))
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'redline.log' has no attribute {name!r}")
-    value = getattr(import_module(f"redline.log.{_HOME_OF[name]}"), name)
+    value = getattr(import_module(f"redline.log.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 
