@@ -50,7 +50,7 @@ class JsonlLog:
         self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0)
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._find_end_and_tidy)
+        self._file.locked(self._tidy_end)
 
     @property
     def header(self) -> Header:
@@ -98,7 +98,7 @@ class JsonlLog:
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records after a number, as many as are in the file at this moment."""
-        return self._read(after, self._file.locked(self._find_end_and_tidy))
+        return self._read(after, self._file.locked(self._tidy_end))
 
     def _read(self, after: int, end: int) -> Iterator[Stored]:
         known, start = self._seen if after >= self._seen[0] else (ROOT, 0)
@@ -123,7 +123,7 @@ class JsonlLog:
 
     # --- the end of the file
 
-    def _find_end_and_tidy(self, size: int) -> int:
+    def _tidy_end(self, size: int) -> int:
         """Where the whole appends end. A torn end is cut off if that is possible; a log that cannot be written can be read."""
         self._find_end(size)
         if size > self._known.end:
@@ -188,6 +188,7 @@ class JsonlLog:
             raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
 
     def _cut_torn_end(self, size: int) -> None:
+        """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
         end = self._known.end
         beside = self._beside(".damaged" if any(map(_was_whole, self._file.lines(end, size))) else ".torn")
         self._file.cut(end, size, beside)
