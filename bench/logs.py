@@ -18,8 +18,7 @@ from pathlib import Path
 import msgspec
 
 import redline
-from redline.log import codec
-from redline.log.durable import Durability, DurableLog
+from redline.log import Durability, DurableLog, codec
 from redline.log.log import ROOT
 from redline.log.opening import open_log
 from redline.log.records import MessageAdded

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from redline.blobs.recall import recall as recall
-    from redline.blobs.recall import recall_tool as recall_tool
+    from redline.blobs.retrieval import recall as recall
+    from redline.blobs.retrieval import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
     from redline.engine.request import Request as Request
     from redline.errors import BlobStoreError as BlobStoreError
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from redline.values.words import Words as Words
 
 _PUBLIC = {
-    "redline.blobs.recall": ("recall", "recall_tool"),
+    "redline.blobs.retrieval": ("recall", "recall_tool"),
     "redline.conversation": ("Conversation",),
     "redline.engine.request": ("Request",),
     "redline.errors": (
@@ -81,11 +81,7 @@ _PUBLIC = {
     "redline.values.words": ("DOCUMENTS", "EN", "Words"),
 }
 _MOVED = {
-    "redline.blobs": ("Blobs",),
-    "redline.blobs.directory": ("DirectoryBlobs",),
-    "redline.blobs.memory": ("MemoryBlobs",),
-    "redline.blobs.object_store": ("ObjectStoreBlobs",),
-    "redline.blobs.opening": ("open_blobs",),
+    "redline.blobs": ("Blobs", "DirectoryBlobs", "MemoryBlobs", "ObjectStoreBlobs", "open_blobs"),
     "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
     "redline.inspection": ("Inspection",),
     "redline.mending": ("Fix", "Mending"),

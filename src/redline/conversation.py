@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
-from redline.blobs.recall import recall
+from redline.blobs.retrieval import recall
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
@@ -40,8 +40,8 @@ from redline.given import (
     check_system,
     make_list,
 )
+from redline.log import Header
 from redline.log.addresses import masked
-from redline.log.durable import Header
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
 from redline.log.opening import open_log, unused_address

@@ -22,9 +22,6 @@ __all__ = [
     "write_whole",
 ]
 
-_FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Links are not followed: whoever may write to the folder could plant one. Pipes are not waited for."""
-
 
 def make_directory(path: Path) -> None:
     """Make a directory and those above it that are missing, for the owner only, and bring their names to the disk."""
@@ -32,28 +29,6 @@ def make_directory(path: Path) -> None:
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
         sync_directory(folder.parent)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name, bring it to the disk, and only then give it its name."""
-    with _temporary(path.parent, content) as temporary:
-        temporary.replace(path)
-    sync_directory(path.parent)
-
-
-def create_whole(path: Path, content: bytes) -> bool:
-    """Write a file that is not there yet. False, and nothing changes, if the name is taken, be it at this very moment.
-
-    Whoever creates several files calls `sync_directory` once behind the last.
-    """
-    with _temporary(path.parent, content) as temporary:
-        try:
-            path.hardlink_to(temporary)  # unlike a rename, this fails if another process was quicker
-        except FileExistsError:
-            return False
-        except OSError:
-            return _renamed(temporary, path)
-    return True
 
 
 def sync_directory(path: Path) -> None:
@@ -66,7 +41,32 @@ def sync_directory(path: Path) -> None:
             os.close(handle)
 
 
-def _renamed(temporary: Path, path: Path) -> bool:
+# --- whole or not at all
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name, bring it to the disk, and only then give it its name."""
+    with _temporary(path.parent, content) as temporary:
+        temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def create_whole(path: Path, content: bytes) -> bool:
+    """Write a file that is not there yet. False, and nothing changes, if the name is taken, be it at this very moment.
+
+    Whoever creates several files calls `sync_directory` once after the last.
+    """
+    with _temporary(path.parent, content) as temporary:
+        try:
+            path.hardlink_to(temporary)  # unlike a rename, this fails if another process was quicker
+        except FileExistsError:
+            return False
+        except OSError:
+            return _reserve_and_rename(temporary, path)
+    return True
+
+
+def _reserve_and_rename(temporary: Path, path: Path) -> bool:
     """Where files cannot have two names (FAT, some network disks): the name is reserved, and is empty for a moment."""
     try:
         path.touch(mode=0o600, exist_ok=False)
@@ -89,6 +89,12 @@ def _temporary(directory: Path, content: bytes) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             Path(name).unlink()
+
+
+# --- for the owner only
+
+_FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Links are not followed: whoever may write to the folder could plant one. Pipes are not waited for."""
 
 
 def create_private(path: Path) -> int:

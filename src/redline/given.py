@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from redline.errors import ValidationError
 from redline.formats import FORMATS
-from redline.log.durable import DurableLog
+from redline.log import DurableLog
 from redline.log.records import MessageAdded
 from redline.rules.settings import shown
 from redline.values import payloads

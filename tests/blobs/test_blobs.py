@@ -32,7 +32,7 @@ def test_the_error_for_an_unknown_one_says_what_to_do():
 
 @given(st.binary(), st.binary())
 def test_content_is_what_its_reference_says(content: bytes, other: bytes):
-    """Other content is refused, and the error says where it stands."""
+    """Other content is refused, and the error says where it is."""
     check_content(reference_of(content), content, "here")
     if other != content:
         with pytest.raises(ExecutionError, match="here is damaged"):

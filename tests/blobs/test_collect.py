@@ -161,7 +161,7 @@ MENTIONS = {
     "in a strike's object": StrikesApplied((strike(replacement={"text": [REFERENCE]}),)),
     "in a strike that a rewind kept": HeadMoved((strike(replacement=f"stub {REFERENCE}"),)),
     "in a message": MessageAdded(payload(f"recall {REFERENCE}")),
-    "behind an escape that ends in a digit": MessageAdded(payload(f"\x0b{REFERENCE}")),
+    "after an escape that ends in a digit": MessageAdded(payload(f"\x0b{REFERENCE}")),
     "beside invalid text": StrikesApplied((strike(replacement=f"\ud83d {REFERENCE}"),)),
     "in a message that was inserted": ViewChanged(((0, 1),), appended=(payload(REFERENCE),)),
     "in a version": ViewChanged(((0, 1),), replaced=((0, payload(REFERENCE)),)),

@@ -9,7 +9,7 @@ from redline.blobs.line_search import MAX_PLACES, answer
 
 
 def test_matches_have_line_and_place():
-    """Numbered from 0; those close behind an earlier one are left out."""
+    """Numbered from 0; those close after an earlier one are left out."""
     assert answer("b", ["abc", "x", "bb", "b....b"], width=5) == {"found": [(0, 1), (2, 0), (3, 0), (3, 5)]}
 
 

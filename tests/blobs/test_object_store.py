@@ -22,7 +22,7 @@ def blobs(new_object_store):
 
 @pytest.fixture
 def raw(blobs, bucket):
-    """The same place without Redline between."""
+    """The bucket without Redline between."""
     return from_url(blobs.address, **bucket.options)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redline.blobs.recall import recall
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
+from redline.blobs.retrieval import recall
 from redline.errors import ExecutionError, ValidationError
 
 
@@ -49,7 +49,7 @@ def test_processes_that_store_at_the_same_moment_never_share_a_file(tmp_path):
 
 
 def test_a_reference_names_its_file():
-    """Wherever it stands in the text."""
+    """Wherever it is in the text."""
     assert file_name_in("[Content offloaded to: ./tool-result-t1.md]") == "tool-result-t1.md"
     assert file_name_in("nothing of the kind") is None
 

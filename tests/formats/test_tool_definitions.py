@@ -7,7 +7,7 @@ import pytest
 from anthropic.types import ToolUnionParam
 from pydantic import TypeAdapter
 
-from redline.blobs.recall import recall_tool
+from redline.blobs.retrieval import recall_tool
 from redline.errors import ValidationError
 from redline.formats.tool_definitions import write_tools
 

@@ -43,7 +43,7 @@ def said(log) -> list[str]:
 
 
 def append_each(log, texts) -> None:
-    """One append for each text, each behind the one before."""
+    """One append for each text, each after the one before."""
     last = max((stored.number for stored in log.read()), default=ROOT)
     for text in texts:
         last = log.append([message(text)], parent=last)

@@ -143,3 +143,54 @@ def test_what_a_log_accepts_it_reads_again(kind, tmp_path, request):
     assert [accept([stored.record]) for stored in read] == [accept([record]) for record in accepted]
     assert accepted
     assert log.append([MessageAdded(b"{}")], parent=ROOT) == len(accepted)
+
+
+# --- the caller's hook
+
+
+def after(record, redact):
+    """A record as it is read once the hook has seen it."""
+    (body,) = accept([record], redact)
+    return codec.decode_record(body)
+
+
+@given(records())
+def test_hook_that_changes_nothing_changes_no_byte(record):
+    """What is written is what would be written without a hook."""
+    assert accept([record], bytes) == accept([record])
+
+
+def test_time_of_a_message_stays():
+    """Only the payload passes the hook."""
+    assert after(MessageAdded(b"a", 1.5), bytes.upper) == MessageAdded(b"A", 1.5)
+
+
+def test_strike_that_is_no_record_any_more_is_refused():
+    """A hook that breaks the JSON of a record is told so, and nothing is written."""
+    strikes = StrikesApplied((strike(replacement="secret"),))
+    with pytest.raises(
+        ValidationError, match=r"made a StrikesApplied record unreadable .* inside JSON strings only. Nothing was written"
+    ):
+        accept([strikes], lambda content: content.replace(b'"secret"', b"gone"))
+
+
+def test_strike_with_invalid_text_passes_the_hook_readable():
+    """The hook sees text, not a wrapping of it."""
+    strikes = StrikesApplied((strike(replacement="\ud83d secret"),))
+    changed = after(strikes, lambda content: content.replace(b"secret", b"gone"))
+    assert changed.strikes[0].replacement == "\ud83d gone"
+
+
+@pytest.mark.parametrize("record", [MessageAdded(b"{}"), PinSet(0)])
+def test_hook_must_give_bytes(record):
+    """Text instead of bytes is refused before anything is written."""
+    with pytest.raises(ValidationError, match=r"must give bytes, not str. Nothing was written"):
+        accept([record], bytes.decode)
+
+
+@pytest.mark.parametrize("answer", [b"[redacted]", b'{"role":"user","content":', b"7", b""])
+def test_message_that_is_none_any_more_is_refused(answer):
+    """A hook that breaks a message is told so: stored, it could never be read as a message again (R51)."""
+    for record in (MessageAdded(b'{"role":"user"}'), ViewChanged((), (b'{"role":"user"}',))):
+        with pytest.raises(ValidationError, match=r"made a message unreadable .* Nothing was written"):
+            accept([record], lambda _: answer)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from redline.errors import LogError, ValidationError
 from redline.log import codec
-from redline.log.durable import Header
-from redline.log.log import Stored
+from redline.log.log import Header, Stored
 from redline.log.migrations import MIGRATIONS, VERSION
 from redline.log.records import MessageAdded, PinSet, Record, Strike, StrikesApplied, UsageReported, ViewChanged
 from tests.log.logs import payloads, records

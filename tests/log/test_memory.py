@@ -3,8 +3,8 @@ from redline.log.memory import MemoryLog
 from redline.log.records import MessageAdded
 
 
-def test_records_come_back_in_order_each_behind_its_parent():
-    """What was appended is read from the beginning, or from behind a number; two with one parent are branches."""
+def test_records_come_back_in_order_each_after_its_parent():
+    """What was appended is read from the beginning, or from after a number; two with one parent are branches."""
     log = MemoryLog()
     last = log.append([MessageAdded(b"a"), MessageAdded(b"b")], parent=ROOT)
     log.append([MessageAdded(b"c")], parent=last)

@@ -36,7 +36,7 @@ def test_version_without_a_way_is_refused(version, problem):
 
 
 def test_log_with_records_of_two_versions_is_read(tmp_path, monkeypatch):
-    """Old records stay in their file as they are, new ones follow behind them, and both are read."""
+    """Old records stay in their file as they are, new ones follow them, and both are read."""
     monkeypatch.setitem(MIGRATIONS, 0, lambda fields: {"type": Raw(b'"message"'), "payload": fields["said"]})
     path = tmp_path / "old.jsonl"
     header = sealed('"format":"redline-log","version":0,"conversation":"old"}')

@@ -33,7 +33,7 @@ def test_path_is_a_file_of_lines(address, tmp_path, monkeypatch):
     ],
 )
 def test_sqlite_address(address, file, conversation, tmp_path, monkeypatch):
-    """Three slashes and a relative path; the conversation stands behind the #."""
+    """Three slashes and a relative path; the conversation follows the #."""
     monkeypatch.chdir(tmp_path)
     log = open_log(address)
     log.append([message("a")], parent=ROOT)
@@ -49,7 +49,7 @@ def test_absolute_sqlite_address(tmp_path):
 
 
 def test_postgres_address(postgres, tmp_path):
-    """The address of the database, and the conversation behind the #."""
+    """The address of the database, and the conversation after the #."""
     log = open_log(f"{postgres}#{tmp_path}".replace("postgresql://", "postgres://"))
     log.append([message("a")], parent=ROOT)
     assert isinstance(log, PostgresLog)

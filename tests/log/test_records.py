@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.log.codec import decode_record
-from redline.log.durable import Header
+from redline.log.log import Header
 from redline.log.records import (
     MessageAdded,
     Originated,
@@ -44,7 +44,7 @@ def test_every_record_survives_being_written(record):
 
 
 def test_saving_of_a_strike():
-    """What a strike saves is what was there less what stands there now."""
+    """What a strike saves is what was there less what is there now."""
     assert Strike(0, "r", 0, ("content",), "x", "why", 100, 7).tokens_saved == 93
 
 

@@ -38,8 +38,10 @@ NAMED = {
     '{\\"apiKey\\": \\"abcd\\"}': '{\\"apiKey\\": \\"[redacted secret]\\"}',
     "a\n  export DB_PASSWORD=letmein\nb": "a\n  export DB_PASSWORD=[redacted secret]\nb",
     "SLACK_TOKEN=abcdef": "SLACK_TOKEN=[redacted secret]",
+    "net user bob /pass:letmein /add": "net user bob /pass:[redacted secret] /add",
+    '"cmdkey", "/add:host", "/PASS:letmein"': '"cmdkey", "/add:host", "/PASS:[redacted secret]"',
 }
-"""Secrets that what stands around them gives away."""
+"""Secrets that what is around them gives away."""
 
 HARMLESS = [
     "token: str = field()",
@@ -48,6 +50,10 @@ HARMLESS = [
     "password: config.db1.password",
     "privateKey: Uint8Array,",
     "API_KEY=$OTHER_KEY",
+    "net user bob /pass:%PASSWORD%",
+    "cmdkey /add:host /pass:<password>",
+    "/pass:PASSWORD sets the password, /pass: asks for it",
+    "src/pass:main.c, https://x.dev/pass:word",
     "api_key=os.environ['KEY1']",
     "task-sk-loading-indicator-wrapper",
     "the bearer of bad news, or bearer authentication-schemes",

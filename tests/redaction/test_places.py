@@ -15,6 +15,8 @@ AROUND = {
     "echo hunter2 | sudo -S ls": "echo [redacted password] | sudo -S ls",
     "https://x/?api_key=abcd1234abcd1234&q=1": "https://x/?api_key=[redacted secret]&q=1",
     "Authorization: Token abcdefghijkl1234": "Authorization: Token [redacted authorization]",
+    "net user bob h0rse /add": "net user bob [redacted password] /add",
+    "xfreerdp /v:host /p:horse": "xfreerdp /v:host /p:[redacted password]",
     "CREATE USER a IDENTIFIED BY 'horse'": "CREATE USER a IDENTIFIED BY '[redacted password]'",
 }
 
@@ -37,6 +39,12 @@ def test_only_the_secret_goes(text, shown):
         "Cookie: ",
         "the cookie: a small text file",
         "12:30:45:note",
+        "the net user experience is good",
+        "net user bob",
+        "net user bob * /add",
+        "net user bob /active:yes",
+        "net user bob %PASSWORD%",
+        "net use Z: /delete",
     ],
 )
 def test_what_names_no_secret_stays(text):

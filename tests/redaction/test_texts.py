@@ -26,7 +26,18 @@ HOSTILE = [
         "curl ",
     ),
     *("password", "Cookie: a=b;", "API_KEY=", "echo a", "a:1:a:a:", "[redacted ", "password=[redacted ", "npm_" + "a1" * 18),
-    *(EXAMPLES["AWS key"][0], "$2a$", "a-", "\\", "?key=", "htpasswd -b a ", "token = "),
+    *(
+        EXAMPLES["AWS key"][0],
+        "$2a$",
+        "a-",
+        "\\",
+        "?key=",
+        "htpasswd -b a ",
+        "token = ",
+        "net user a ",
+        "net use /user:",
+        "/pass:",
+    ),
 ]
 
 

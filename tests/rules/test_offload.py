@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from redline.blobs.memory import MemoryBlobs
-from redline.blobs.recall import recall
+from redline.blobs.retrieval import recall
 from redline.errors import ValidationError
 from redline.rules.offload import OffloadResults
 from redline.values.messages import Message

@@ -94,6 +94,6 @@ def check_content(reference: str, content: bytes, place: object) -> None:
 def unknown_reference(reference: str) -> ExecutionError:
     """The error for a blob that is not there."""
     return ExecutionError(
-        f"Nothing is stored under the reference {reference}. Copy it from the stub exactly as it stands there; "
+        f"Nothing is stored under the reference {reference}. Copy it from the stub exactly as it is there; "
         "if it is right, the content was deleted, and the call that gave it has to be made again."
     )

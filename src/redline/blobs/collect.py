@@ -7,7 +7,7 @@ import msgspec
 
 from redline.blobs.blobs import LastingBlobs, StoredBlob
 from redline.errors import ExecutionError
-from redline.log.durable import DurableLog
+from redline.log import DurableLog
 from redline.log.records import MessageAdded, Record, ViewChanged
 from redline.values import payloads
 
@@ -38,9 +38,10 @@ def collect_garbage(
 
 
 def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
-    """Those of the references that stand anywhere in the log."""
+    """Those of the references that are anywhere in the log; an ExecutionError if a part of it is damaged."""
     wanted = {reference.encode() for reference in known}
-    found = {reference for stored in log.read() for reference in _references_in(stored.record) if reference in wanted}
+    contents = (content for stored in log.read() for content in _contents(stored.record))
+    found = {number for content in contents for number in _numbers_in(content) if number in wanted}
     if log.set_aside:
         raise ExecutionError(
             f"{log.set_aside} holds damaged records that were cut off a log. {_UNKNOWN} "
@@ -52,19 +53,8 @@ def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
     return {reference.decode() for reference in found}
 
 
-def _references_in(record: Record) -> Iterator[bytes]:
-    for content in _contents(record):
-        yield from _numbers_in(content)
-
-
-def _numbers_in(content: bytes) -> Iterator[bytes]:
-    """Whatever could be a reference: also within longer numbers, because an escape before it may end in a digit (`\\u000a`)."""
-    for number in _LONG_NUMBERS.findall(content):
-        for start in range(len(number) - _DIGITS + 1):
-            yield number[start : start + _DIGITS]
-
-
 def _contents(record: Record) -> Iterator[bytes]:
+    """All that a record holds, as JSON."""
     match record:
         case MessageAdded(payload):
             yield payload
@@ -73,3 +63,10 @@ def _contents(record: Record) -> Iterator[bytes]:
             yield from (payload for _, payload in record.replaced)
         case _:
             yield payloads.encode(msgspec.to_builtins(record))
+
+
+def _numbers_in(content: bytes) -> Iterator[bytes]:
+    """Whatever could be a reference: also within longer numbers, because an escape before it may end in a digit (`\\u000a`)."""
+    for number in _LONG_NUMBERS.findall(content):
+        for start in range(len(number) - _DIGITS + 1):
+            yield number[start : start + _DIGITS]

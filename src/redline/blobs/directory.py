@@ -25,9 +25,12 @@ class DirectoryBlobs:
         reference = reference_of(content)
         file = self.path / reference
         with _reporting(file, "written", "Check the directory and the space left."):
-            if not _is_renewed(file, content):
-                make_directory(self.path)
-                write_whole(file, content)
+            with contextlib.suppress(FileNotFoundError):
+                if file.read_bytes() == content:
+                    os.utime(file)  # what nothing refers to yet must not look old
+                    return reference
+            make_directory(self.path)
+            write_whole(file, content)
         return reference
 
     def get(self, reference: str) -> bytes:
@@ -80,17 +83,6 @@ class DirectoryBlobs:
                 return False
             aside.unlink()
         return True
-
-
-def _is_renewed(file: Path, content: bytes) -> bool:
-    """Whether the file is there and whole, and has the present date: what nothing refers to yet must not look old."""
-    try:
-        if file.read_bytes() != content:
-            return False
-        os.utime(file)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

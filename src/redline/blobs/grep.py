@@ -20,7 +20,7 @@ _SIMPLE = re.compile(r"(?:[^*+?{}()\[\]\\]|\\[^0-9])*", re.DOTALL)
 _MAX_STEPS = 20_000_000
 _MAX_PATTERN_CHARS = 5_000
 _WIDTH_CHARS = 500
-"""Of longer lines only what surrounds a match is shown: a little of what stands before it, and this much from it on."""
+"""Of longer lines only what surrounds a match is shown: a little of what is before it, and this much from it on."""
 _LEAD_CHARS = 100
 
 
@@ -30,23 +30,15 @@ def grep_lines(pattern: str, lines: Sequence[str], *, max_seconds: float = 2.0) 
         raise ValidationError(
             f"grep has {len(pattern):,} characters; {_MAX_PATTERN_CHARS:,} is the most. Write a shorter pattern."
         )
-    if _is_quick(pattern, lines):
-        answer = line_search.answer(pattern, lines, _WIDTH_CHARS)
-    else:
-        answer = _searched_apart(pattern, lines, max_seconds)
+    is_quick = _LITERAL.fullmatch(pattern) or (_SIMPLE.fullmatch(pattern) and len(pattern) * sum(map(len, lines)) <= _MAX_STEPS)
+    # What ends soon for certain is done here: starting a program takes longer.
+    answer = line_search.answer(pattern, lines, _WIDTH_CHARS) if is_quick else _search_in_process(pattern, lines, max_seconds)
     if "error" in answer:
         raise ValidationError(f"grep is no regular expression: {answer['error']}. Escape special characters with a backslash.")
-    return [(number, _around(lines[number], at)) for number, at in answer["found"]]
+    return [(number, _surroundings(lines[number], at)) for number, at in answer["found"]]
 
 
-def _is_quick(pattern: str, lines: Sequence[str]) -> bool:
-    """Whether the search ends soon for certain, and is done here: starting a program for it takes longer."""
-    if _LITERAL.fullmatch(pattern):
-        return True
-    return _SIMPLE.fullmatch(pattern) is not None and len(pattern) * sum(map(len, lines)) <= _MAX_STEPS
-
-
-def _searched_apart(pattern: str, lines: Sequence[str], max_seconds: float) -> dict[str, Any]:
+def _search_in_process(pattern: str, lines: Sequence[str], max_seconds: float) -> dict[str, Any]:
     """Nothing in this process can stop Python's matching once it has begun, so another process does it."""
     question = json.dumps([pattern, list(lines), _WIDTH_CHARS]).encode()
     program = [sys.executable, "-I", "-S", "-W", "ignore", str(Path(line_search.__file__))]
@@ -65,7 +57,8 @@ def _searched_apart(pattern: str, lines: Sequence[str], max_seconds: float) -> d
     return answer
 
 
-def _around(line: str, at: int) -> str:
+def _surroundings(line: str, at: int) -> str:
+    """The line, if it is long only what surrounds a match."""
     if len(line) <= _WIDTH_CHARS:
         return line
     start, end = max(at - _LEAD_CHARS, 0), at + _WIDTH_CHARS

@@ -6,8 +6,7 @@ It imports nothing of Redline, so that the program starts quickly.
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["MAX_PLACES", "answer", "main"]
@@ -30,15 +29,15 @@ def answer(pattern: str, lines: Sequence[str], width: int) -> dict[str, Any]:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as problem:
         return {"error": str(problem)}
-    return {"found": list(islice(_places(compiled, lines, width), MAX_PLACES))}
-
-
-def _places(pattern: re.Pattern[str], lines: Sequence[str], width: int) -> Iterator[tuple[int, int]]:
+    places: list[tuple[int, int]] = []
     for number, line in enumerate(lines):
-        found = pattern.search(line)
+        found = compiled.search(line)
         while found:
-            yield number, found.start()
-            found = pattern.search(line, max(found.start() + width, found.end()))
+            places.append((number, found.start()))
+            if len(places) == MAX_PLACES:
+                return {"found": places}
+            found = compiled.search(line, max(found.start() + width, found.end()))
+    return {"found": places}
 
 
 if __name__ == "__main__":

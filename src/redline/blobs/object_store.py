@@ -41,7 +41,7 @@ class ObjectStoreBlobs:
             raise ValidationError(f"max_seconds must be a number of seconds above 0, not {max_seconds!r:.40}.")
         self.address = address.rstrip("/")
         self._max_seconds = max_seconds
-        self._store = _opened(address, max_seconds, options)
+        self._store = _open_store(address, max_seconds, options)
 
     def put(self, content: bytes) -> str:
         """Store the bytes, unless they are there already."""
@@ -49,6 +49,17 @@ class ObjectStoreBlobs:
         with self._reporting(reference, "stored"):
             self._in_time(lambda: self._put(reference, content))
         return reference
+
+    def _put(self, reference: str, content: bytes) -> None:
+        """Write the object, unless it is there, as long as it should be, and so new that nobody takes it for forgotten."""
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._store.put(reference, content, mode="create")
+        except AlreadyExistsError:
+            entry = self._entry(reference)
+            if entry is None or entry.size_bytes != len(content) or time.time() * 1000 - entry.put_ms >= _FRESH_MS:
+                self._store.put(reference, content)
 
     def get(self, reference: str) -> bytes:
         """The bytes, if they are what the reference says."""
@@ -94,15 +105,6 @@ class ObjectStoreBlobs:
         self.delete(reference)
         return True
 
-    def _put(self, reference: str, content: bytes) -> None:
-        from obstore.exceptions import AlreadyExistsError
-
-        try:
-            self._store.put(reference, content, mode="create")
-        except AlreadyExistsError:
-            if not self._is_fresh(reference, len(content)):
-                self._store.put(reference, content)
-
     def _in_time(self, work: Callable[[], _Result]) -> _Result:
         """What the work gives. A thread does it, which one can stop waiting for; obstore ends it within a minute."""
         future: Future[_Result] = Future()
@@ -118,11 +120,6 @@ class ObjectStoreBlobs:
             return future.result(self._max_seconds)
         except TimeoutError as problem:
             raise TimeoutError(f"no answer within {self._max_seconds:g} seconds") from problem
-
-    def _is_fresh(self, reference: str, size_bytes: int) -> bool:
-        """Whether the object is there, as long as it should be, and new enough that nobody takes it for forgotten."""
-        entry = self._entry(reference)
-        return entry is not None and entry.size_bytes == size_bytes and time.time() * 1000 - entry.put_ms < _FRESH_MS
 
     def _entry(self, reference: str) -> StoredBlob | None:
         with _absence_allowed():
@@ -142,7 +139,7 @@ class ObjectStoreBlobs:
             ) from problem
 
 
-def _opened(address: str, max_seconds: float, options: dict[str, Any]) -> "ObjectStore":
+def _open_store(address: str, max_seconds: float, options: dict[str, Any]) -> "ObjectStore":
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url

@@ -34,7 +34,7 @@ class ResultFolder:
         content = text.encode("utf-8", "surrogatepass")
         with self._reporting():
             make_directory(self.path)
-            name = next(name for name in self._names(_stem(call_id)) if self._takes(name, content))
+            name = next(name for name in self._free_names(_stem(call_id or "")) if self._takes(name, content))
             status = (self.path / name).stat()
         self._taken.add(name)
         self._taken_files.add((status.st_dev, status.st_ino))
@@ -57,7 +57,7 @@ class ResultFolder:
                 "Check the path, its permissions and the space left."
             ) from problem
 
-    def _names(self, stem: str) -> Iterator[str]:
+    def _free_names(self, stem: str) -> Iterator[str]:
         """`stem.md`, `stem-1.md`, `stem-2.md` …, from the first that was not given away."""
         number = self._first_free.get(stem, 0)
         while _numbered(stem, number) in self._taken:
@@ -73,10 +73,9 @@ class ResultFolder:
         if name in self._taken:
             return False
         is_there = file.is_symlink() or file.exists()
-        # Another process may take the name in between; then what it wrote decides.
-        return (not is_there and create_whole(file, content)) or self._holds(file, content)
-
-    def _holds(self, file: Path, content: bytes) -> bool:
+        if not is_there and create_whole(file, content):
+            return True
+        # It was there, or another process has taken the name in between: what is in the file decides.
         if file.is_symlink() or not file.is_file():
             return False
         status = file.stat()
@@ -94,11 +93,11 @@ def file_name_in(reference: str) -> str | None:
 
 
 def read_offloaded(reference: str, directory: str | PathLike[str]) -> str:
-    """The text that was stored, from a reference as it stands in a message; only files of the directory are read."""
+    """The text that was stored, from a reference as it is in a message; only files of the directory are read."""
     name = file_name_in(reference) if isinstance(reference, str) else None
     if name is None or _UNSAFE.search(name) or len(name.encode()) > _MAX_NAME_BYTES:
         raise ValidationError(
-            f"{str(reference)[:120]!r} names no file of an offloaded result; pass the reference as it stands in the message"
+            f"{str(reference)[:120]!r} names no file of an offloaded result; pass the reference as it is in the message"
         )
     file = Path(directory) / name
     try:
@@ -131,16 +130,11 @@ def _numbered(stem: str, number: int) -> str:
     return f"{_PREFIX}{stem}-{number}{_SUFFIX}" if number else f"{_PREFIX}{stem}{_SUFFIX}"
 
 
-def _stem(call_id: str | None) -> str:
+def _stem(call_id: str) -> str:
     """The id where it can be part of a file's name; else what is plain in it, and a hash that tells it from others."""
-    if call_id and _is_safe(call_id):
+    is_plain = call_id and not (_UNSAFE.search(call_id) or call_id.startswith(".") or call_id != call_id.strip())
+    if is_plain and len(call_id.encode()) <= _MAX_ID_BYTES:
         return call_id
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", call_id or "none")[:40]
-    digest = hashlib.sha256((call_id or "").encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{plain}-{digest[:12]}"
-
-
-def _is_safe(call_id: str) -> bool:
-    if _UNSAFE.search(call_id) or call_id.startswith(".") or call_id != call_id.strip():
-        return False
-    return len(call_id.encode()) <= _MAX_ID_BYTES

@@ -13,7 +13,7 @@ from redline.blobs.opening import open_blobs
 from redline.cli.output import Column, say, say_json, show_rows
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import LogError, RedlineError, ValidationError
-from redline.log.durable import DurableLog
+from redline.log import DurableLog
 from redline.log.opening import open_log
 
 __all__ = ["command"]

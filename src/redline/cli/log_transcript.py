@@ -9,14 +9,13 @@ import msgspec
 from redline.conversation import Conversation
 from redline.errors import LogError
 from redline.formats import Format, find_format
-from redline.log import codec
+from redline.log import Header, codec
 from redline.log.addresses import masked
-from redline.log.durable import Header
 from redline.log.log import ROOT, Stored
 from redline.log.opening import open_log
-from redline.log.reading import Reading
 from redline.log.records import MessageAdded, Record, StrikesApplied, UsageReported, ViewChanged
 from redline.log.timeline import Timeline
+from redline.log.torn import RecordReader
 from redline.transcripts import (
     BadRecord,
     Entry,
@@ -53,7 +52,7 @@ def transcript_of_file(path: Path) -> Transcript:
                     yield number, line
                 at += len(line)
 
-    reading = Reading(lambda number: f"Line {number}")
+    reading = RecordReader(lambda number: f"Line {number}")
     try:
         stored = list(reading.records(lines(), expected=0))
     except OSError as problem:

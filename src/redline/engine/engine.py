@@ -63,7 +63,7 @@ class Engine:
     def _stand_at(self, head: int) -> None:
         """Work out the state at a record."""
         self.state = State(self._format)
-        for records, checkpoint in self.timeline.stretches(head):
+        for records, checkpoint in self.timeline.path_by_checkpoints(head):
             self.state.apply_all(records, checkpoint)
         self._parts: Parts | None = None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from redline.blobs.recall import is_recall
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
+from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
 from redline.formats import Format, read_history
 from redline.values import payloads

@@ -1,4 +1,4 @@
-"""What a log accepts: records whose JSON gives the very same record again, so that nothing is stored that cannot be read."""
+"""What a log accepts: records, changed by the caller's hook if there is one, whose JSON gives the very same record again."""
 
 import json
 import re
@@ -8,8 +8,10 @@ from typing import Any, get_args
 import msgspec
 
 from redline.errors import ValidationError
-from redline.log.codec import UNREADABLE, decode_record, encode_record
-from redline.log.records import MessageAdded, Record
+from redline.log.codec import UNREADABLE, decode_record, encode_record, escaped
+from redline.log.log import Redact
+from redline.log.records import MessageAdded, Record, ViewChanged
+from redline.values import payloads
 from redline.values.times import check_time_ms
 
 __all__ = ["accept", "check_record"]
@@ -17,26 +19,27 @@ __all__ = ["accept", "check_record"]
 _TYPES = get_args(Record)
 
 
-def accept(records: Sequence[Record]) -> list[bytes]:
-    """The records as JSON; a ValidationError that names the field if one of them could not be read again."""
-    return [_accepted_message(record) if isinstance(record, MessageAdded) else _encoded_and_read(record) for record in records]
+def accept(records: Sequence[Record], redact: Redact | None = None) -> list[bytes]:
+    """The records as the JSON that is written; a ValidationError that names the field if one could not be read again.
+
+    The hook sees each payload, and every other record as its JSON, and gives what is written in its place.
+    """
+    bodies = []
+    for record in records if redact is None else [_redacted(record, redact) for record in records]:
+        if isinstance(record, MessageAdded):
+            check_record(record)
+            bodies.append(encode_record(record))
+        else:
+            bodies.append(_encoded_and_read(record))
+    return bodies
 
 
 def check_record(record: Record) -> None:
     """Refuse a record that could not be written and read again."""
-    if isinstance(record, MessageAdded):
-        _check_message(record)
-    else:
+    if not isinstance(record, MessageAdded):
         _encoded_and_read(record)
-
-
-def _accepted_message(record: MessageAdded) -> bytes:
-    """Not read again: any bytes come back as they are, which makes the time the only other thing to check."""
-    _check_message(record)
-    return encode_record(record)
-
-
-def _check_message(record: MessageAdded) -> None:
+        return
+    # A message is not read again: any bytes come back as they are, which makes the time the only other thing to check.
     if not isinstance(record.payload, bytes):
         raise _refusal(record, ".payload", "bytes", record.payload)
     if record.timestamp_ms is not None:
@@ -65,7 +68,58 @@ def _plain(record: Record) -> Any:
     return json.loads(json.dumps(msgspec.to_builtins(record)), parse_constant=lambda _: object())
 
 
-# --- what to say
+# --- the caller's hook
+
+
+def _redacted(record: Record, redact: Redact) -> Record:
+    """Strikes quote what they replace, so they pass the hook too; what it gives back must be a record still."""
+    match record:
+        case MessageAdded(payload):
+            return msgspec.structs.replace(record, payload=_redacted_payload(payload, redact))
+        case ViewChanged():
+            appended = tuple(_redacted_payload(payload, redact) for payload in record.appended)
+            replaced = tuple((index, _redacted_payload(payload, redact)) for index, payload in record.replaced)
+            return msgspec.structs.replace(record, appended=appended, replaced=replaced)
+    try:
+        body = encode_record(record)
+        return decode_record(_answer(redact, body if body.startswith(b"{") else escaped(record)))
+    except UNREADABLE as problem:
+        raise _broken(f"a {type(record).__name__} record", problem) from problem
+
+
+def _redacted_payload(payload: bytes, redact: Redact) -> bytes:
+    """A payload that was a message must be one still; one that was none may become anything."""
+    after = _answer(redact, payload)
+    if after != payload and payload.startswith(b"{"):
+        try:
+            payloads.decode(payload)
+        except UNREADABLE:
+            return after
+        try:
+            msgspec.convert(payloads.decode(after), dict[str, Any])
+        except UNREADABLE as problem:
+            raise _broken("a message", problem) from problem
+    return after
+
+
+def _answer(redact: Redact, content: bytes) -> bytes:
+    answer = redact(content)
+    if not isinstance(answer, bytes):
+        raise ValidationError(f"The redaction hook must give bytes, not {type(answer).__name__}. Nothing was written.")
+    return answer
+
+
+def _broken(what: str, problem: Exception) -> ValidationError:
+    return ValidationError(
+        f"The redaction hook made {what} unreadable ({problem}). "
+        "It must change text inside JSON strings only. Nothing was written."
+    )
+
+
+# --- what is wrong with a record
+
+_EXPECTED = re.compile(r"Expected `([^`]*)`, got .* at `\$((?:\.\w+|\[\d+\])*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 def _named(record: Record, problem: msgspec.ValidationError) -> ValidationError:
@@ -77,10 +131,6 @@ def _named(record: Record, problem: msgspec.ValidationError) -> ValidationError:
     for name, number in _STEP.findall(found[2]):
         value = getattr(value, name) if name else value[int(number)]
     return _refusal(record, found[2], found[1], value)
-
-
-_EXPECTED = re.compile(r"Expected `([^`]*)`, got .* at `\$((?:\.\w+|\[\d+\])*)`")
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 def _first_difference(given: Any, read: Any) -> tuple[str, Any]:

@@ -1,19 +1,60 @@
-"""Addresses of databases as they may be shown and recorded: without the password that they are opened with."""
+"""The address of a log as text: what it says, and how it may be shown, without the password that it is opened with."""
 
 import os
 import re
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from redline.errors import ValidationError
 
-__all__ = ["address_text", "masked", "without_password"]
+__all__ = ["EXAMPLES", "Address", "address_text", "check_address", "masked", "parse_address", "without_password"]
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?!/)")
-_QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
-_SECRET = re.compile(r"pass|secret|token|credential|api_?key", re.IGNORECASE)
-_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
-_OPTION = re.compile(r"[?&](?:ssl)?password=([^&#]*)", re.IGNORECASE)
+EXAMPLES = {"sqlite": "sqlite:///chats.db#NAME", "postgresql": "postgresql://user@host/database#NAME"}
+"""What to write for each kind of database."""
+
 _MASK = "***"
+
+
+class Address(NamedTuple):
+    """What an address says."""
+
+    kind: Literal["file", "sqlite", "postgresql"]
+    place: str
+    """The path of a file, or what the database's driver takes."""
+    conversation: str
+    """Empty for a file, which holds only one."""
+
+
+def parse_address(address: str | os.PathLike[str]) -> Address:
+    """What an address says; a ValidationError with an example if no log can be there."""
+    text = check_address(address)
+    scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text, re.IGNORECASE) if isinstance(address, str) else None
+    if scheme is None:
+        return Address("file", text, "")
+    place, _, conversation = text.partition("#")
+    match scheme[1].lower():
+        case "sqlite":
+            path = place[scheme.end() :]  # begins with a third slash, as other programs write it; absolute with a fourth
+            if len(path) < 2 or not path.startswith("/"):
+                raise ValidationError(f"An SQLite address has three slashes and a path: {EXAMPLES['sqlite']}")
+            return Address("sqlite", unquote(path[1:]), unquote(conversation))
+        case "postgresql" | "postgres":
+            if masked(text).count("#") < text.count("#"):
+                raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
+            return Address("postgresql", place, unquote(conversation))
+    raise ValidationError(f"There are no logs at {scheme[0]} addresses. Write a path, {' or '.join(EXAMPLES.values())}")
+
+
+def check_address(address: object) -> str:
+    """The address as text; a ValidationError if no log can be there."""
+    text = address_text(address)
+    if not text:
+        raise ValidationError("The address of a log is empty. Write a path, for example chat.jsonl.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise _unnameable(text) from None
+    return text
 
 
 def address_text(address: object) -> str:
@@ -22,8 +63,22 @@ def address_text(address: object) -> str:
     if not isinstance(text, str):
         raise ValidationError(f"An address is a path, or a text such as sqlite:///chats.db#name, not {type(address).__name__}.")
     if "\0" in text:
-        raise ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
+        raise _unnameable(text)
     return text if "://" in text else os.path.expanduser(text)  # noqa: PTH111 - a Path would lose a trailing slash
+
+
+def _unnameable(text: str) -> ValidationError:
+    return ValidationError(f"The address {masked(text)!r} holds a character that no file name can have.")
+
+
+# --- passwords
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?!/)")
+_HOST_WITH_PORT = re.compile(r"[^:/?@]*:\d*[/?]")
+_QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
+_SECRET = re.compile(r"pass|secret|token|credential|api_?key", re.IGNORECASE)
+_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
+_OPTION = re.compile(r"[?&](?:ssl)?password=([^&#]*)", re.IGNORECASE)
 
 
 def masked(address: str) -> str:
@@ -34,7 +89,21 @@ def masked(address: str) -> str:
     if "://" not in address:
         return address
     place, mark, conversation = address.rpartition("#") if "#" in address else (address, "", "")
-    return _without_parameters(_without_password(place)) + mark + conversation
+    if scheme := _SCHEME.match(place):
+        rest = place[scheme.end() :]
+        # `host:5432/…` with an @ in a parameter only has no password before the host
+        if "@" in rest.partition("?")[0] or not _HOST_WITH_PORT.match(rest):
+            # It begins after the first colon, and may hold any character, an @ too.
+            before, at, after = rest.rpartition("@")
+            user, colon, password = before.partition(":")
+            place = scheme[0] + user + colon + (_MASK if password else "") + at + after
+    return _QUERY_VALUE.sub(_masked_parameter, place) + mark + conversation
+
+
+def _masked_parameter(found: re.Match[str]) -> str:
+    mark, name, value = found.groups()
+    is_secret = _SECRET.search(unquote(name)) is not None
+    return f"{mark}{name}={_MASK if is_secret and value else value}"
 
 
 def without_password(text: str, address: str) -> str:
@@ -43,31 +112,3 @@ def without_password(text: str, address: str) -> str:
     for secret in sorted({*found, *map(unquote, found)} - {""}, key=len, reverse=True):
         text = text.replace(secret, _MASK)
     return text
-
-
-def _without_password(place: str) -> str:
-    """`scheme://user:password@host…`: the password begins after the first colon, and may hold any character, an @ too."""
-    scheme = _SCHEME.match(place)
-    if scheme is None:
-        return place
-    rest = place[scheme.end() :]
-    before, at, after = rest.rpartition("@")
-    if _names_a_port(rest):
-        before, at, after = "", "", rest
-    user, colon, password = before.partition(":")
-    return scheme[0] + user + colon + (_MASK if password else "") + at + after
-
-
-def _names_a_port(rest: str) -> bool:
-    """Whether it is `host:5432/…` with an @ in a parameter only, so that there is no password before the host."""
-    return re.match(r"[^:/?@]*:\d*[/?]", rest) is not None and "@" not in rest.partition("?")[0]
-
-
-def _without_parameters(place: str) -> str:
-    return _QUERY_VALUE.sub(_without_secret, place)
-
-
-def _without_secret(found: re.Match[str]) -> str:
-    mark, name, value = found.groups()
-    is_secret = _SECRET.search(unquote(name)) is not None
-    return f"{mark}{name}={_MASK if is_secret and value else value}"

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from redline.errors import LogError, ValidationError
-from redline.log.durable import Header
-from redline.log.log import Stored
+from redline.log.log import Header, Stored
 from redline.log.migrations import VERSION, Fields, check_version, migrate
 from redline.log.records import Checkpoint, MessageAdded, Record, ViewChanged
 
@@ -58,7 +57,7 @@ class UnknownRecordError(LogError):
 
 
 def sealed_lines(bodies: Sequence[bytes], *, first: int, parent: int) -> list[bytes]:
-    """The lines of one append: encoded records, numbered from `first`, each behind the one before.
+    """The lines of one append: encoded records, numbered from `first`, each after the one before.
 
     A line break ends each and is part of it: without it a line is not intact.
     """
@@ -72,7 +71,7 @@ def sealed_lines(bodies: Sequence[bytes], *, first: int, parent: int) -> list[by
 
 def is_intact(line: bytes) -> bool:
     """Whether the line is as it was written."""
-    return line[:_SEAL_BYTES] == _seal(memoryview(line)[_SEAL_BYTES:])
+    return line[:_SEAL_BYTES] == b'{"crc":"%08x",' % crc32(memoryview(line)[_SEAL_BYTES:])
 
 
 def decode(line: bytes) -> Line | None:
@@ -86,6 +85,27 @@ def decode(line: bytes) -> Line | None:
     except UNREADABLE:
         pass  # another version may look different
     return _decode_older(line)
+
+
+def _decode_older(line: bytes) -> Line:
+    """A line that the present decoder does not take: of an older version, or with something in it that is left out."""
+    try:
+        head, record = _decode_head(line), _decode_any_version(line).record
+        if isinstance(record, bytes):  # with invalid text, escaped and wrapped up: only the standard parser reads it
+            read = msgspec.convert(json.loads(record), dict[str, Any])
+            record = {name: Raw(json.dumps(value).encode()) for name, value in read.items()}
+        fields, left_out = migrate(record, head.version), ""
+        try:
+            known = decode_record(_encode(fields))
+        except msgspec.ValidationError as problem:
+            if "timestamp_ms" not in fields:
+                raise
+            # A message counts also if its time is none, as earlier versions wrote it.
+            known = decode_record(_encode({name: value for name, value in fields.items() if name != "timestamp_ms"}))
+            left_out = f"its timestamp_ms ({problem})"
+        return Line(Stored(head.number, head.parent, known), head.more, left_out)
+    except UNREADABLE as problem:
+        raise UnknownRecordError(f"it is intact but no record that this Redline knows ({problem}).") from problem
 
 
 def peek(line: bytes) -> Head | None:
@@ -120,11 +140,7 @@ def decode_header(line: bytes) -> Header | None:
 _ENVELOPE = b'"version":%d,"number":%%d,"parent":%%d,%%b"record":%%b}\n' % VERSION
 
 _SEAL_BYTES = 18
-"""The length of the seal: it stands at the front, so that checking a line needs no search."""
-
-
-def _seal(content: bytes | memoryview) -> bytes:
-    return b'{"crc":"%08x",' % crc32(content)
+"""The length of the seal, which comes first, so that checking a line needs no search."""
 
 
 def _sealed(content: bytes) -> bytes:
@@ -135,42 +151,16 @@ UNREADABLE = (msgspec.DecodeError, ValueError, KeyError, RecursionError)
 """What comes of a record that was made by something else, or nested so deeply that no parser follows."""
 
 
-def _decode_older(line: bytes) -> Line:
-    try:
-        head, record = _decode_head(line), _decode_any_version(line).record
-        fields = migrate(_fields(record), head.version)
-        read, left_out = _as_far_as_possible(fields)
-        return Line(Stored(head.number, head.parent, read), head.more, left_out)
-    except UNREADABLE as problem:
-        raise UnknownRecordError(f"it is intact but no record that this Redline knows ({problem}).") from problem
-
-
-def _as_far_as_possible(fields: Fields) -> tuple[Record, str]:
-    """The record, and what was left out: a message counts also if its time is none, as earlier versions wrote it."""
-    try:
-        return decode_record(_encode(fields)), ""
-    except msgspec.ValidationError as problem:
-        if "timestamp_ms" not in fields:
-            raise
-        without = {name: value for name, value in fields.items() if name != "timestamp_ms"}
-        return decode_record(_encode(without)), f"its timestamp_ms ({problem})"
-
-
-def _fields(record: Fields | bytes) -> Fields:
-    """Fields of a record with invalid text are written as ASCII again, which only the standard parser reads."""
-    if isinstance(record, dict):
-        return record
-    read = msgspec.convert(json.loads(record), dict[str, Any])
-    return {name: Raw(json.dumps(value).encode()) for name, value in read.items()}
-
-
 # --- records
 
 
 def encode_record(record: Record) -> bytes:
     """A record as JSON. One that holds text which is not valid Unicode is escaped and wrapped up in base64 as a whole."""
-    if isinstance(record, MessageAdded):
-        return _encoded_message(record.payload, record.timestamp_ms)
+    if isinstance(
+        record, MessageAdded
+    ):  # by hand: most records are messages, and the way over a struct takes half as long again
+        time = b"" if record.timestamp_ms is None else b',"timestamp_ms":%b' % _encode(record.timestamp_ms)
+        return b'{"type":"message","payload":%b%b}' % (_embedded(record.payload), time)
     try:
         body = inner = _encode(_as_written(record))
     except UnicodeEncodeError:
@@ -179,12 +169,6 @@ def encode_record(record: Record) -> bytes:
     if not _is_shallow(inner):
         _decode_raw(_NESTING + inner + _NESTING_END)  # too deep: an error here, not when it is read
     return body
-
-
-def _encoded_message(payload: bytes, timestamp_ms: float | None) -> bytes:
-    """By hand: most records are messages, and the way over a struct takes half as long again."""
-    time = b"" if timestamp_ms is None else b',"timestamp_ms":%b' % _encode(timestamp_ms)
-    return b'{"type":"message","payload":%b%b}' % (_embedded(payload), time)
 
 
 def escaped(record: Record) -> bytes:
@@ -202,12 +186,12 @@ def decode_record(body: bytes) -> Record:
         return _converted(body)
 
 
-class _Message(msgspec.Struct, tag="message", tag_field="type", omit_defaults=True, gc=False):
+class _WrittenMessage(msgspec.Struct, tag="message", tag_field="type", omit_defaults=True, gc=False):
     payload: Raw
     timestamp_ms: float | None = None
 
 
-class _View(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc=False):
+class _WrittenView(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc=False):
     indices: tuple[tuple[int, int], ...]
     appended: tuple[Raw, ...] = ()
     replaced: tuple[tuple[int, Raw], ...] = ()
@@ -215,18 +199,18 @@ class _View(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc
     is_compaction: bool = False
 
 
-class _Checkpoint(msgspec.Struct, tag="checkpoint", tag_field="type", omit_defaults=True, gc=False):
+class _WrittenCheckpoint(msgspec.Struct, tag="checkpoint", tag_field="type", omit_defaults=True, gc=False):
     made_with: str
     known: Raw
     votes: dict[str, int]
 
 
 if TYPE_CHECKING:
-    _Written = _Message | _View | _Checkpoint | Record | bytes
+    _Written = _WrittenMessage | _WrittenView | _WrittenCheckpoint | Record | bytes
 else:
-    _WITH_PAYLOADS = {MessageAdded: _Message, ViewChanged: _View, Checkpoint: _Checkpoint}
+    _WITH_PAYLOADS = {MessageAdded: _WrittenMessage, ViewChanged: _WrittenView, Checkpoint: _WrittenCheckpoint}
     _Written = Union[*(_WITH_PAYLOADS.get(kind, kind) for kind in get_args(Record)), bytes]
-"""What stands under "record": each type of record as it is, but for those with payloads; bytes are a whole one in base64."""
+"""What is under "record": each type of record as it is, but for those with payloads; bytes are a whole one in base64."""
 
 
 def _as_written(record: Record) -> _Written:
@@ -234,22 +218,22 @@ def _as_written(record: Record) -> _Written:
         case ViewChanged():
             appended = tuple(Raw(_embedded(payload)) for payload in record.appended)
             replaced = tuple((index, Raw(_embedded(payload))) for index, payload in record.replaced)
-            return _View(record.indices, appended, replaced, record.boundary, record.is_compaction)
+            return _WrittenView(record.indices, appended, replaced, record.boundary, record.is_compaction)
         case Checkpoint():
-            return _Checkpoint(record.made_with, Raw(_embedded(record.known)), record.votes)
+            return _WrittenCheckpoint(record.made_with, Raw(_embedded(record.known)), record.votes)
         case _:
             return record
 
 
 def _as_record(written: _Written) -> Record:
     match written:
-        case _Message():
+        case _WrittenMessage():
             return MessageAdded(_payload(written.payload), written.timestamp_ms)
-        case _View():
+        case _WrittenView():
             appended = tuple(map(_payload, written.appended))
             replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)
             return ViewChanged(written.indices, appended, replaced, written.boundary, written.is_compaction)
-        case _Checkpoint():
+        case _WrittenCheckpoint():
             return Checkpoint(written.made_with, _payload(written.known), written.votes)
         case bytes():
             return _converted(written)
@@ -269,24 +253,20 @@ def _embedded(payload: bytes) -> bytes:
     """A payload as the object that it is, verbatim; as base64 text if a line could not carry it or not give it back."""
     if not isinstance(payload, bytes):
         raise TypeError(f"its payloads must be bytes, not {type(payload).__name__}")
-    return payload if _is_embeddable(payload) else _encode(payload)
+    if not (payload.startswith(b"{") and payload.endswith(b"}")) or b"\n" in payload or b"\r" in payload:
+        return _encode(payload)
+    try:
+        _decode_raw(payload if _is_shallow(payload) else _NESTING + payload + _NESTING_END)
+        if not payload.isascii():
+            payload.decode()
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _encode(payload)
+    return payload
 
 
 def _payload(raw: Raw) -> bytes:
     content = bytes(raw)
     return _decode_base64(content) if content.startswith(b'"') else content
-
-
-def _is_embeddable(payload: bytes) -> bool:
-    if not (payload.startswith(b"{") and payload.endswith(b"}")) or b"\n" in payload or b"\r" in payload:
-        return False
-    try:
-        _decode_raw(payload if _is_shallow(payload) else _NESTING + payload + _NESTING_END)
-        if not payload.isascii():
-            payload.decode()
-        return True
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return False
 
 
 def _is_shallow(payload: bytes) -> bool:

@@ -1,20 +1,24 @@
-"""One thread at a time, and no lock that stays behind: an interrupt from the keyboard may come between any two instructions."""
+"""Who may use what a log has open: one thread at a time, and only the process that opened it, not a child that it forks."""
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
+from weakref import WeakSet
 
 from redline.errors import LogError
-from redline.log.forks import forget_after_fork
 
-__all__ = ["Exclusive"]
+__all__ = ["Exclusive", "Inherited", "forget_after_fork"]
 
 _Result = TypeVar("_Result")
 
 
 class Exclusive:
-    """Runs work while no other thread is in. A `with` block misses interrupts at its very beginning and end."""
+    """Runs work while no other thread is in, and leaves no lock held: an interrupt may come between any two instructions.
+
+    A `with` block misses interrupts at its very beginning and end.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -52,3 +56,31 @@ class Exclusive:
             with contextlib.suppress(RuntimeError):  # raised when there is nothing of this thread's left to release
                 while True:
                     self._lock.release()
+
+
+# --- forks
+
+
+class Inherited(Protocol):
+    """Something with locks, file positions or connections that only the process that opened them may use."""
+
+    def forget(self) -> None:
+        """Let go of them without a word to whoever is at their other end; what is used again is opened again."""
+        ...
+
+
+def forget_after_fork(thing: Inherited) -> None:
+    """In every child that this process forks while the thing lives, make the thing forget what it has open."""
+    _things.add(thing)
+
+
+_things: WeakSet[Inherited] = WeakSet()
+
+
+def _forget_all() -> None:
+    for thing in list(_things):
+        thing.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

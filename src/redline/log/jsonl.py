@@ -1,31 +1,29 @@
-"""A log in a file of JSON Lines: a header, then a line for each record."""
+"""A log in a file of JSON Lines: a header, then a line for each record; a torn end is cut off and kept in a file beside it."""
 
+import contextlib
+import fcntl
+import io
 import os
-from collections.abc import Iterator, Sequence
-from functools import partial
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from redline.errors import LogError
+from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
-from redline.log.append_file import AppendFile
-from redline.log.durable import Durability, Header, Redact, Torn, check_durability, check_parent
-from redline.log.log import ROOT, Stored
-from redline.log.reading import Reading
+from redline.log.exclusive import Exclusive, forget_after_fork
+from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
 from redline.log.records import Record
-from redline.log.redaction import redacted
+from redline.log.torn import RecordReader
 
-__all__ = ["JsonlLog", "begins_like_log"]
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
+__all__ = ["AppendFile", "JsonlLog", "begins_like_log"]
 
-class _Tail(NamedTuple):
-    """What is known of the end of the file. One value, so that an interrupt cannot part its halves."""
-
-    end: int
-    """Of the last append that is known to be whole."""
-    next_number: int
-    """Of the next record."""
+_Result = TypeVar("_Result")
 
 
 class JsonlLog:
@@ -46,12 +44,13 @@ class JsonlLog:
     ) -> None:
         check_durability(durability)
         self._file = AppendFile(Path(path), durability)
-        self._header = header or Header(conversation=_valid_text(Path(path).stem))
+        name = Path(path).stem.encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
+        self._header = header or Header(conversation=name)
         self._redact = redact
-        self._reading = Reading(partial(_line_at, self._file))
+        self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0)
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._look)
+        self._file.locked(self._tidy_end)
 
     @property
     def header(self) -> Header:
@@ -61,7 +60,7 @@ class JsonlLog:
     @property
     def torn(self) -> tuple[Torn, ...]:
         """The damage that was met so far."""
-        return self._reading.torn
+        return self._reader.torn
 
     @property
     def unfinished(self) -> bytes:
@@ -76,38 +75,35 @@ class JsonlLog:
         return str(damaged) if damaged.exists() else None
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:
-        """Write the records with one write, behind whatever other processes have appended."""
-        bodies = accept(redacted(records, self._redact))
+        """Write the records with one write, after whatever other processes have appended."""
+        bodies = accept(records, self._redact)
         if not bodies:
             return parent
-        return self._file.locked(partial(self._append, bodies, parent), create=True)
+
+        def write(size: int) -> int:
+            self._find_end(size)
+            if size > self._known.end:
+                self._cut_torn_end(size)
+            end, first = self._known
+            check_parent(parent, first)
+            lines = codec.sealed_lines(bodies, first=first, parent=parent)
+            if end == 0:
+                lines.insert(0, codec.encode_header(self._header))
+            content = b"".join(lines)
+            self._file.append(content, at=end)
+            self._known = _Tail(end + len(content), first + len(bodies))
+            return first + len(bodies) - 1
+
+        return self._file.locked(write, create=True)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
-        """The records behind a number, as many as are in the file at this moment."""
-        return self._read(after, self._file.locked(self._look))
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _append(self, bodies: Sequence[bytes], parent: int, size: int) -> int:
-        self._catch_up(size)
-        if size > self._known.end:
-            self._cut(size)
-        end, first = self._known
-        check_parent(parent, first)
-        lines = codec.sealed_lines(bodies, first=first, parent=parent)
-        if end == 0:
-            lines.insert(0, codec.encode_header(self._header))
-        content = b"".join(lines)
-        self._file.append(content, at=end)
-        self._known = _Tail(end + len(content), first + len(bodies))
-        return first + len(bodies) - 1
+        """The records after a number, as many as are in the file at this moment."""
+        return self._read(after, self._file.locked(self._tidy_end))
 
     def _read(self, after: int, end: int) -> Iterator[Stored]:
         known, start = self._seen if after >= self._seen[0] else (ROOT, 0)
         last = known
-        for stored in self._reading.records(self._lines(start, end), expected=known + 1):
+        for stored in self._reader.records(self._lines(start, end), expected=known + 1):
             last = stored.number
             if last > after:
                 yield stored
@@ -121,30 +117,61 @@ class JsonlLog:
                 yield at, line
             at += len(line)
 
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
     # --- the end of the file
 
-    def _look(self, size: int) -> int:
-        """Where the whole appends end; what a crash left after it is moved away."""
-        self._catch_up(size)
-        self._tidy(size)
+    def _tidy_end(self, size: int) -> int:
+        """Where the whole appends end. A torn end is cut off if that is possible; a log that cannot be written can be read."""
+        self._find_end(size)
+        if size > self._known.end:
+            try:
+                self._cut_torn_end(size)
+            except LogError:
+                self._reader.report(self._known.end, Torn(f"The end of {self._file.path}", size - self._known.end))
         return self._known.end
 
-    def _catch_up(self, size: int) -> None:
+    def _find_end(self, size: int) -> None:
         """Find where the last whole append ends, and the number after it. What is beyond that is torn."""
         if size < self._known.end:
             raise LogError(f"{self._file.path} became shorter while it was open: another program has changed it.")
         if size == self._known.end:
             return
-        if self._known.end == 0 and not self._has_header(size):
+        if self._known.end == 0 and not self._skip_header(size):
             return
         head = self._peek(self._last_line(size))
         if head is not None and head.more == 0:
             self._known = _Tail(size, head.number + 1)
-        else:
-            self._search_end(size)
+            return
+        at = self._known.end
+        for line in self._file.lines(at, size):
+            at += len(line)
+            head = self._peek(line)
+            if head is not None and head.more == 0:
+                self._known = _Tail(at, head.number + 1)
+
+    def _skip_header(self, size: int) -> bool:
+        """Read the header. False if the very first append was torn; an error if this is no log of Redline's."""
+        first = next(self._file.lines(0, size))
+        try:
+            header = codec.decode_header(first)
+        except LogError as problem:
+            raise LogError(f"{self._file.path} cannot be opened: {problem}") from problem
+        if header is None and not any(map(codec.is_intact, self._file.lines(0, size))):
+            if _may_be_torn(first):
+                return False
+            advice = "Read another agent's session with redline.read_transcript, and give the log a file of its own."
+            if first.startswith(b"SQLite format 3\0"):
+                advice = "It is an SQLite database: write sqlite:///PATH#CONVERSATION."
+            raise LogError(f"{self._file.path} is not a Redline log, and is left alone. {advice}")
+        self._header = header or self._header
+        self._known = _Tail(len(first), 0)
+        return True
 
     def _last_line(self, size: int) -> bytes:
-        """Found from behind, so that opening takes the same time for any length of log."""
+        """Found from the end, so that opening takes the same time for any length of log."""
         reach = 1 << 16
         while True:
             start = max(self._known.end, size - reach)
@@ -160,66 +187,30 @@ class JsonlLog:
         except LogError as problem:
             raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
 
-    def _search_end(self, size: int) -> None:
-        at = self._known.end
-        for line in self._file.lines(at, size):
-            at += len(line)
-            head = self._peek(line)
-            if head is not None and head.more == 0:
-                self._known = _Tail(at, head.number + 1)
-
-    def _tidy(self, size: int) -> None:
-        """Cut off a torn end if that is possible; a log that cannot be written can be read without."""
-        if size <= self._known.end:
-            return
-        try:
-            self._cut(size)
-        except LogError:
-            self._reading.report(self._known.end, Torn(f"The end of {self._file.path}", size - self._known.end))
-
-    def _cut(self, size: int) -> None:
+    def _cut_torn_end(self, size: int) -> None:
+        """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
         end = self._known.end
         beside = self._beside(".damaged" if any(map(_was_whole, self._file.lines(end, size))) else ".torn")
         self._file.cut(end, size, beside)
-        self._reading.report(f"{end}-{size}", Torn(f"The end of {self._file.path}", size - end, str(beside)))
+        self._reader.report(f"{end}-{size}", Torn(f"The end of {self._file.path}", size - end, str(beside)))
 
     def _beside(self, suffix: str) -> Path:
         return self._file.path.with_name(self._file.path.name + suffix)
 
-    # --- the beginning of the file
 
-    def _has_header(self, size: int) -> bool:
-        """Step over the header. False if the very first append was torn; an error if this is no log of Redline's."""
-        first = next(self._file.lines(0, size))
-        header = self._decoded_header(first)
-        if header is None and not any(map(codec.is_intact, self._file.lines(0, size))):
-            if not _may_be_torn(first):
-                raise LogError(f"{self._file.path} is not a Redline log, and is left alone. {_advice(first)}")
-            return False
-        self._header = header or self._header
-        self._known = _Tail(len(first), 0)
-        return True
+class _Tail(NamedTuple):
+    """What is known of the end of the file. One value, so that an interrupt cannot part its halves."""
 
-    def _decoded_header(self, line: bytes) -> Header | None:
-        try:
-            return codec.decode_header(line)
-        except LogError as problem:
-            raise LogError(f"{self._file.path} cannot be opened: {problem}") from problem
+    end: int
+    """Of the last append that is known to be whole."""
+    next_number: int
+    """Of the next record."""
 
 
-def _line_at(file: AppendFile, at: int) -> str:
-    return f"Line {sum(1 for _ in file.lines(0, at)) + 1} of {file.path}"
-
-
-def _was_whole(line: bytes) -> bool:
-    """Whether a line came to its end and was damaged later; what a crash cuts off has no end, or is intact."""
-    return not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
-
+# --- what a crash leaves
 
 _BEGINNING = codec.encode_header(Header(conversation=""))
 """How every log begins, but for the eight digits of the checksum."""
-
-
 _NAME_END = _BEGINNING.index(b"redline-log") + len(b"redline-log")
 
 
@@ -235,12 +226,170 @@ def _may_be_torn(first: bytes) -> bool:
     return begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)]
 
 
-def _advice(first: bytes) -> str:
-    if first.startswith(b"SQLite format 3\0"):
-        return "It is an SQLite database: write sqlite:///PATH#CONVERSATION."
-    return "Read another agent's session with redline.read_transcript, and give the log a file of its own."
+def _was_whole(line: bytes) -> bool:
+    """Whether a line came to its end and was damaged later; what a crash cuts off has no end, or is intact."""
+    return not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
 
 
-def _valid_text(name: str) -> str:
-    """File names may hold bytes that are no text."""
-    return name.encode("utf-8", "replace").decode()
+# --- the file
+
+_BUFFER_BYTES = 1 << 17
+
+
+class AppendFile:
+    """A file that grows by whole appends, also when several processes write to it, one is killed, or the disk is full.
+
+    It is for its owner only, and made when something is first appended. While it is locked all others are kept out; the system
+    takes the lock back from a process that dies. A file that may not be written can still be read.
+    """
+
+    _handle: int | None = None  # here, since the end of an object whose making was interrupted looks at it
+
+    def __init__(self, path: Path, durability: Durability) -> None:
+        self.path = path
+        self._is_synced = durability == "fsync"
+        self._threads = Exclusive()
+        self._is_writable = True
+        self._is_named = False  # whether its name is known to be on the disk
+        forget_after_fork(self)
+
+    def locked(self, work: Callable[[int], _Result], *, create: bool = False) -> _Result:
+        """What the work gives while all others are kept out. It is told the size of the file; 0 if there is none."""
+        return self._threads.run(lambda: work(self._lock(create=create)), self._unlock)
+
+    def _lock(self, *, create: bool) -> int:
+        """Wait for the lock; the size of the file once it is there."""
+        try:
+            handle = self._opened(create=create)
+            if handle is None:
+                return 0
+            fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
+            status = os.fstat(handle)
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+        if status.st_nlink == 0:
+            raise LogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
+        return status.st_size
+
+    def _opened(self, *, create: bool) -> int | None:
+        if self._handle is not None and (self._is_writable or not create):
+            return self._handle
+        self._let_go()  # one that could not be written may have become one that can
+        try:
+            self._handle, self._is_writable = open_private(self.path)
+            if self._handle is None and create:
+                self._handle, self._is_named = create_private(self.path), True
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+        return self._handle
+
+    def _unlock(self) -> None:
+        if self._handle is not None:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+    def append(self, content: bytes, *, at: int) -> None:
+        """Add bytes at the end, which is `at`: all of them, or none if that fails. Only while it is locked."""
+        handle = self._writable()
+        try:
+            if at == 0 and not self._is_named and self._is_synced:
+                # Another process may have made the file, and been killed before it brought the name to the disk.
+                sync_directory(self.path.parent)
+                self._is_named = True
+            _write_all(handle, content)
+            self._sync(handle)
+        except BaseException as problem:
+            with contextlib.suppress(OSError):  # what cannot be taken back is incomplete, and cut off when the log is used next
+                os.ftruncate(handle, at)
+            if isinstance(problem, OSError):
+                raise file_error(self.path, problem) from problem
+            raise
+
+    def cut(self, at: int, size: int, beside: Path) -> None:
+        """Move all from `at` to the end, which is `size`, into another file. Only while it is locked."""
+        handle = self._writable()
+        try:
+            aside = create_private(beside)
+            try:
+                _write_all(aside, self.read(at, size) + b"\n")
+                self._sync(aside)
+            finally:
+                os.close(aside)
+            os.ftruncate(handle, at)
+            self._sync(handle)
+        except OSError as problem:
+            raise file_error(beside, problem) from problem
+
+    def _writable(self) -> int:
+        if self._handle is None or not self._is_writable:
+            raise LogError(f"{self.path} cannot be written: it is read-only for this user. Nothing was changed.")
+        return self._handle
+
+    def _sync(self, handle: int) -> None:
+        if not self._is_synced:
+            return
+        if sys.platform == "darwin":  # on macOS fsync leaves the data in the drive's cache
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(handle)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from start to end."""
+        handle, pieces = self._opened(create=False), list[bytes]()
+        while start < end:
+            try:
+                piece = b"" if handle is None else os.pread(handle, end - start, start)
+            except OSError as problem:
+                raise file_error(self.path, problem) from problem
+            if not piece:
+                raise LogError(f"{self.path} became shorter while it was open: another program has changed it.")
+            pieces.append(piece)
+            start += len(piece)
+        return b"".join(pieces)
+
+    def lines(self, start: int, end: int) -> Iterator[bytes]:
+        """The lines from start to end, each with the line break that ends it."""
+        return iter(io.BufferedReader(_FileRange(self, start, end), _BUFFER_BYTES))
+
+    def line_at(self, at: int) -> str:
+        """What to call the line that starts at a byte: `Line 7 of chat.jsonl`."""
+        return f"Line {sum(1 for _ in self.lines(0, at)) + 1} of {self.path}"
+
+    def close(self) -> None:
+        """Let go of the file; it is opened again when it is used again."""
+        self._threads.run(self._let_go, self._unlock)
+
+    def forget(self) -> None:
+        """In a forked child: the parent's lock would not keep it out, so it opens the file for itself."""
+        self._let_go()
+
+    def __del__(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+
+class _FileRange(io.RawIOBase):
+    """A part of the file to be read from its beginning, with a position that nobody else moves."""
+
+    def __init__(self, file: AppendFile, start: int, end: int) -> None:
+        self._file, self._at, self._end = file, start, end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        room = memoryview(buffer)
+        content = self._file.read(self._at, min(self._end, self._at + len(room)))
+        room[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """One write, unless the system takes only a part: then it says at the next one what is wrong."""
+    written = os.write(handle, content)
+    while written < len(content):
+        written += os.write(handle, memoryview(content)[written:])

@@ -1,18 +1,19 @@
 """A log in a PostgreSQL database, which many conversations and many machines may share."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
 from redline.log import codec
-from redline.log.database_log import DatabaseLog
-from redline.log.durable import Durability, Header, Redact, check_durability, check_parent
-from redline.log.postgres_database import PostgresDatabase
+from redline.log.addresses import masked
+from redline.log.database import DatabaseConnection, DatabaseLog
+from redline.log.log import Durability, Header, Redact, check_durability, check_parent
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["PostgresLog", "postgres_conversations"]
+__all__ = ["PostgresDatabase", "PostgresLog", "postgres_conversations"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS redline_conversations (
@@ -32,9 +33,13 @@ _INSERT_SEVERAL = (
 _LOCK_SPACE = 0x5265646C  # "Redl"; the locks of other programs have other first numbers
 _PAGE_ROWS = 200
 
+_Result = TypeVar("_Result")
+
 
 class PostgresLog(DatabaseLog):
     """Keeps one conversation in a database."""
+
+    _database: "PostgresDatabase"
 
     def __init__(
         self,
@@ -51,76 +56,62 @@ class PostgresLog(DatabaseLog):
         self._key: int | None = None
         self._find()
 
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._database.close()
-
     def _find(self) -> None:
         if self._key is not None:
             return
         query = "SELECT key, header FROM redline_conversations WHERE id = %s"
         for key, line in self._database.rows(query, (self._conversation,)):
-            self._adopt_header(line)
+            self._take_header(line)
             self._key = key
 
-    def _store(self, lines: Sequence[bytes], first: int) -> bool:
+    def _insert_at(self, first: int, lines: Sequence[bytes]) -> bool:
         from psycopg.errors import UniqueViolation
 
         def insert(connection: "Connection") -> bool:
             try:
-                self._insert(connection, lines, first)
+                self._insert(connection, first, lines)
             except UniqueViolation:
                 return False
             return True
 
         return self._database.run(insert)
 
-    def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int | None:
-        """Also with the lock a number may be taken, by one who thinks to be alone and takes none."""
+    def _insert_locked(self, bodies: Sequence[bytes], parent: int) -> int | None:
         from psycopg.errors import UniqueViolation
 
         def insert(connection: "Connection") -> int | None:
+            query = "SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = %s"
             try:
-                with connection.transaction():
-                    first = self._next_number(connection)
+                with connection.transaction():  # until its end nobody else who asks is told a number
+                    connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
+                    ((first,),) = connection.execute(query, (self._key,))
                     check_parent(parent, first)
-                    self._insert(connection, codec.sealed_lines(bodies, first=first, parent=parent), first)
-            except UniqueViolation:
+                    self._insert(connection, first, codec.sealed_lines(bodies, first=first, parent=parent))
+            except UniqueViolation:  # by one who thought to be alone, and took no lock
                 return None
-            return first
+            return int(first)
 
-        self._make()
+        if self._key is None:
+            self._database.run(self._make_conversation)
+            self._find()
         return self._database.run(insert)
 
-    def _next_number(self, connection: "Connection") -> int:
-        """The number behind the last; until the end of the transaction nobody else is told one."""
-        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
-        query = "SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = %s"
-        ((first,),) = connection.execute(query, (self._key,))
-        return int(first)
+    def _make_conversation(self, connection: "Connection") -> None:
+        """Make the tables and the conversation where they are missing."""
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
+            ((table,),) = connection.execute("SELECT to_regclass('redline_records')")
+            if table is None:
+                connection.execute(_SCHEMA)
+            row = (self._conversation, codec.encode_header(self._header))
+            new = "INSERT INTO redline_conversations (id, header) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+            connection.execute(new, row)
 
-    def _insert(self, connection: "Connection", lines: Sequence[bytes], first: int) -> None:
+    def _insert(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> None:
         if len(lines) == 1:
             connection.execute(_INSERT_ONE, (self._key, first, lines[0]))
         else:
             connection.execute(_INSERT_SEVERAL, (self._key, list(range(first, first + len(lines))), list(lines)))
-
-    def _make(self) -> None:
-        """Make the tables and the conversation where they are missing."""
-
-        def insert(connection: "Connection") -> None:
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
-                ((table,),) = connection.execute("SELECT to_regclass('redline_records')")
-                if table is None:
-                    connection.execute(_SCHEMA)
-                row = (self._conversation, codec.encode_header(self._header))
-                new = "INSERT INTO redline_conversations (id, header) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-                connection.execute(new, row)
-
-        if self._key is None:
-            self._database.run(insert)
-            self._find()
 
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         if self._key is None:
@@ -138,3 +129,117 @@ def postgres_conversations(address: str) -> list[str]:
     database = PostgresDatabase(address, "fsync")
     with contextlib.closing(database):
         return [str(name) for (name,) in database.rows("SELECT id FROM redline_conversations ORDER BY id")]
+
+
+# --- the database
+
+_IDLE = 0  # of libpq's PGTransactionStatusType
+
+_SYNCHRONOUS = (
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+)
+"""Unless it is off, a server may be set to something still safer than on, which stays."""
+
+_MAKE_ROOM = "Make room on the server, then go on: nothing was added."
+_MAY_NOT_WRITE = "Use a database and a user that may write; nothing was added."
+_NO_ANSWER = "Check the address and the server; the next call connects again. Read the log before repeating an append."
+_ADVICE = {
+    "53100": _MAKE_ROOM,
+    "53200": _MAKE_ROOM,
+    "25006": _MAY_NOT_WRITE,
+    "42501": _MAY_NOT_WRITE,
+    "57P01": _NO_ANSWER,
+    "57P02": _NO_ANSWER,
+    "57P03": _NO_ANSWER,
+    "": _NO_ANSWER,
+}
+"""By the server's code. Without one it did not answer: it may have stored what was under way, and could not say so."""
+
+
+class PostgresDatabase(DatabaseConnection["Connection"]):
+    """A connection that is made when it is first needed, and again when it broke; failures are told in plain words."""
+
+    def __init__(self, address: str, durability: Durability) -> None:
+        self.name = _name(address)
+        self._address = address
+        self._durability = durability
+        super().__init__()
+
+    def run(self, work: Callable[["Connection"], _Result]) -> _Result:
+        """What the work gives on the connection; every statement is a transaction of its own unless one is begun.
+
+        A connection that was interrupted is let go of, since nobody knows what it waits for: the server then undoes what was
+        not complete.
+        """
+        import psycopg
+
+        def named() -> _Result:
+            try:
+                if self._connection is None or self._connection.closed:
+                    self._connection = self._connect()
+                return work(self._connection)
+            except psycopg.Error as problem:
+                said = " ".join(str(problem).split())
+                raise LogError(f"{self.name}: {said}. {_ADVICE.get(problem.sqlstate or '', 'Nothing was added.')}") from problem
+            except RedlineError:
+                raise
+            except BaseException:
+                self._let_go()
+                raise
+
+        return self._threads.run(named, self._end_transaction)
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds; nothing if its table is not there yet."""
+        from psycopg.errors import UndefinedTable
+
+        def find(connection: "Connection") -> list[tuple[Any, ...]]:
+            try:
+                # as bytes, because the type of a text would have to say that it is a constant
+                return connection.execute(query.encode(), values, binary=True).fetchall()
+            except UndefinedTable:
+                return []
+
+        return self.run(find)
+
+    def _connect(self) -> "Connection":
+        import psycopg
+
+        connection = psycopg.connect(self._address, autocommit=True)
+        try:
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            connection.execute("SET synchronous_commit TO off" if self._durability == "os" else _SYNCHRONOUS)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _end_transaction(self) -> None:
+        """Let go of a connection that is in the middle of something; usually it is not."""
+        connection = self._connection
+        if connection is not None and not connection.closed and connection.pgconn.transaction_status != _IDLE:
+            self._let_go()
+
+
+def _name(address: str) -> str:
+    """The database without its password."""
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as missing:
+        raise MissingExtraError("A log in PostgreSQL", "postgres") from missing
+    try:
+        parts = conninfo_to_dict(address)
+    except ProgrammingError:
+        raise _not_an_address(address) from None  # what libpq says may quote the password
+    host, port, database = (str(parts.get(name) or "") for name in ("host", "port", "dbname"))
+    if "@" in host + database or not set(port) <= set("0123456789,"):  # pieces of a password that ended too early
+        raise _not_an_address(address)
+    return f"PostgreSQL database {database or 'of the user'!r} on {host or 'this machine'}"
+
+
+def _not_an_address(address: str) -> ValidationError:
+    return ValidationError(
+        f"This is no address of a PostgreSQL database: {masked(address)}. Write postgresql://user@host/database#NAME; "
+        "in a name or a password write %20 for a space, %40 for @, %2F for /, %3F for ? and %23 for #."
+    )

@@ -167,7 +167,7 @@ class Originated(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
 
 
 class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
-    """The conversation goes on behind an earlier record, its parent; what came after that stays as a branch."""
+    """The conversation goes on after an earlier record, its parent; what came after that stays as a branch."""
 
     strikes: tuple[Strike, ...] = ()
     """Strikes made after that record on messages that are still there: what was sent struck is sent struck."""

@@ -2,16 +2,18 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from redline.errors import LogError
+from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
-from redline.log.database_log import DatabaseLog
-from redline.log.durable import Durability, Header, Redact, Torn, check_durability, check_parent
-from redline.log.sqlite_database import SqliteDatabase
+from redline.log.database import DatabaseConnection, DatabaseLog
+from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
 
-__all__ = ["SqliteLog", "sqlite_conversations"]
+__all__ = ["SqliteDatabase", "SqliteLog", "sqlite_conversations"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, header BLOB NOT NULL);
@@ -26,12 +28,16 @@ _NUMBERS = 1 << 36
 _PAGE_ROWS = 64
 """Read at once. Few, because a line may hold pictures; between pages no lock is held."""
 
+_Result = TypeVar("_Result")
+
 
 class SqliteLog(DatabaseLog):
     """Keeps one conversation in a database file, which is made when the first record is appended.
 
     SQLite checks its journal but not its pages, so the checksums of the lines count here too.
     """
+
+    _database: "SqliteDatabase"
 
     def __init__(
         self,
@@ -48,18 +54,14 @@ class SqliteLog(DatabaseLog):
         self._base: int | None = None  # the place of record 0
         self._find()
 
-    def close(self) -> None:
-        """Let go of the database."""
-        self._database.close()
-
     def _find(self) -> None:
         if self._base is not None:
             return
         for key, line in self._database.rows("SELECT key, header FROM conversations WHERE id = ?", (self._conversation,)):
-            self._adopt_header(line)
+            self._take_header(line)
             self._base = key * _NUMBERS
 
-    def _store(self, lines: Sequence[bytes], first: int) -> bool:
+    def _insert_at(self, first: int, lines: Sequence[bytes]) -> bool:
         base = self._base or 0
         if len(lines) == 1:
             return self._database.add(_INSERT, (base + first, lines[0]))
@@ -72,53 +74,44 @@ class SqliteLog(DatabaseLog):
 
         return self._database.write(insert)
 
-    def _store_behind(self, bodies: Sequence[bytes], parent: int) -> int:
+    def _insert_locked(self, bodies: Sequence[bytes], parent: int) -> int:
         def insert(connection: sqlite3.Connection) -> int:
-            base = self._made(connection) if self._base is None else self._base
+            base = self._base
+            if base is None:  # make the conversation, unless another process was quicker
+                row = (self._conversation, codec.encode_header(self._header))
+                connection.execute("INSERT OR IGNORE INTO conversations (id, header) VALUES (?, ?)", row)
+                ((key,),) = connection.execute("SELECT key FROM conversations WHERE id = ?", (self._conversation,))
+                base = int(key) * _NUMBERS
             first = _next_number(connection, base)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             connection.executemany(_INSERT, enumerate(lines, base + first))
             return first
 
-        stored = self._database.write(insert)
+        first = self._database.write(insert)
         self._find()
-        return stored
-
-    def _made(self, connection: sqlite3.Connection) -> int:
-        """Make the conversation, unless another process was quicker."""
-        row = (self._conversation, codec.encode_header(self._header))
-        connection.execute("INSERT OR IGNORE INTO conversations (id, header) VALUES (?, ?)", row)
-        ((key,),) = connection.execute("SELECT key FROM conversations WHERE id = ?", (self._conversation,))
-        return int(key) * _NUMBERS
+        return first
 
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         if self._base is None:
             return
-        count = _PAGE_ROWS
+        query = "SELECT place - ?, line FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
+        base, count = self._base, _PAGE_ROWS
         while True:
-            found = self._page(self._base, after, count)
-            if found is None and count == 1:
-                self._reading.report("rest", Torn(f"What follows record {after} of the {self._name}", 0))
-                return
-            if found is None:
-                count = 1  # what stands before the damage is got one by one
+            try:
+                found = self._database.rows(query, (base, base + after, base + _NUMBERS, count))
+            except LogError as problem:
+                if not _is_damage(problem.__cause__):
+                    raise
+                if count == 1:
+                    self._reader.report("rest", Torn(f"What follows record {after} of the {self._name}", 0))
+                    return
+                count = 1  # what comes before the damage is got one by one
                 continue
             yield from found
             if len(found) < count:
                 return
             after = found[-1][0]
-
-    def _page(self, base: int, after: int, count: int) -> list[tuple[int, bytes]] | None:
-        """Some rows; None if they are on pages that SQLite cannot make sense of."""
-        query = "SELECT place - ?, line FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
-        try:
-            rows = self._database.rows(query, (base, base + after, base + _NUMBERS, count))
-        except LogError as problem:
-            if not _is_damage(problem.__cause__):
-                raise
-            return None
-        return [(number, line) for number, line in rows]
 
 
 def sqlite_conversations(path: str | os.PathLike[str]) -> list[str]:
@@ -138,4 +131,192 @@ def _next_number(connection: sqlite3.Connection, base: int) -> int:
 
 
 def _is_damage(problem: BaseException | None) -> bool:
+    """Whether SQLite can make no sense of a page."""
     return isinstance(problem, sqlite3.DatabaseError) and problem.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
+# --- the database
+
+_APPLICATION_ID = 0x5265646C  # "Redl"
+_SCHEMA_VERSION = 1
+_WAIT_SECONDS = 60.0
+
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "Make room, then go on: nothing was added.",
+    sqlite3.SQLITE_IOERR: "Check the disk and the space on it; nothing was added.",
+    sqlite3.SQLITE_BUSY: "Another process has kept it locked for a minute; end that one, then go on: nothing was added.",
+    sqlite3.SQLITE_READONLY: "Check its permissions and those of its folder; nothing was changed.",
+    sqlite3.SQLITE_CANTOPEN: "Check its permissions and those of its folder; nothing was changed.",
+    sqlite3.SQLITE_NOTADB: "It is not an SQLite database, and is left alone.",
+    sqlite3.SQLITE_CORRUPT: "Rescue what can be read with the command: sqlite3 FILE .recover",
+}
+_UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
+    """One file with the tables of one schema. It is made when something is first written, and read where nothing may be."""
+
+    def __init__(self, path: Path, schema: str, durability: Durability) -> None:
+        self.path = path
+        self._name = os.fspath(path)
+        self._schema = schema
+        self._durability = durability
+        self._inode = 0
+        self._is_frozen = False  # whether the connection takes the file for one that nobody changes
+        super().__init__()
+        for suffix in ("", "-wal", "-shm"):
+            tighten(path.with_name(path.name + suffix))
+
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds; nothing if there is no database yet."""
+
+        def find() -> list[tuple[Any, ...]]:
+            connection = self._connected()
+            try:
+                return [] if connection is None else connection.execute(query, values).fetchall()
+            finally:
+                if self._is_frozen:
+                    self._let_go()
+
+        return self._alone(find)
+
+    def add(self, insert: str, row: tuple[object, ...]) -> bool:
+        """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken."""
+
+        def insert_row() -> bool:
+            try:
+                self._writable().execute(insert, row)
+            except sqlite3.IntegrityError:
+                return False
+            return True
+
+        return self._alone(insert_row)
+
+    def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What the work gives, in a transaction that keeps other writers out from its beginning, and is whole or nothing."""
+
+        def transaction() -> _Result:
+            connection = self._writable()
+            connection.execute("BEGIN IMMEDIATE")
+            result = work(connection)
+            connection.execute("COMMIT")
+            return result
+
+        return self._alone(transaction)
+
+    def _alone(self, work: Callable[[], _Result]) -> _Result:
+        """Do the work while no other thread uses the connection; problems are named, and no transaction is left open."""
+
+        def named() -> _Result:
+            try:
+                return work()
+            except OSError as problem:
+                raise file_error(self.path, problem) from problem
+            except sqlite3.Error as problem:
+                code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+                if code in _UNWRITABLE:
+                    self._let_go()  # when it is used again, its permissions may have been put right
+                raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
+
+        return self._threads.run(named, self._roll_back)
+
+    def _roll_back(self) -> None:
+        """End a transaction that did not come to its end; a connection that cannot do that is let go of, which does it too."""
+        if self._connection is not None and self._connection.in_transaction:
+            try:
+                self._connection.rollback()
+            except sqlite3.Error:
+                self._let_go()
+
+    def _writable(self) -> sqlite3.Connection:
+        connection = self._connection or self._connected() or self._created()
+        if os.stat(self._name).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
+            raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+        return connection
+
+    def _connected(self) -> sqlite3.Connection | None:
+        """The connection; None if there is no database, or an empty one."""
+        if self._connection is None and (self.path.is_symlink() or self.path.exists()):
+            connection, self._is_frozen = _open(self.path)
+            try:
+                if self._has_schema(connection):
+                    self._keep(connection)
+            finally:
+                if self._connection is None:
+                    connection.close()
+        return self._connection
+
+    def _has_schema(self, connection: sqlite3.Connection) -> bool:
+        connection.execute("BEGIN")  # all three as of one moment: another process may be making the tables right now
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master")
+        ((owner,),) = connection.execute("PRAGMA application_id")
+        ((version,),) = connection.execute("PRAGMA user_version")
+        connection.execute("COMMIT")
+        if owner != _APPLICATION_ID and tables:
+            raise LogError(
+                f"{self.path} is the database of another program, and is left alone. Give the logs a file of their own."
+            )
+        if version > _SCHEMA_VERSION:
+            raise LogError(
+                f"{self.path} was made by a newer Redline (tables of version {version}). Run: pip install -U redline"
+            )
+        return bool(tables)
+
+    def _created(self) -> sqlite3.Connection:
+        os.close(create_private(self.path))
+        connection, self._is_frozen = _open(self.path)
+        _turn_journal_on(connection)
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
+            f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+        )
+        return self._keep(connection)
+
+    def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        is_synced = self._durability == "fsync"
+        connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+        connection.execute(f"PRAGMA fullfsync = {int(is_synced)}")  # on macOS fsync leaves the data in the drive's cache
+        self._inode = self.path.stat().st_ino
+        self._connection = connection
+        return connection
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection; where nothing may be written, not even the journal's index, one that reads the file alone, and True.
+
+    Such a connection would never see what others write from then on, so it is good for one query.
+    """
+    check_no_link(path)
+    connection = _connect(path, "mode=rw")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+        return connection, False
+    except sqlite3.OperationalError as problem:
+        connection.close()
+        journal = path.with_name(path.name + "-wal")
+        if problem.sqlite_errorcode & 0xFF not in _UNWRITABLE or (journal.exists() and journal.stat().st_size):
+            raise
+        return _connect(path, "mode=ro&immutable=1"), True
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{(path.parent.resolve() / path.name).as_uri()}?{options}",
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _turn_journal_on(connection: sqlite3.Connection) -> None:
+    """Write ahead. Of several processes that turn it on at once SQLite refuses all but one, without waiting."""
+    give_up_at = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.005)

@@ -23,7 +23,7 @@ class Branch:
 
 
 class Timeline:
-    """Knows every record of a log, and where in the tree this conversation stands."""
+    """Knows every record of a log, and where in the tree this conversation is."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -41,35 +41,31 @@ class Timeline:
         """The record that the next one is made on."""
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
-        """Store records behind the head, or behind another record, and go there. False if someone else was there first."""
-        behind = self.head if parent is None else parent
-        self.head = self.log.append(records, parent=behind)
+        """Store records after the head, or after another record, and go there. False if someone else was there first."""
+        made_on = self.head if parent is None else parent
+        self.head = self.log.append(records, parent=made_on)
         self.has_appended = True
-        if self.head == self._last + len(records):
-            self._keep(records, behind)
+        if self.head == self._last + len(records):  # nobody else's are in between, so they need not be read
+            before = made_on
+            for record in records:
+                self._take(Stored(self._last + 1, before, record))
+                before = self._last
         else:
             self.read()
-        return parent is not None or self._children_of(behind) == 1
+        if parent is not None:
+            return True
+        later = filter(None, map(self._stored.get, range(made_on + 1, self._last + 1)))
+        return sum(one.parent == made_on and not isinstance(one.record, Checkpoint) for one in later) == 1
 
     def note(self, checkpoint: Checkpoint) -> None:
         """Store a checkpoint beside the path: the next record is made on the same one as if it were not there."""
         self.log.append([checkpoint], parent=self.head)
         self.read()
 
-    def _children_of(self, number: int) -> int:
-        later = filter(None, map(self._stored.get, range(number + 1, self._last + 1)))
-        return sum(one.parent == number and not isinstance(one.record, Checkpoint) for one in later)
-
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
         for one in self.log.read(self._last):
             self._take(one)
-
-    def _keep(self, records: list[Record], parent: int) -> None:
-        """The same for records of one's own that nobody else's stand between."""
-        for record in records:
-            self._take(Stored(self._last + 1, parent, record))
-            parent = self._last
 
     def _take(self, one: Stored) -> None:
         self._stored[one.number] = one
@@ -89,8 +85,8 @@ class Timeline:
             number = one.parent
         return path[::-1]
 
-    def stretches(self, head: int) -> Iterator[tuple[list[Record], Checkpoint | None]]:
-        """The same, record by record, cut behind each that a checkpoint hangs on, with the latest such."""
+    def path_by_checkpoints(self, head: int) -> Iterator[tuple[list[Record], Checkpoint | None]]:
+        """The path to the head, cut after each that a checkpoint hangs on: pieces with that checkpoint, the last with none."""
         records: list[Record] = []
         for one in self.path(head):
             records.append(one.record)
@@ -109,7 +105,7 @@ class Timeline:
         raise IndexError(index)
 
     def branches(self) -> list[Branch]:
-        """Every end of the tree, the present one among them. An end where nothing was said is only a place one stood."""
+        """Every end of the tree, the present one among them. An end where nothing was said is only a place one was at."""
         mine = {one.number for one in self.path()}
         counts, found = {ROOT: (0, 0)}, list[Branch]()
         for one in self._stored.values():  # each after the one that it was made on

@@ -113,7 +113,7 @@ _NAMING_KEYS = frozenset(("name", "key", "Name", "Key", "variable"))
 _VALUE_KEYS = frozenset(("value", "Value", "val"))
 
 
-class _Value(NamedTuple):
+class _StringValue(NamedTuple):
     """A string that is a value."""
 
     key: str | None
@@ -126,8 +126,8 @@ class _Value(NamedTuple):
     """What says what it is: its key; where that is only `value`, and in lists of arguments, the string before it."""
 
 
-def _values(text: str) -> Iterator[_Value]:
-    last, key, key_start, key_end = _Value(None, "", 0, None), "", 0, -1
+def _values(text: str) -> Iterator[_StringValue]:
+    last, key, key_start, key_end = _StringValue(None, "", 0, None), "", 0, -1
     for found in _STRING.finditer(text):
         inner, start = found["inner"], found.start()
         if found["colon"]:
@@ -139,7 +139,7 @@ def _values(text: str) -> Iterator[_Value]:
             before = "secret"
         if before and _COMMA.fullmatch(text, last.start + len(last.inner) + 1, start if own is None else key_start):
             name = before
-        last = _Value(own, inner, start + 1, name)
+        last = _StringValue(own, inner, start + 1, name)
         yield last
 
 

@@ -59,68 +59,87 @@ backslash before them; a quote of theirs has three."""
 _BARE = r"[^\s\"'`,;<>(){}\\]"
 
 
-def _assignments() -> tuple[Secret, ...]:
-    """A name, a sign, and a value: between quotes; bare, with a digit; or as the rest of a line."""
-    digit = r"(?=[^\s0-9\"'`,;<>()\\]{0,200}[0-9])"
-    value = rf"\\*[\"'`]?(?P<secret>{_FREE}{_TYPE}(?:{_QUOTED}|{_CALL}{digit}{_BARE}{{6,}}+))"
-    plain = rf"(?P<secret>{_FREE}{_TYPE}{_CALL}(?![A-Z][a-z]+[A-Z]|\w*[Pp]ass|[\"'`|>&*!]){_BARE}{{4,}}+)"
-    words = rf"(?:{_PASSWORDS}|pwd|Pwd)"
-    hints = ("passw", "passp", "passc", "_pass", "mnemonic", "secret", "pwd", "key", "token")
-    return (
-        secret_kind("secret", rf"{_STRONG}{_MORE}{_IS}{value}", *hints),
-        secret_kind(
-            "secret",
-            rf"{words}(?:(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){plain})(?:[ \t\r]*+(?m:$)|(?=;)|(?<=\S)(?=[ \t]\w+=))",
-            "passw",
-            "passp",
-            "pwd",
-        ),
-    )
+_DIGIT = r"(?=[^\s0-9\"'`,;<>()\\]{0,200}[0-9])"
+_ASSIGNED = rf"\\*[\"'`]?(?P<secret>{_FREE}{_TYPE}(?:{_QUOTED}|{_CALL}{_DIGIT}{_BARE}{{6,}}+))"
+_REST_OF_LINE = rf"(?P<secret>{_FREE}{_TYPE}{_CALL}(?![A-Z][a-z]+[A-Z]|\w*[Pp]ass|[\"'`|>&*!]){_BARE}{{4,}}+)"
+
+_ASSIGNMENTS = (
+    secret_kind(
+        "secret",
+        rf"{_STRONG}{_MORE}{_IS}{_ASSIGNED}",
+        *("passw", "passp", "passc", "_pass", "mnemonic", "secret", "pwd", "key", "token"),
+    ),
+    secret_kind(
+        "secret",
+        rf"(?:{_PASSWORDS}|pwd|Pwd)(?:(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){_REST_OF_LINE})"
+        r"(?:[ \t\r]*+(?m:$)|(?=;)|(?<=\S)(?=[ \t]\w+=))",
+        *("passw", "passp", "pwd"),
+    ),
+)
+"""A name, a sign, and a value: between quotes; bare, with a digit; or as the rest of a line."""
 
 
-def _settings() -> tuple[Secret, ...]:
-    """`NAME=value` in capitals, wherever shells and containers take it: its value needs no digit."""
-    words = (
-        r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|ENCRYPTION_?KEY|MASTER_?KEY"
-        rf"|AUTH_?KEY|_(?:PWD|PASS|PW|PAT|AUTH|CREDENTIALS?|SIGNING_KEY|SERVICE_KEY|SALT)){_MORE}"
-    )
-    code = r"(?![A-Za-z_.]+[(\[]|(?:os|self|process|config|settings|env|args)\.)"
-    value = rf"{_FREE}(?!(?:true|false|null|none|\d{{1,6}})(?![^\s\"'`])){code}"
-    random = r"(?=[A-Za-z+/=_-]{0,200}[0-9])[A-Za-z0-9+/=_.-]{16,}+"
-    takers = r"(?:ENV|ARG|setx|gh secret set|heroku config:set|fly secrets set)\s[A-Z0-9_]{0,60}?"
-    hints = ("passw", "passp", "secret", "token", "key", "_pwd", "_pass", "_pw", "_pat", "_auth", "_credential", "_salt")
-    return (
-        secret_kind("secret", rf"{words}=\\*[\"']?(?P<secret>{value}(?:{_QUOTED}|[^\s\"'`<>|;&\\(){{}},]{{4,}}+))", *hints),
-        secret_kind("secret", rf"{takers}{words}\s\\*[\"']?(?P<secret>{value}[^\s\"'\\]{{4,}}+)", "env ", "arg ", "set"),
-        secret_kind("secret", rf"[A-Z]_KEY=\\*[\"']?(?P<secret>{value}{random})", "_key="),
-    )
+# --- settings: `NAME=value` in capitals, wherever shells and containers take it; its value needs no digit
 
+_SETTING = (
+    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|ENCRYPTION_?KEY|MASTER_?KEY"
+    rf"|AUTH_?KEY|_(?:PWD|PASS|PW|PAT|AUTH|CREDENTIALS?|SIGNING_KEY|SERVICE_KEY|SALT)){_MORE}"
+)
+_CODE = r"(?![A-Za-z_.]+[(\[]|(?:os|self|process|config|settings|env|args)\.)"
+_SET_TO = rf"{_FREE}(?!(?:true|false|null|none|\d{{1,6}})(?![^\s\"'`])){_CODE}"
+_SETTERS = r"(?:ENV|ARG|setx|gh secret set|heroku config:set|fly secrets set)\s[A-Z0-9_]{0,60}?"
+
+_SETTINGS = (
+    secret_kind(
+        "secret",
+        rf"{_SETTING}=\\*[\"']?(?P<secret>{_SET_TO}(?:{_QUOTED}|[^\s\"'`<>|;&\\(){{}},]{{4,}}+))",
+        *("passw", "passp", "secret", "token", "key", "_pwd", "_pass", "_pw", "_pat", "_auth", "_credential", "_salt"),
+    ),
+    secret_kind("secret", rf"{_SETTERS}{_SETTING}\s\\*[\"']?(?P<secret>{_SET_TO}[^\s\"'\\]{{4,}}+)", "env ", "arg ", "set"),
+    secret_kind(
+        "secret",
+        rf"[A-Z]_KEY=\\*[\"']?(?P<secret>{_SET_TO}(?=[A-Za-z+/=_-]{{0,200}}[0-9])[A-Za-z0-9+/=_.-]{{16,}}+)",
+        "_key=",
+    ),
+)
+
+
+# --- options: `--password X`, `--token=X`, and `"--api-key", "X"` in a list of arguments
 
 _OPTIONS = (
     "password|passwd|passphrase|pass|pwd|token|secret|api-?key|api_key|access-key|secret-key|secret-access-key|auth-?key|"
     "client-secret|credential|private-token|auth|pat|license-key|encryption-key|key-password|storepass|keypass"
 )
+_OPTION_GAP = r"(?:=|[ \t]{1,3}|\\*[\"'],\s{0,20})\\*[\"']?"
+_OPTION_VALUE = rf"{_FREE}(?![-(|&/]|[A-Z_]+(?![^\s\"']))(?:{_QUOTED}|[^\s\"'`\\<>|;&,\])]{{4,}}+)"
+
+_OPTION = secret_kind(
+    "secret",
+    rf"-(?<![\w-]-)-?(?:[a-z0-9]{{1,20}}[-_]){{0,4}}(?:{_OPTIONS}){_OPTION_GAP}(?P<secret>{_OPTION_VALUE})",
+    *("pass", "pwd", "token", "secret", "key", "-auth", "credential", "-pat"),
+)
+
+_WINDOWS_OPTION = secret_kind(
+    "secret",
+    rf"/(?<![\w/.:]/)(?i:pass|password|passwd|passphrase|pwd)[:=]\\*[\"']?(?P<secret>{_OPTION_VALUE})",
+    *("/pass", "/pwd"),
+)
+"""`/pass:X`, as programs of Windows take it."""
 
 
-def _options() -> tuple[Secret, ...]:
-    """`--password X`, `--token=X`, and `"--api-key", "X"` in a list of arguments."""
-    gap = r"(?:=|[ \t]{1,3}|\\*[\"'],\s{0,20})\\*[\"']?"
-    value = rf"{_FREE}(?![-(|&/]|[A-Z_]+(?![^\s\"']))(?:{_QUOTED}|[^\s\"'`\\<>|;&,\])]{{4,}}+)"
-    hints = ("pass", "pwd", "token", "secret", "key", "-auth", "credential", "-pat")
-    return (
-        secret_kind("secret", rf"-(?<![\w-]-)-?(?:[a-z0-9]{{1,20}}[-_]){{0,4}}(?:{_OPTIONS}){gap}(?P<secret>{value})", *hints),
-    )
+# --- names that need more than a value
 
+_WEAK_NAMES = "|".join(
+    (*map(_either, ("token", "credential", "credentials", "signature")), "_auth", "[\"']auth", "[Aa]uth[Kk]ey")
+)
+_LOOKS_RANDOM = r"(?=[A-Za-z_.~+/=-]{0,60}[0-9])(?=[0-9_.~+/=-]{0,60}[A-Za-z])[A-Za-z0-9_.~+/=-]{16,}+"
 
-def _weak_names() -> tuple[Secret, ...]:
-    """`token` and its like, if what follows looks random."""
-    words = "|".join(
-        (*map(_either, ("token", "credential", "credentials", "signature")), "_auth", "[\"']auth", "[Aa]uth[Kk]ey")
-    )
-    random = r"(?=[A-Za-z_.~+/=-]{0,60}[0-9])(?=[0-9_.~+/=-]{0,60}[A-Za-z])[A-Za-z0-9_.~+/=-]{16,}+"
-    value = rf"\\*[\"'`]?(?P<secret>{_FREE}{_CALL}{random})"
-    return (secret_kind("secret", rf"(?:{words}){_IS}{value}", "token", "auth", "credential", "signature"),)
-
+_WEAK_NAME = secret_kind(
+    "secret",
+    rf"(?:{_WEAK_NAMES}){_IS}\\*[\"'`]?(?P<secret>{_FREE}{_CALL}{_LOOKS_RANDOM})",
+    *("token", "auth", "credential", "signature"),
+)
+"""`token` and its like, if what follows looks random."""
 
 _FOREIGN = (
     "密码",
@@ -135,16 +154,17 @@ _FOREIGN = (
     "kennwort",
     "mot de passe",
 )
+_FOREIGN_NAMES = "|".join(rf"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _FOREIGN)
 
+_FOREIGN_NAME = secret_kind(
+    "secret",
+    rf"(?:{_FOREIGN_NAMES})\s?(?:[:：=]|是|为)\s{{0,3}}[\"'`]?"
+    rf"(?P<secret>{_FREE}(?=[^\s0-9]{{0,200}}[0-9])[!#-&(-Z^_a-~]{{6,}}+)",
+    *_FOREIGN,
+)
+"""The commonest words for a password in other languages."""
 
-def _foreign_names() -> Secret:
-    """The commonest words for it in other languages."""
-    names = "|".join(rf"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _FOREIGN)
-    value = rf"(?P<secret>{_FREE}(?=[^\s0-9]{{0,200}}[0-9])[!#-&(-Z^_a-~]{{6,}}+)"
-    return secret_kind("secret", rf"(?:{names})\s?(?:[:：=]|是|为)\s{{0,3}}[\"'`]?{value}", *_FOREIGN)
-
-
-NAMES: tuple[Secret, ...] = (*_assignments(), *_settings(), *_options(), *_weak_names(), _foreign_names())
+NAMES: tuple[Secret, ...] = (*_ASSIGNMENTS, *_SETTINGS, _OPTION, _WINDOWS_OPTION, _WEAK_NAME, _FOREIGN_NAME)
 
 
 # --- keys of JSON

@@ -34,10 +34,6 @@ def _random(least: int, characters: str = _URL_SAFE) -> str:
     return rf"(?=[A-Za-z_+/=.-]{{0,200}}[0-9])[{characters}]{{{least},}}+"
 
 
-def _hex(least: int) -> str:
-    return rf"[a-f0-9]{{{least},}}+"
-
-
 TOKENS: tuple[Token, ...] = (
     Token("private key", ("LS0tLS1CRUdJTiB",), r"(?!DRVJU)[A-Za-z0-9+/=]{20,}+"),
     Token("Anthropic key", ("sk-ant-",), r"[A-Za-z0-9_-]{16,}+"),
@@ -69,7 +65,7 @@ TOKENS: tuple[Token, ...] = (
     Token("SendGrid key", ("SG.",), r"[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
     Token("mail key", ("xkeysib-", "xsmtpsib-", "key-"), r"[a-f0-9]{32,}+(?:-[A-Za-z0-9]++)?"),
     Token("mail key", ("re_",), r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}+"),
-    Token("cloud token", ("dop_v1_", "doo_v1_", "dor_v1_"), _hex(40)),
+    Token("cloud token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"[a-f0-9]{40,}+"),
     Token("cloud token", ("dapi", "dkea", "dose"), r"[a-f0-9]{32}(?:-\d)?(?![a-z0-9])"),
     Token("cloud token", ("HRKU-", "nfp_", "rnd_", "napi_", "vcp_", "vck_", "vca_"), _random(20)),
     Token("cloud token", ("fm2_", "fo1_"), _random(30, _BASE64 + r"_,\-")),

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.memory import MemoryBlobs
-from redline.blobs.recall import is_recall, recall, recall_tool
 from redline.blobs.result_files import ResultFolder
+from redline.blobs.retrieval import is_recall, recall, recall_tool
 from redline.errors import ExecutionError, ValidationError
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 101))
@@ -130,7 +130,7 @@ def test_a_directory_is_as_good_as_its_blobs(tmp_path):
 
 
 def test_the_recall_tool_is_known_by_its_name():
-    """Also behind a server's."""
+    """Also after a server's."""
     assert is_recall("recall", "recall")
     assert is_recall("mcp__redline__recall", "recall")
     assert not is_recall("recall_all", "recall")

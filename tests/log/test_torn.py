@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from redline.errors import LogError
 from redline.log import codec
-from redline.log.durable import Torn
-from redline.log.log import ROOT
-from redline.log.reading import Reading
+from redline.log.log import ROOT, Torn
 from redline.log.records import MessageAdded, PinSet
+from redline.log.torn import RecordReader
 
 
 def appended(batches):
@@ -37,13 +36,13 @@ def test_shown_is_what_hangs_on_nothing_damaged(data):
     lines = [
         (at, b"damaged" if at in damaged else line) for at, line in enumerate(appended(batches)) if is_left or at not in damaged
     ]
-    reading = Reading(lambda place: f"place {place}")
+    reading = RecordReader(lambda place: f"place {place}")
     assert numbers(reading, lines) == whole(batches, damaged)
     assert [torn.place for torn in reading.torn] == ([f"place {at}" for at in sorted(damaged) if at < count] if is_left else [])
 
 
 def whole(batches, damaged):
-    """The same by definition: an append is shown if none of it is damaged and its parent is the root or shown."""
+    """By definition an append is shown if none of it is damaged and its parent is the root or shown."""
     shown, first = set(), 0
     for size, parent in batches:
         own = set(range(first, first + size))
@@ -56,14 +55,14 @@ def whole(batches, damaged):
 def test_loss_is_remembered_from_one_time_to_the_next():
     """What comes later and was made on a lost record is not shown either."""
     lines = list(enumerate(appended([(1, ROOT), (1, 0), (1, 1), (1, 0)])))
-    reading = Reading(str)
+    reading = RecordReader(str)
     assert numbers(reading, [lines[0], (1, b"damaged")]) == [0]
     assert numbers(reading, lines[2:], expected=1) == [3]
 
 
 def test_damage_is_logged_once(caplog):
     """Looking again at the same place says nothing new."""
-    reading = Reading(str)
+    reading = RecordReader(str)
     with caplog.at_level(logging.WARNING):
         reading.report(7, Torn("seven", 1))
         reading.report(7, Torn("seven", 1))
@@ -95,7 +94,7 @@ def test_record_beyond_a_reader_is_passed_over(record, caplog):
     """It is reported with the reason like damage, what was made on it is not shown, and all else is read (R51)."""
     lines = appended([(1, ROOT), (1, 0), (1, 1), (1, 0)])
     lines[1] = unreadable(1, 0, record)
-    reading = Reading(lambda place: f"place {place}")
+    reading = RecordReader(lambda place: f"place {place}")
     with caplog.at_level(logging.WARNING):
         assert numbers(reading, enumerate(lines)) == [0, 3]
     assert [torn.place for torn in reading.torn] == ["place 1"]
@@ -106,7 +105,7 @@ def test_message_with_an_unreadable_time_is_read_without(caplog):
     """Such records were once accepted: the words are shown, the time is left out, and what follows is not lost (R2)."""
     lines = appended([(1, ROOT), (1, 0), (1, 1)])
     lines[1] = unreadable(1, 0, b'{"type":"message","payload":{"b": 1E2,"a":1},"timestamp_ms":"2026-01-01T00:00:00"}')
-    reading = Reading(lambda place: f"place {place}")
+    reading = RecordReader(lambda place: f"place {place}")
     with caplog.at_level(logging.WARNING):
         read = [stored.record for stored in reading.records(enumerate(lines), expected=0)]
         list(reading.records(enumerate(lines), expected=0))
@@ -119,7 +118,7 @@ def test_record_of_a_newer_version_is_an_error():
     """To go on beside it could spoil what the newer Redline knows."""
     line = appended([(1, ROOT)])[0].replace(b'"version":2', b'"version":3')
     with pytest.raises(LogError, match="place 0 cannot be read: it was written by a newer Redline"):
-        numbers(Reading(lambda place: f"place {place}"), [(0, resealed(line))])
+        numbers(RecordReader(lambda place: f"place {place}"), [(0, resealed(line))])
 
 
 def resealed(line):

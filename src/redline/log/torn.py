@@ -1,19 +1,18 @@
-"""The records of a log as far as they are whole: what is damaged is reported, and what hangs on it is not shown."""
+"""Torn and damaged lines of a log: each is reported, what was made on one is not shown, and all else is read."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from redline.errors import LogError
 from redline.log.codec import Line, UnknownRecordError, decode
-from redline.log.durable import Torn
-from redline.log.log import Stored
+from redline.log.log import Stored, Torn
 
-__all__ = ["Reading"]
+__all__ = ["RecordReader"]
 
 _logger = logging.getLogger(__name__)
 
 
-class Reading:
+class RecordReader:
     """Turns lines into records, and remembers from one time to the next which of them are lost.
 
     An append is shown whole or not at all. A record made on one that is lost is lost too, since it counts on what is not there
@@ -42,7 +41,7 @@ class Reading:
         append: list[Stored] = []
         lost_before = len(self._lost)
         for place, content in lines:
-            line = self._line(place, content, expected)
+            line = self._usable(place, content, expected)
             if line is None:
                 continue
             stored = line.stored
@@ -58,9 +57,10 @@ class Reading:
                 yield from append
                 append = []
         self._lost.update(stored.number for stored in append)
-        self._report_lost(len(self._lost) - lost_before)
+        if count := len(self._lost) - lost_before:
+            _logger.warning("%d records are damaged, or were made on damaged ones, and are not shown.", count)
 
-    def _line(self, place: int, content: bytes, expected: int) -> Line | None:
+    def _usable(self, place: int, content: bytes, expected: int) -> Line | None:
         """The line if it can be used: intact, and not one that was there before."""
         why = ""
         try:
@@ -76,7 +76,3 @@ class Reading:
             self._incomplete.add(place)
             _logger.warning("%s is read without %s.", self._describe(place), line.left_out)
         return line
-
-    def _report_lost(self, count: int) -> None:
-        if count:
-            _logger.warning("%d records are damaged, or were made on damaged ones, and are not shown.", count)

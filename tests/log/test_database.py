@@ -2,8 +2,7 @@ import pytest
 
 from redline.errors import LogError, ValidationError
 from redline.log import migrations
-from redline.log.durable import Header
-from redline.log.log import ROOT
+from redline.log.log import ROOT, Header
 from redline.log.migrations import VERSION
 from redline.log.opening import list_conversations, open_log
 from tests.log.logs import append_each, message, new_address, said

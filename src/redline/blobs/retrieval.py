@@ -1,4 +1,4 @@
-"""The way back for offloaded results: the text behind a reference, all or some lines of it, and the tool for it."""
+"""The way back for offloaded results: the text of a reference, all or some lines of it, and the tool for it."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,13 @@ def recall(
     from 1, or as a model writes it: `10-40`, `10-`, `-20` for the last 20. `grep` keeps the lines in which a regular expression
     is found, with their numbers. More than `max_chars` is cut, and the last line says how to go on; None never cuts.
     """
-    _check(reference, grep, max_chars)
+    # A model fills these in, so their types are not to be relied upon.
+    if not isinstance(reference, str):
+        raise ValidationError(f"reference must be a text, copied from the stub, not {_shown(reference)}")
+    if grep is not None and not isinstance(grep, str):
+        raise ValidationError(f"grep must be a regular expression, not {_shown(grep)}")
+    if max_chars is not None and (not isinstance(max_chars, int) or max_chars <= _NOTICE_CHARS):
+        raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {_shown(max_chars)}")
     content = _stored(reference, blobs)
     if not lines and not grep:
         return _cut(content, 1, max_chars)
@@ -45,7 +51,8 @@ def recall(
         raise ValidationError(f"There are no lines {first} to {last}: the text has {len(all_lines)} lines, counted from 1.")
     if not grep:
         return _cut("\n".join(chosen), first, max_chars)
-    return _cut(_found(chosen, first, grep), None, max_chars)
+    found = [f"{first + number}: {shown}" for number, shown in grep_lines(grep, chosen)]
+    return _cut("\n".join(found) or f"No line matches {_shown(grep)}.", None, max_chars)
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:
@@ -96,26 +103,8 @@ def _schema() -> dict[str, Any]:
 # --- what was stored
 
 
-def _check(reference: object, grep: object, max_chars: object) -> None:
-    """A model fills these in, so their types are not to be relied upon."""
-    if not isinstance(reference, str):
-        raise ValidationError(f"reference must be a text, copied from the stub, not {_shown(reference)}")
-    if grep is not None and not isinstance(grep, str):
-        raise ValidationError(f"grep must be a regular expression, not {_shown(grep)}")
-    if max_chars is not None and (not isinstance(max_chars, int) or max_chars <= _NOTICE_CHARS):
-        raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {_shown(max_chars)}")
-
-
-def _shown(value: object) -> str:
-    """What was given, in short; some numbers are so long that Python does not write them at all."""
-    try:
-        return repr(value)[:80]
-    except (ValueError, RecursionError):
-        return type(value).__name__
-
-
 def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
-    """The text. In a stub the last reference counts, because what stands before it is the tool's own output."""
+    """The text. In a stub the last reference counts, because what comes before it is the tool's own output."""
     found = _REFERENCE.findall(reference)
     if isinstance(blobs, str | PathLike):
         if not found and file_name_in(reference):
@@ -132,30 +121,21 @@ def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
 
 
 def _range(lines: object, count: int) -> tuple[int, int]:
+    """The first and the last line that are meant; some of them may not be there."""
     match lines:
         case None | "":
             return 1, count
         case [int(first), int(last)]:
             return max(min(first, count + 1), 1), max(min(last, count), 0)
-        case str() if (
-            len(lines) <= _MAX_RANGE_CHARS and (match := _RANGE.fullmatch(lines)) and (match["first"] or match["last"])
-        ):
-            return _numbers(match, count)
+    written = _RANGE.fullmatch(lines) if isinstance(lines, str) and len(lines) <= _MAX_RANGE_CHARS else None
+    match written and written.group("first", "dash", "last"):
+        case None, _, str(length):
+            return max(count - int(length) + 1, 1), count
+        case str(start), None, _:
+            return max(int(start), 1), max(int(start), 1)
+        case str(start), _, end:
+            return max(int(start), 1), int(end) if end else count
     raise ValidationError(f"lines is {_shown(lines)}; write 10-40, 10- or -20 for the last twenty.")
-
-
-def _numbers(match: re.Match[str], count: int) -> tuple[int, int]:
-    if match["first"] is None:
-        return max(count - int(match["last"]) + 1, 1), count
-    first = max(int(match["first"]), 1)
-    if match["dash"] is None:
-        return first, first
-    return first, int(match["last"]) if match["last"] else count
-
-
-def _found(lines: Sequence[str], first: int, pattern: str) -> str:
-    found = [f"{first + number}: {shown}" for number, shown in grep_lines(pattern, lines)]
-    return "\n".join(found) or f"No line matches {_shown(pattern)}."
 
 
 def _cut(text: str, first: int | None, max_chars: int | None) -> str:
@@ -168,6 +148,14 @@ def _cut(text: str, first: int | None, max_chars: int | None) -> str:
     left = f"{len(text) - len(kept):,} of {len(text):,} characters are not shown"
     if first is None:
         return f"{kept}\n[{left}. Use a narrower grep, or lines.]"
-    # A line that was cut itself is asked for again: only grep leads to what stands further behind in it.
+    # A line that was cut itself is asked for again: only grep leads to what comes further on in it.
     onward = first + shown.count("\n")
     return f'{kept}\n[{left}. Go on with lines="{onward}-", or use grep.]'
+
+
+def _shown(value: object) -> str:
+    """What was given, in short; some numbers are so long that Python does not write them at all."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return type(value).__name__

@@ -1,0 +1,161 @@
+"""What logs in databases share: a row for each record, which holds the line that a file would hold, and one connection."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from redline.errors import LogError, ValidationError
+from redline.log import codec
+from redline.log.acceptance import accept
+from redline.log.exclusive import Exclusive, forget_after_fork
+from redline.log.log import ROOT, Header, Redact, Stored, Torn
+from redline.log.records import Record
+from redline.log.torn import RecordReader
+
+__all__ = ["DatabaseConnection", "DatabaseLog"]
+
+
+class DatabaseLog(ABC):
+    """One conversation among others. It is made when its first record is appended.
+
+    While nobody else appends, the next number is known and an append is one statement; the primary key refuses it if somebody
+    did. From then on each append takes the conversation's lock and looks first, until it is alone again.
+    """
+
+    _database: "DatabaseConnection[Any]"
+
+    def __init__(self, conversation: str, place: str, *, header: Header | None, redact: Redact | None) -> None:
+        if not conversation or "\0" in conversation or not conversation.isprintable():
+            raise ValidationError(f"A conversation's name must be text that can be printed, not {conversation!r}.")
+        self._conversation = conversation
+        self._name = name = f"conversation {conversation!r} in {place}"
+        self._header = header or Header(conversation=conversation)
+        self._redact = redact
+        self._reader = RecordReader(lambda number: f"Record {number} of the {name}")
+        self._seen = ROOT  # up to which record it was read
+        self._expected: int | None = None  # the next number, if nobody else appends
+        self._is_alone = False
+        self._threads = Exclusive()
+
+    @property
+    def header(self) -> Header:
+        """What the conversation says about itself, or will when it is made."""
+        return self._header
+
+    @property
+    def torn(self) -> tuple[Torn, ...]:
+        """The damage that was met so far."""
+        return self._reader.torn
+
+    @property
+    def unfinished(self) -> bytes:
+        """Nothing: a transaction is whole or absent."""
+        return b""
+
+    @property
+    def set_aside(self) -> str | None:
+        """None: what is damaged in a database stays there."""
+        return None
+
+    def append(self, records: Sequence[Record], *, parent: int) -> int:
+        """Insert the records in one transaction, after whatever other processes have appended."""
+        bodies = accept(records, self._redact)
+        if not bodies:
+            return parent
+
+        def insert() -> int:
+            first = None
+            while first is None:  # as often as another process takes the number first
+                expected, is_alone = self._expected, self._is_alone
+                self._is_alone = False  # unless this goes well
+                if is_alone and expected is not None and ROOT <= parent < expected:
+                    lines = codec.sealed_lines(bodies, first=expected, parent=parent)
+                    first = expected if self._insert_at(expected, lines) else None
+                else:
+                    first = self._insert_locked(bodies, parent)
+                self._is_alone = first is not None and expected in (None, first)
+            self._expected = first + len(bodies)
+            return self._expected - 1
+
+        return self._threads.run(insert, lambda: None)
+
+    def read(self, after: int = ROOT) -> Iterator[Stored]:
+        """The records after a number."""
+        self._find()
+        return self._read(after)
+
+    def _read(self, after: int) -> Iterator[Stored]:
+        known = last = min(after, self._seen)
+        for stored in self._reader.records(self._rows(known), expected=known + 1):
+            last = stored.number
+            if last > after:
+                yield stored
+        self._seen = max(self._seen, last)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._database.close()
+
+    @abstractmethod
+    def _find(self) -> None:
+        """Look for the conversation; another process may have made it meanwhile."""
+
+    @abstractmethod
+    def _insert_at(self, first: int, lines: Sequence[bytes]) -> bool:
+        """Insert lines under the numbers from `first` on, all or none; none, and False, if another process has used one."""
+
+    @abstractmethod
+    def _insert_locked(self, bodies: Sequence[bytes], parent: int) -> int | None:
+        """Keep others out, look for the next number, and insert encoded records from it on.
+
+        The number of the first; None if another process, which thought to be alone, used it meanwhile.
+        """
+
+    @abstractmethod
+    def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """The lines after a record, each with its number."""
+
+    def _take_header(self, line: bytes) -> None:
+        """Take over the header that a found conversation has."""
+        try:
+            self._header = codec.decode_header(line) or self._header
+        except LogError as problem:
+            raise LogError(f"The {self._name} cannot be opened: {problem}") from problem
+
+
+class _Closable(Protocol):
+    def close(self) -> object: ...
+
+
+_Connection = TypeVar("_Connection", bound=_Closable)
+
+
+class DatabaseConnection(Generic[_Connection]):
+    """At most one connection, for one thread at a time, and never used or closed by a forked child."""
+
+    _connection: _Connection | None = None  # here, since the end of an object whose making was interrupted looks at it
+
+    def __init__(self) -> None:
+        self._threads = Exclusive()
+        forget_after_fork(self)
+
+    def close(self) -> None:
+        """Let go of the connection; another one is made when it is needed."""
+        self._threads.run(self._let_go, self._let_go)
+
+    def forget(self) -> None:
+        """In a forked child: even closing the parent's connection would undo its locks, or end its session at the server."""
+        _inherited.append(self._connection)
+        self._connection = None
+
+    def __del__(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+_inherited: list[object] = []
+"""Connections of the parent process; kept, since Python closes what nobody keeps."""

@@ -1,0 +1,43 @@
+"""What users import from `redline.blobs` in one line."""
+
+import subprocess
+import sys
+
+import pytest
+
+import redline.blobs
+from redline.blobs import DirectoryBlobs, MemoryBlobs, open_blobs, recall
+from tests.log.logs import environment
+
+
+@pytest.mark.parametrize("name", redline.blobs.__all__)
+def test_every_public_name_is_there(name):
+    """Each is loaded from its file, once, and no file of the package has its name."""
+    assert getattr(redline.blobs, name) is getattr(redline.blobs, name)
+    assert type(getattr(redline.blobs, name)) is not type(redline.blobs)
+    assert name in dir(redline.blobs)
+
+
+def test_they_work_together(tmp_path):
+    """What is put is recalled."""
+    for blobs in (MemoryBlobs(), open_blobs(tmp_path)):
+        assert recall(blobs.put(b"text"), blobs) == "text"
+    assert isinstance(open_blobs(tmp_path), DirectoryBlobs)
+
+
+def test_other_names_are_refused():
+    """As for any module."""
+    with pytest.raises(AttributeError, match=r"redline\.blobs.*no attribute 'Globs'"):
+        redline.blobs.Globs  # noqa: B018 - looking for it is what raises
+
+
+def test_importing_is_light():
+    """No client of an object store is loaded before one is opened."""
+    script = """
+import sys
+import redline.blobs
+from redline.blobs import Blobs, DirectoryBlobs, MemoryBlobs, ObjectStoreBlobs, open_blobs, recall, recall_tool
+loaded = {"sqlite3", "psycopg", "obstore"} & set(sys.modules)
+sys.exit(f"{loaded} was loaded" if loaded else 0)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment())
