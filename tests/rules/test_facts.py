@@ -74,14 +74,15 @@ def test_turns_of_the_assistant_are_counted():
     assert [seen.step for seen in seen_in([*items, *items, items[0]], "openai_responses")] == [0, 0, 0, 1, 1, 1, 2]
 
 
-def test_facts_that_start_at_a_turn_say_the_same():
+def test_facts_that_go_on_from_a_snapshot_say_the_same():
     """Orders, steps and calls of all that follows are those of facts that have seen everything."""
     messages = [FORMATS["anthropic"].read(payload) for name in "abc" for payload in called(name, "read", {"path": name})]
     whole = Facts()
     for index, message in enumerate(messages[:-1]):
         whole.add(index, message)
-    later = Facts(start=whole.turn)
-    for index in range(whole.turn.messages, len(messages) - 1):
+    later = Facts()
+    later.restore(whole.snapshot())
+    for index in range(whole.snapshot().messages, len(messages) - 1):
         later.add(index, messages[index])
     (one,), (other,) = (facts.add(len(messages) - 1, messages[-1]) for facts in (whole, later))
     assert (one.order, one.step, one.call) == (other.order, other.step, other.call)

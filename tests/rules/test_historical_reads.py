@@ -7,8 +7,8 @@ from hypothesis import given
 
 from redline import Conversation, simplify_historical_file_reads
 from redline.errors import ValidationError
-from redline.rules.files import read_paths
 from redline.rules.historical_reads import HistoricalReads
+from redline.rules.results import read_paths
 from redline.tools import DEFAULT
 from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps

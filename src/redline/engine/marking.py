@@ -12,8 +12,8 @@ from redline.engine.outgoing import Outgoing, Piece
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.errors import ValidationError
-from redline.rules.facts import Facts, Seen, Turn
-from redline.rules.offload import moved_content
+from redline.rules.facts import Facts, FactsSnapshot, Seen
+from redline.rules.offload_results import moved_content
 from redline.rules.protection import Protection
 from redline.rules.rule import Fold, Mark, Rule
 from redline.tools import DEFAULT, Reads, ToolBook
@@ -37,7 +37,7 @@ class MarkingSnapshot(msgspec.Struct, frozen=True):
 
     shown: int
     """How many messages they have been shown, of those that are sent."""
-    turn: Turn
+    turn: FactsSnapshot
     """Where the latest turn of the assistant began."""
     memories: tuple[msgspec.Raw, ...]
     """What each rule's fold knows, in the order of the rules."""
@@ -146,7 +146,7 @@ class Marking:
             return None
         return MarkingSnapshot(
             shown=self._shown,
-            turn=self._facts.turn,
+            turn=self._facts.snapshot(),
             memories=tuple(memory for memory in memories if memory is not None),
             pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
             moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
@@ -165,7 +165,8 @@ class Marking:
             return False
         for fold, memory in zip(folds, memories, strict=True):
             fold.memory = memory
-        self._facts = Facts(self._tools, start=snapshot.turn)
+        self._facts = Facts(self._tools)
+        self._facts.restore(snapshot.turn)
         for piece in self._stream(snapshot.turn.messages, snapshot.shown):
             self._look_at(piece)
         self._shown, self._ahead, self.untimed = snapshot.shown, list(snapshot.ahead), snapshot.untimed

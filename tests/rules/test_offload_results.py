@@ -6,7 +6,7 @@ from hypothesis import given
 from redline.blobs.memory import MemoryBlobs
 from redline.blobs.recall import recall
 from redline.errors import ValidationError
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.values.messages import Message
 from redline.values.words import EN
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
