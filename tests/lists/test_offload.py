@@ -130,6 +130,13 @@ def test_what_was_read_back_stays(tmp_path):
     assert offload_tool_results(history, tmp_path, recall_tool="another").offloaded_count == 2
 
 
+def test_what_the_provider_ran_stays(tmp_path):
+    """It is not the client's to move."""
+    block = {"type": "mcp_tool_result", "tool_use_id": "m1", "content": [{"type": "text", "text": "x" * 200}]}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]
+    assert offload_tool_results(history, tmp_path, format="anthropic").offloaded_count == 0
+
+
 def inner_values(value):
     """The identities of all objects and lists in a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
