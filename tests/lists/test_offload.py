@@ -27,7 +27,7 @@ def references(messages: list) -> list:
 
 
 def test_a_long_result_moves_and_is_read_back(tmp_path):
-    """The reference stands in its place, every other field stays."""
+    """The reference takes its place, every other field stays."""
     (message,) = results(("t1", "x" * 100))
     message["content"][0]["cache_control"] = {"type": "ephemeral"}
     done = offload_tool_results([message], tmp_path / "out")

@@ -98,7 +98,7 @@ def test_the_book_of_tools_is_the_callers():
 @pytest.mark.parametrize("format_name", sorted(FORMATS))
 @given(data=st.data())
 def test_every_part_is_seen_once_and_in_order(format_name: str, data: st.DataObject):
-    """Orders count up, places and indices are where the part stands, and each answered call is found."""
+    """Orders count up, places and indices are those of the part, and each answered call is found."""
     payloads = data.draw(conversations(format_name, with_extras=False))
     messages: list[Message] = [FORMATS[format_name].read(payload) for payload in payloads]
     seen = seen_in(payloads, format_name)

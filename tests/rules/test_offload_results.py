@@ -65,7 +65,7 @@ def test_a_stub_with_unknown_fields_is_refused():
 
 @given(histories())
 def test_laws(messages: list[Message]):
-    """Errors stay, nothing grows, twice is once, and every stub names the blob it stands for."""
+    """Errors stay, nothing grows, twice is once, and every stub names the blob that it replaces."""
     blobs = MemoryBlobs()
     for mark in check_laws(OffloadResults(min_chars=300, preview_lines=1), messages):
         assert mark.blob is not None

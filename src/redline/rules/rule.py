@@ -68,7 +68,10 @@ class TimelessFold:
 
 
 class Rule(Protocol):
-    """What may go, and why. Its settings are its fields; it knows no provider and no clock."""
+    """What may go, and why. Its settings are its fields; it knows no provider and no clock.
+
+    A rule is a frozen dataclass with a `name`, and a fold that is shown each part: `masked_results.py` is a short one to copy.
+    """
 
     name: ClassVar[str]
 
