@@ -15,7 +15,7 @@ from typing import NamedTuple
 import redline
 from redline.errors import TranscriptError
 from redline.tokens import Estimate, Exact, Remembered
-from redline.tokens.estimate import FEATURES, WEIGHTS, make_up
+from redline.tokens.estimate import FEATURES, WEIGHTS, count_features
 from redline.tokens.pieces import pieces
 from redline.tools import Reads, describe
 from redline.values import payloads
@@ -137,7 +137,7 @@ def _descend(samples: Sequence[Sample], free: Sequence[int], start: Sequence[flo
 def _normal_equations(samples: Sequence[Sample]) -> tuple[list[list[float]], list[float]]:
     squares, products = [[0.0] * len(FEATURES) for _ in FEATURES], [0.0] * len(FEATURES)
     for sample in samples:
-        found = [(at, count / sample.tokens) for at, count in enumerate(make_up(sample.text)) if count]
+        found = [(at, count / sample.tokens) for at, count in enumerate(count_features(sample.text)) if count]
         for at, count in found:
             products[at] += count
             for other, more in found:
@@ -161,7 +161,7 @@ def _print_errors(samples: Sequence[Sample], weights: Sequence[float]) -> None:
     for kind in ("all", *_KINDS):
         chosen = [sample for sample in samples if kind in ("all", sample.kind)]
         tokens = sum(sample.tokens for sample in chosen)
-        fitted = _errors(chosen, lambda text: sum(map(float.__mul__, weights, map(float, make_up(text)))))
+        fitted = _errors(chosen, lambda text: sum(map(float.__mul__, weights, map(float, count_features(text)))))
         naive = _errors(chosen, lambda text: len(text) / 4)
         print(f"{kind:14} {len(chosen):6,} {tokens:10,}   {fitted}   {naive}")
 

@@ -16,7 +16,7 @@ from redline.log import codec
 from redline.log.log import ROOT
 from redline.log.opening import open_log
 from redline.log.records import HeadMoved, MessageAdded, Strike, StrikesApplied, ViewChanged
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.testing import asks, conversation, says
 from tests.log.logs import KINDS, new_address
 

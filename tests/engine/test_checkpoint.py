@@ -18,7 +18,7 @@ from redline.rules.failed_inputs import FailedInputs
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
 from redline.rules.masked_results import MaskedResults
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.rules.old_images import OldImages
 from redline.rules.old_reasoning import OldReasoning
 from redline.rules.protection import Protection

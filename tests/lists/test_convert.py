@@ -72,7 +72,7 @@ def test_signed_reasoning_is_reported(target):
 @pytest.mark.parametrize("source", WIRES)
 @pytest.mark.parametrize("target", WIRES)
 def test_system_prompt_finds_its_place(source, target):
-    """A system prompt stands beside the messages or first among them, as the target wants it."""
+    """A system prompt is beside the messages or first among them, as the target wants it."""
     history = conversation(source, [says("user", "hi"), says("assistant", "ok")])
     done = convert(history, source=source, target=target, system="be brief")
     first = read_messages(done.messages, target)[0]

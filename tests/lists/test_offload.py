@@ -27,7 +27,7 @@ def references(messages: list) -> list:
 
 
 def test_a_long_result_moves_and_is_read_back(tmp_path):
-    """The reference stands in its place, every other field stays."""
+    """The reference takes its place, every other field stays."""
     (message,) = results(("t1", "x" * 100))
     message["content"][0]["cache_control"] = {"type": "ephemeral"}
     done = offload_tool_results([message], tmp_path / "out")
@@ -128,6 +128,13 @@ def test_what_was_read_back_stays(tmp_path):
     done = offload_tool_results(history, tmp_path)
     assert (done.offloaded_count, done.messages[2]) == (1, history[2])
     assert offload_tool_results(history, tmp_path, recall_tool="another").offloaded_count == 2
+
+
+def test_what_the_provider_ran_stays(tmp_path):
+    """It is not the client's to move."""
+    block = {"type": "mcp_tool_result", "tool_use_id": "m1", "content": [{"type": "text", "text": "x" * 200}]}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]
+    assert offload_tool_results(history, tmp_path, format="anthropic").offloaded_count == 0
 
 
 def inner_values(value):

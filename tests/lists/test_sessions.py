@@ -26,7 +26,7 @@ def answer(uuid: str, parent: str | None, *ids: str) -> dict:
 
 
 def test_an_interrupted_call_goes_and_its_children_are_adopted():
-    """The message behind it names the nearest parent left; all others are the very same objects."""
+    """The message after it names the nearest parent left; all others are the very same objects."""
     lines = [line("1", None), call("2", "1", "t"), line("3", "2"), line("4", "3")]
     left = filter_messages(lines)
     assert [(message["uuid"], message["parentUuid"]) for message in left] == [("1", None), ("3", "1"), ("4", "3")]
@@ -41,7 +41,7 @@ def test_a_first_message_that_goes_leaves_a_root():
 
 
 def test_a_gap_is_reported_and_not_stitched(caplog):
-    """The message behind it keeps the name of the parent that is missing."""
+    """The message after it keeps the name of the parent that is missing."""
     with caplog.at_level(logging.WARNING, logger="redline.sessions"):
         assert filter_messages([line("1", None), line("2", "lost")]) == [line("2", "lost")]
     assert "'lost'" in caplog.text
@@ -59,7 +59,7 @@ def test_a_file_that_does_not_exist_is_an_empty_session(tmp_path):
 
 
 def test_a_torn_last_line_is_skipped_and_reported(tmp_path, caplog):
-    """As a crash while writing leaves it, with a line break behind it or without."""
+    """As a crash while writing leaves it, with a line break after it or without."""
     for end in ("", "\n"):
         file = tmp_path / "chat.jsonl"
         file.write_text(json.dumps(line("1", None)) + '\n{"type": "mess' + end)
@@ -79,7 +79,7 @@ def test_a_bad_line_in_the_middle_is_an_error_unless_skipped(tmp_path):
 
 @st.composite
 def _stored(draw: st.DrawFn) -> list[dict]:
-    """Lines whose parents stand before them, some of which are missing; calls and answers at random."""
+    """Lines whose parents come before them, some of which are missing; calls and answers at random."""
     lines: list[dict] = []
     for number in range(draw(st.integers(0, 12))):
         parent = draw(
@@ -139,7 +139,7 @@ def test_twice_is_once_whatever_the_lines_say(lines: list[dict]):
 
 
 def test_a_parallel_result_stays_when_the_one_beside_it_goes():
-    """Its message is tied to the path by that other one alone; the words left of it are put behind it."""
+    """Its message is tied to the path by that other one alone; the words left of it are put after it."""
     lines = [call("1", None, "a"), answer("2", "1", "a"), mixed("3", "1", "nobody's")]
     left = filter_messages(lines)
     assert [(message["uuid"], message["parentUuid"]) for message in left] == [("1", None), ("2", "1"), ("3", "2")]

@@ -15,7 +15,7 @@ from redline.errors import FormatError, ValidationError
 from redline.formats import FORMATS, read_messages
 from redline.lists.simplify import simplify_historical_file_reads, simplify_outdated_terminal_results
 from redline.rules.facts import Facts, Seen
-from redline.rules.files import read_paths
+from redline.rules.results import read_paths
 from redline.testing import conversations
 from redline.tools import DEFAULT
 from redline.values import payloads

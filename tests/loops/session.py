@@ -6,7 +6,7 @@ import redline
 from redline.formats.answers import read_answer
 from redline.formats.arguments import sdk_arguments
 from redline.rules.historical_reads import HistoricalReads
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.rules.stale_terminal import StaleTerminal
 from tests.loops.scenario import DESCRIPTIONS, SYSTEM
 

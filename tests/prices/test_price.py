@@ -1,6 +1,7 @@
 import pytest
 
-from redline.prices import Price
+from redline.errors import ValidationError
+from redline.prices import PRICE_RULES, Price, PriceRule, Tier, parse_rule
 
 
 def price(**facts):
@@ -18,3 +19,34 @@ def test_the_long_cache_is_used_where_there_is_one(hour_price, write, minutes):
     """A model without a cache of an hour keeps its own lifetime."""
     rule = price(cache_write_1h=hour_price).rule(is_long=True)
     assert (rule.write, rule.lifetime_ms) == (write, minutes * 60_000)
+
+
+# --- price rules
+
+
+def test_rules_are_spelled_by_their_numbers():
+    """The name of each shipped rule is read, write and lifetime."""
+    assert PRICE_RULES["0.1/1.25/5m"] == PriceRule(0.1, 1.25, 300_000)
+    assert PRICE_RULES["0.1/2/1h"] == PriceRule(0.1, 2, 3_600_000)
+    assert len(PRICE_RULES) == 6
+
+
+@pytest.mark.parametrize("spelling", ["0.1 / 1.25 / 30 min", "0.1/1.25/30m", "0.1/1.25/1800s", "0.1/1.25/0.5h"])
+def test_a_lifetime_may_be_written_in_any_unit(spelling):
+    """Half an hour is half an hour."""
+    assert parse_rule(spelling).lifetime_ms == 1_800_000
+
+
+@pytest.mark.parametrize("spelling", ["", "0.1/1.25", "0.1/1.25/5", "a/b/5m", "1.2.3/1/5m", "-1/1/5m"])
+def test_what_is_no_rule_is_refused(spelling):
+    """The error says how a rule is written."""
+    with pytest.raises(ValidationError, match=r"0\.1/1\.25/5m"):
+        parse_rule(spelling)
+
+
+def test_a_tier_makes_the_whole_request_dearer():
+    """Above the threshold every token costs more, at the threshold none does."""
+    rule = PriceRule(0.1, 1.25, 1, tiers=(Tier(100, 2.0, 1.5), Tier(200, 5.0, 1.5)))
+    assert rule.cost(read=100, written=0) == 10
+    assert rule.cost(read=100, written=0, uncached=1) == 2 * 11
+    assert rule.cost(read=0, written=201) == pytest.approx(5 * 1.25 * 201)

@@ -27,7 +27,7 @@ def step(
 
 
 def steps(*asked: tuple[str, dict[str, Any], str]) -> list[Turn]:
-    """Calls and results, one after the other, behind the user's first words."""
+    """Calls and results, one after the other, after the user's first words."""
     turns: list[Turn] = [("user", (Text("go"),))]
     return turns + [turn for number, one in enumerate(asked) for turn in step(number, *one)]
 

@@ -74,14 +74,15 @@ def test_turns_of_the_assistant_are_counted():
     assert [seen.step for seen in seen_in([*items, *items, items[0]], "openai_responses")] == [0, 0, 0, 1, 1, 1, 2]
 
 
-def test_facts_that_start_at_a_turn_say_the_same():
+def test_facts_that_go_on_from_a_snapshot_say_the_same():
     """Orders, steps and calls of all that follows are those of facts that have seen everything."""
     messages = [FORMATS["anthropic"].read(payload) for name in "abc" for payload in called(name, "read", {"path": name})]
     whole = Facts()
     for index, message in enumerate(messages[:-1]):
         whole.add(index, message)
-    later = Facts(start=whole.turn)
-    for index in range(whole.turn.messages, len(messages) - 1):
+    later = Facts()
+    later.restore(whole.snapshot())
+    for index in range(whole.snapshot().messages, len(messages) - 1):
         later.add(index, messages[index])
     (one,), (other,) = (facts.add(len(messages) - 1, messages[-1]) for facts in (whole, later))
     assert (one.order, one.step, one.call) == (other.order, other.step, other.call)
@@ -97,7 +98,7 @@ def test_the_book_of_tools_is_the_callers():
 @pytest.mark.parametrize("format_name", sorted(FORMATS))
 @given(data=st.data())
 def test_every_part_is_seen_once_and_in_order(format_name: str, data: st.DataObject):
-    """Orders count up, places and indices are where the part stands, and each answered call is found."""
+    """Orders count up, places and indices are those of the part, and each answered call is found."""
     payloads = data.draw(conversations(format_name, with_extras=False))
     messages: list[Message] = [FORMATS[format_name].read(payload) for payload in payloads]
     seen = seen_in(payloads, format_name)

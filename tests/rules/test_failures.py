@@ -16,7 +16,7 @@ def result(text: str, *, is_error: bool = False) -> ToolResult:
 
 @pytest.mark.parametrize("text", ["Error: no", "  \n Error: no"])
 def test_the_first_word_tells(text):
-    """Of any tool, whatever space stands before it."""
+    """Of any tool, whatever space comes before it."""
     assert is_failure(result(text), is_terminal=False)
 
 
@@ -47,7 +47,7 @@ def test_other_tools_results_are_not_searched(text):
     ],
 )
 def test_how_a_command_ended_tells(text):
-    """In JSON by stderr or the exit code, in words by the line before or behind the output."""
+    """In JSON by stderr or the exit code, in words by the line before or after the output."""
     assert command_failed(text)
 
 

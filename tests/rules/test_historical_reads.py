@@ -7,8 +7,8 @@ from hypothesis import given
 
 from redline import Conversation, simplify_historical_file_reads
 from redline.errors import ValidationError
-from redline.rules.files import read_paths
 from redline.rules.historical_reads import HistoricalReads
+from redline.rules.results import read_paths
 from redline.tools import DEFAULT
 from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
@@ -80,7 +80,7 @@ def test_several_files_in_one_call_go_together_or_not_at_all():
 
 
 def test_the_time_decides_not_the_place():
-    """A read that stands later but was made earlier is the older one."""
+    """A read that comes later in the list but was made earlier is the older one."""
     payloads = native(reading("a.py", "a.py"))
     payloads[4]["timestamp"] = 0
     assert [mark.index for mark in marks_of(HistoricalReads(keep_recent=1), read(payloads))] == [4]

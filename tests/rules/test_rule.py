@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 
+import redline.rules
 from redline.errors import ValidationError
 from redline.rules import DEFAULT_RULES, RULES, HistoricalReads, OldReasoning, default_rules, make_rules
 from redline.rules.rule import Fold, Rule, TimelessFold
@@ -38,6 +39,12 @@ def test_two_rules_are_on_by_default():
     rules = default_rules(project_root="/p")
     assert tuple(rule.name for rule in rules) == DEFAULT_RULES == ("stale_terminal", "historical_reads")
     assert rules[1].project_root == "/p"  # type: ignore[attr-defined]
+
+
+def test_one_import_is_enough_to_write_a_rule():
+    """The rules, what they are made of, and what they are shown come from `redline.rules`."""
+    needed = {"DEFAULT_RULES", "RULES", "Fold", "Mark", "Protection", "Rule", "Seen", "TimelessFold", "make_rules"}
+    assert needed | {rule.__name__ for rule in RULES.values()} <= set(redline.rules.__all__)
 
 
 def test_time_means_nothing_to_most():

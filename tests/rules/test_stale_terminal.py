@@ -18,7 +18,7 @@ COMMAND = ("Bash", {"command": "make"}, OUTPUT)
 LISTING = ("Grep", {"pattern": "x"}, OUTPUT)
 
 
-def test_old_output_behind_enough_newer_results_goes():
+def test_old_output_with_enough_newer_results_goes():
     """Output goes when it is older than the limit and the number of newer results is reached."""
     turns = steps(COMMAND, COMMAND, LISTING)
     assert marked(StaleTerminal(keep_recent=2), turns, now=3000 + 900_001) == [2]

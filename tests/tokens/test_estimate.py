@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.tokens import Estimate, Exact
-from redline.tokens.estimate import FEATURES, WEIGHTS, make_up
+from redline.tokens.estimate import FEATURES, WEIGHTS, count_features
 
 ESTIMATE = Estimate()
 TEXTS = st.text() | st.text(alphabet="abcXYZ 0123.,(){}\n\t_\"'é中文の😀\ud800")
@@ -67,9 +67,9 @@ def test_weights() -> None:
         ("😀 Привет", {"characters": 8, "emoji": 1, "Cyrillic": 6}),
     ],
 )
-def test_make_up(text: str, found: dict[str, int]) -> None:
+def test_features_are_counted(text: str, found: dict[str, int]) -> None:
     """Runs of one kind of character are counted once, characters of other scripts one by one."""
-    assert {name: count for name, count in zip(FEATURES, make_up(text), strict=True) if count} == found
+    assert {name: count for name, count in zip(FEATURES, count_features(text), strict=True) if count} == found
 
 
 @given(TEXTS, TEXTS)

@@ -48,7 +48,7 @@ def in_base64(data: bytes) -> str:
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_sizes(make) -> None:
-    """The size is read from the first bytes of each kind of picture, also behind a data URL's head."""
+    """The size is read from the first bytes of each kind of picture, also after a data URL's head."""
     assert picture_size(in_base64(make(800, 600))) == (800, 600)
     assert picture_size("data:image/x;base64," + in_base64(make(320, 1))) == (320, 1)
 

@@ -27,6 +27,6 @@ def test_options_are_told_as_getopt_does(arguments):
 
 
 def test_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
-    """Operands may stand before options, whatever the environment says."""
+    """Operands may come before options, whatever the environment says."""
     monkeypatch.setenv("POSIXLY_CORRECT", "1")
     assert Options("n").parse(["a.py", "-n"]) == ([("-n", "")], ["a.py"])

@@ -23,7 +23,7 @@ def test_calls_that_are_spelled_out() -> None:
 
 
 def test_constants_are_put_in() -> None:
-    """A constant string stands for its text, as an argument and inside one."""
+    """A constant string is its text, as an argument and inside one."""
     code = """const dir = "/p"; const patch = "*** Begin Patch\\n";
         tools.exec_command({cmd:"ls",workdir:dir});
         tools.apply_patch(patch);"""

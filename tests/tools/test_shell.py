@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.tools.actions import Lists, Reads, Searches, Writes
-from redline.tools.lookers import Actions
-from redline.tools.shell import command_text, look
+from redline.tools.shell import command_text, shell_actions
+from redline.tools.shell_commands import Actions
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from redline.tools.shell import command_text, look
 )
 def test_commands_that_only_look(command: str, expected: Actions) -> None:
     """Lists and pipelines of looking commands are told file by file, from the folder they change into."""
-    assert look(command) == expected
+    assert shell_actions(command) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_commands_that_only_look(command: str, expected: Actions) -> None:
 )
 def test_everything_else_is_uncertain(command: str) -> None:
     """Expansion, redirection, other commands and broken quoting leave open what is shown."""
-    assert look(command) is None
+    assert shell_actions(command) is None
 
 
 def test_a_very_long_command_is_uncertain_at_once() -> None:
     """Options are parsed in quadratic time, so a command of a hundred thousand words is not looked into."""
-    assert look("cat " + "a " * 100_000) is None
+    assert shell_actions("cat " + "a " * 100_000) is None
 
 
 def test_base_folder() -> None:
     """A relative path is told from the folder the command starts in."""
-    assert look("cat a.py /b.py", "/p") == (Reads("/p/a.py"), Reads("/b.py"))
-    assert look("cd src && ls", "/p") == (Lists("/p/src"),)
+    assert shell_actions("cat a.py /b.py", "/p") == (Reads("/p/a.py"), Reads("/b.py"))
+    assert shell_actions("cd src && ls", "/p") == (Lists("/p/src"),)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_base_folder() -> None:
 )
 def test_a_patch_inside_a_command(command: str, base: str | None, expected: Actions) -> None:
     """`apply_patch` with its patch in the command writes the files that the patch names."""
-    assert look(command, base) == expected
+    assert shell_actions(command, base) == expected
 
 
-def test_a_patch_with_more_behind_it_is_uncertain() -> None:
+def test_a_patch_with_more_after_it_is_uncertain() -> None:
     """What follows the patch may do anything."""
-    assert look("apply_patch <<'EOF'\n*** Add File: a.py\n+x\nEOF\nmake") is None
+    assert shell_actions("apply_patch <<'EOF'\n*** Add File: a.py\n+x\nEOF\nmake") is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_commands_given_as_lists(arguments: list[str], expected: str) -> None:
 )
 def test_no_text_breaks_it(command: str) -> None:
     """Whatever the command, the answer is actions or None."""
-    actions = look(command)
+    actions = shell_actions(command)
     assert actions is None or all(isinstance(action, Reads | Lists | Searches | Writes) for action in actions)
 
 
@@ -150,6 +150,6 @@ def test_no_text_breaks_it(command: str) -> None:
 def test_a_quoted_name_is_read_back(name: str, first: int, more: int) -> None:
     """Any file name, quoted as a shell needs it, is the path that is read."""
     command = command_text(["sed", "-n", f"{first},{first + more}p", name])
-    assert look(command) in ((Reads(name, (first, first + more)),), None)
+    assert shell_actions(command) in ((Reads(name, (first, first + more)),), None)
     if name.isascii() and name.isprintable():
-        assert look(command) is not None
+        assert shell_actions(command) is not None

@@ -11,8 +11,8 @@ from redline.engine.sent import Piece, RepairedMessage
 from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.errors import ValidationError
-from redline.rules.facts import Facts, Seen, Turn
-from redline.rules.offload import moved_content
+from redline.rules.facts import Facts, FactsSnapshot, Seen
+from redline.rules.offload_results import moved_content
 from redline.rules.protection import Protection
 from redline.rules.rule import Fold, Mark, Rule
 from redline.schedules.ledger import Target
@@ -30,7 +30,7 @@ class MarksSnapshot(msgspec.Struct, frozen=True):
 
     shown: int
     """How many messages they have been shown, of those that are sent."""
-    facts: Turn
+    facts: FactsSnapshot
     """Where the latest turn of the assistant began."""
     memories: tuple[msgspec.Raw, ...]
     """What each rule's fold knows, in the order of the rules."""
@@ -113,7 +113,7 @@ class Marks:
             return None
         return MarksSnapshot(
             shown=self._shown,
-            facts=self._facts.turn,
+            facts=self._facts.snapshot(),
             memories=tuple(memory for memory in memories if memory is not None),
             pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
             moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
@@ -133,7 +133,8 @@ class Marks:
             return False
         for fold, memory in pairs:
             fold.memory = memory
-        self._facts = Facts(self._tools, start=snapshot.facts)
+        self._facts = Facts(self._tools)
+        self._facts.restore(snapshot.facts)
         for piece in self._shown_pieces(snapshot.facts.messages, snapshot.shown):
             self._look_at(piece)
         self._shown, self._not_final, self.untimed = snapshot.shown, list(snapshot.not_final), snapshot.untimed

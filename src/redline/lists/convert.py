@@ -11,7 +11,6 @@ from redline.formats.translate import Loss, translate
 from redline.repair.legalizer import Legalizer, legalize
 from redline.repair.strategies import check_strategy
 from redline.repair.values import Change, Strategy
-from redline.values.messages import Message
 from redline.values.payloads import Payload
 
 __all__ = ["Conversion", "convert"]
@@ -47,11 +46,16 @@ def convert(
     check_strategy(strategy)
     reader, history = read_history(messages, source)
     repaired = Legalizer.over(history, reader, strategy, lifts_system=True).repair()
+    if reader.name == target:
+        prompts, rest = [system] if system else [], list[Payload]()
+        for item in repaired.items:
+            if reader.is_apart(item.message, has_begun=bool(rest)):
+                prompts.append(item.message.text)
+            else:
+                rest.append(item.message.native)
+        return Conversion(_sent(rest, target), "\n\n".join(prompts) or None, (), repaired.changes)
     sources = [item.index for item in repaired.items]
     natives = [reader.write(item.message) for item in repaired.items]
-    if reader.name == target:
-        prompt, natives, sources = _lifted([item.message for item in repaired.items], sources, system)
-        return Conversion(_sent(natives, target), prompt, (), repaired.changes)
     there = translate(natives, source=reader.name, target=target, system=system)
     again = legalize(read_messages(there.messages, target), find_format(target), strategy)
     lost = [Loss(max(sources[loss.index], 0), loss.what) for loss in there.lost]
@@ -61,19 +65,6 @@ def convert(
 
 
 def _sent(natives: Sequence[Payload], target: str) -> list[Payload]:
+    """The messages without what the provider does not take."""
     writer = find_format(target)
     return writer.within_limits([writer.sendable(payload) for payload in natives])
-
-
-def _lifted(
-    messages: Sequence[Message], sources: Sequence[int], system: str | None
-) -> tuple[str | None, list[Payload], list[int]]:
-    """The system prompt with what the system says where it cannot, and the other messages."""
-    prompts, rest, kept = [system] if system else [], list[Payload](), list[int]()
-    for message, source in zip(messages, sources, strict=True):
-        if find_format(message.format).is_apart(message, has_begun=bool(rest)):
-            prompts.append(message.text)
-        else:
-            rest.append(message.native)
-            kept.append(source)
-    return "\n\n".join(prompts) or None, rest, kept

@@ -1,7 +1,7 @@
 """Large tool results moved to files of a directory: `offload_tool_results`, and `read_offloaded` for the way back."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -10,9 +10,10 @@ import msgspec
 from redline.blobs.result_files import ResultFolder, file_name_in, read_offloaded
 from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
-from redline.formats import Format, read_history
+from redline.formats import read_history
+from redline.rules.facts import Facts
 from redline.values import payloads
-from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
+from redline.values.messages import Message, Text, ToolCall, ToolResult
 from redline.values.payloads import Payload
 from redline.values.words import REFERENCE, check_template
 
@@ -49,21 +50,6 @@ def offload_tool_results(
     the template of what is left; `{name}` is the file's name. What the tool named `recall_tool` read back stays, or the
     model would never get to see it. A message that changes shares nothing with the one that was given.
     """
-    _check(min_chars, min_ratio, reference)
-    chosen, read = read_history(messages, format)
-    candidates = _with_text(read, recall_tool)
-    movable = [[one for one in results if _is_movable(one[1], min_chars, reference)] for results in candidates]
-    freed = sum(len(text) for results in movable for _, text in results)
-    if not freed or freed / _all_chars(read) < min_ratio:
-        return OffloadResult(list(messages), 0, 0, [])
-    folder = ResultFolder(output_dir)
-    after = [_moved(chosen, *pair, folder=folder, reference=reference) for pair in zip(read, movable, strict=True)]
-    folder.sync()
-    _log.info("offloaded %d tool results, %d characters, to %s", len(folder.files), freed, folder.path)
-    return OffloadResult(after, len(folder.files), freed, folder.files)
-
-
-def _check(min_chars: int, min_ratio: float, reference: str) -> None:
     if min_chars < 0 or not 0 <= min_ratio <= 1:
         raise ValidationError(
             f"min_chars must not be negative, and min_ratio lies between 0 and 1; got {min_chars} and {min_ratio}"
@@ -71,22 +57,57 @@ def _check(min_chars: int, min_ratio: float, reference: str) -> None:
     check_template(reference, "offload_tool_results", "name")
     if file_name_in(reference.format(name="tool-result-x.md")) is None:
         raise ValidationError(f"The reference {reference!r} must hold {{name}}, or the result could not be found again")
+    chosen, history = read_history(messages, format)
+    moving = _moving_results(history, min_chars=min_chars, reference=reference, recall_tool=recall_tool)
+    freed = sum(len(text) for results in moving for _, text in results)
+    if not freed or freed / _count_chars(history) < min_ratio:
+        return OffloadResult(list(messages), 0, 0, [])
+    folder, after = ResultFolder(output_dir), list[Payload]()
+    for message, results in zip(history, moving, strict=True):
+        moved = message
+        for result, text in results:
+            moved = chosen.rewrite(moved, result, reference.format(name=folder.store(result.call_id, text)))
+        payload = chosen.write(moved)
+        after.append(_copied(payload) if results and isinstance(payload, dict) else payload)
+    folder.sync()
+    _log.info("offloaded %d tool results, %d characters, to %s", len(folder.files), freed, folder.path)
+    return OffloadResult(after, len(folder.files), freed, folder.files)
 
 
-# --- what moves
+def _moving_results(
+    history: Sequence[Message], *, min_chars: int, reference: str, recall_tool: str
+) -> list[list[tuple[ToolResult, str]]]:
+    """For each message its results that move, each with the text that is stored."""
+    facts, found = Facts(), list[list[tuple[ToolResult, str]]]()
+    for index, message in enumerate(history):
+        moving = []
+        for seen in facts.add(index, message):
+            result = seen.result
+            if result is None or is_recall(seen.tool, recall_tool):
+                continue
+            text = _content(message, result)
+            if not text or len(text) < min_chars:
+                continue
+            name = file_name_in(text)
+            if name is None or text not in (reference.format(name=name), REFERENCE.format(name=name)):
+                moving.append((result, text))
+        found.append(moving)
+    return found
 
 
-def _with_text(messages: Sequence[Message], recall_tool: str) -> Iterator[list[tuple[ToolResult, str]]]:
-    """For each message its results, those of the recall tool aside, with the text that would be stored."""
-    tool_of: dict[str | None, str] = {}
-    for message in messages:
-        tool_of.update((call.id, call.name) for call in message.calls)
-        moving = (part for part in message.results if not is_recall(part.name or tool_of.get(part.call_id), recall_tool))
-        yield [(part, _content(message, part)) for part in moving]
-
-
-def _is_movable(text: str, min_chars: int, reference: str) -> bool:
-    return text != "" and len(text) >= min_chars and not _is_reference(text, reference)
+def _count_chars(history: Sequence[Message]) -> int:
+    """The characters of all texts, tool inputs and results."""
+    count = 0
+    for message in history:
+        for part in message.parts:
+            match part:
+                case Text(text):
+                    count += len(text)
+                case ToolCall(input=value):
+                    count += len(_json(value))
+                case ToolResult():
+                    count += len(_content(message, part))
+    return count
 
 
 def _content(message: Message, result: ToolResult) -> str:
@@ -99,42 +120,8 @@ def _content(message: Message, result: ToolResult) -> str:
     return result.text
 
 
-def _is_reference(text: str, template: str) -> bool:
-    """Whether a text is what the template makes of some file's name, or what the documents' template makes of it."""
-    name = file_name_in(text)
-    return name is not None and text in (template.format(name=name), REFERENCE.format(name=name))
-
-
-def _all_chars(messages: Sequence[Message]) -> int:
-    return sum(_chars(message, part) for message in messages for part in message.parts)
-
-
-def _chars(message: Message, part: Part) -> int:
-    match part:
-        case Text(text):
-            return len(text)
-        case ToolCall(input=value):
-            return len(_json(value))
-        case ToolResult():
-            return len(_content(message, part))
-        case _:
-            return 0
-
-
 def _json(value: Any) -> str:
     return payloads.encode(value).decode()
-
-
-# --- where it goes
-
-
-def _moved(
-    format: Format, message: Message, results: Sequence[tuple[ToolResult, str]], *, folder: ResultFolder, reference: str
-) -> Payload:
-    for result, text in results:
-        message = format.rewrite(message, result, reference.format(name=folder.store(result.call_id, text)))
-    payload = format.write(message)
-    return _copied(payload) if results and isinstance(payload, dict) else payload
 
 
 def _copied(payload: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def clean_orphaned_tool_calls(
     format: str = "auto",
     strategy: Strategy = "drop",
 ) -> list[Any]:
-    """The messages with every tool call answered directly behind it, and no result that nobody asked for.
+    """The messages with every tool call answered directly after it, and no result that nobody asked for.
 
     `drop` removes an assistant message with an unanswered call whole, and the results of its other calls; `answer` keeps it
     and adds a result that says it was interrupted; `strip` removes only the call. Messages that need no change are the same
@@ -41,7 +41,7 @@ def make_legal(
 ) -> list[Any]:
     """The messages such that `check` finds nothing, losing as little as possible.
 
-    Results that stand too late are first moved to their calls; then the strategy treats the calls without a result, as in
+    Results that come too late are first moved to their calls; then the strategy treats the calls without a result, as in
     `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has,
     results together and in front, a user message first, nothing empty, no field that it does not take. What the system says at
     a place where it cannot is said by the user. A list that is legal comes back with the same objects.

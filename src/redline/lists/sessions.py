@@ -1,7 +1,7 @@
 """Stored sessions as a model may see them: the active path of their lines, with interrupted calls cleaned away."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from redline.formats.ai_sdk import AiSdk
 from redline.repair import clean
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.neovate import StoredLine, active_path
-from redline.transcripts.source import LineIndex, Source, decode_line, index_lines
+from redline.transcripts.source import Source, decode_line, index_lines
 from redline.values import payloads
 
 __all__ = ["filter_messages", "load_session_messages"]
@@ -31,11 +31,17 @@ def filter_messages(lines: Iterable[Line]) -> list[Line]:
     A message that did not change is the very same object. One whose parent is gone names the nearest parent left, so that
     doing it again finds the same messages.
     """
-    stored = [_Told.of(line) for line in lines if isinstance(line, dict) and line.get("type") == "message"]
+    stored = [_StoredMessage.read(line) for line in lines if isinstance(line, dict) and line.get("type") == "message"]
     kept = _visible(stored)
-    while not _is_one_path(kept):
-        kept = _visible(_chained(kept))
-    return [told.line for told in kept]
+    # A parallel result is on the path only beside another, and a circle ends where it was entered: when cleaning removes that
+    # other result or that entrance, the parents named in the lines no longer lead to all that is left. Then each message gets
+    # the one before it as its parent.
+    while len(active_path([message.head for message in kept]).numbers) < len(kept):
+        chain = kept[:1]
+        for message in kept[1:]:
+            chain.append(message.with_parent(chain[-1].head.uuid))
+        kept = _visible(chain)
+    return [message.line for message in kept]
 
 
 def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = False) -> list[Line]:
@@ -46,65 +52,64 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
     file = Path(path)
     try:
         source = Source(file)
-    except TranscriptError as problem:
-        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+    except TranscriptError as unreadable:
+        if isinstance(unreadable.__cause__, FileNotFoundError | NotADirectoryError):
             return []
         raise
     index = index_lines(source, decode_line)
-    _report_bad_lines(file, index, skip_bad_lines=skip_bad_lines)
+    last = max((position.line or 0 for position, _ in index.records), default=0)
+    for problem in index.problems:
+        if problem.line < last and not skip_bad_lines:
+            raise TranscriptError(
+                f"Line {problem.line} of {file} cannot be read: {problem.reason} (column {problem.column}). "
+                "Pass skip_bad_lines=True to load the rest."
+            )
+        _log.warning("%s skipped", problem)
     return filter_messages(line for _, line in index.records)
 
 
-class _Told(NamedTuple):
+class _StoredMessage(NamedTuple):
     """A stored message, and its place in the tree."""
 
     line: Line
     head: StoredLine
 
     @classmethod
-    def of(cls, line: Line) -> "_Told":
+    def read(cls, line: Line) -> "_StoredMessage":
         return cls(line, _head(payloads.encode(line)))
 
-    def under(self, parent: str | None) -> "_Told":
-        """The same message behind another."""
+    def with_parent(self, parent: str | None) -> "_StoredMessage":
+        """The message with another parent."""
         if parent == self.head.parent_uuid:
             return self
-        return _Told({**self.line, "parentUuid": parent}, replace(self.head, parent_uuid=parent))
+        return _StoredMessage({**self.line, "parentUuid": parent}, replace(self.head, parent_uuid=parent))
 
 
-# --- what is visible
-
-
-def _visible(stored: Sequence[_Told]) -> list[_Told]:
-    """The active path, cleaned."""
-    found = active_path([told.head for told in stored])
+def _visible(stored: Sequence[_StoredMessage]) -> list[_StoredMessage]:
+    """The active path, cleaned; a message whose parent was removed names the nearest ancestor that is left."""
+    found = active_path([message.head for message in stored])
     if found.gap is not None:
         head = stored[found.gap].head
         _log.warning("the parent %r of message %r is missing; what came before it is not shown", head.parent_uuid, head.uuid)
     path = [stored[number] for number in found.numbers]
-    repair = clean([_FORMAT.read(told.line) for told in path], _FORMAT, "drop")
+    repair = clean([_FORMAT.read(message.line) for message in path], _FORMAT, "drop")
     for change in repair.changes:
         _log.info("message %r: %s", path[change.index].head.uuid, change.what)
-    kept = []
+    kept: list[_StoredMessage] = []
     for item in repair.items:
-        line, told = payloads.decode(item.message.native), path[item.index]
-        kept.append(told if line is told.line else _Told.of(line))
-    return list(_reparented(kept, path))
-
-
-def _reparented(kept: Sequence[_Told], path: Sequence[_Told]) -> Iterator[_Told]:
+        line, message = payloads.decode(item.message.native), path[item.index]
+        kept.append(message if line is message.line else _StoredMessage.read(line))
     parent_of: dict[str, str | None] = {}
-    for told in path:
-        parent_of.setdefault(told.head.uuid or "", told.head.parent_uuid)
-    left = {told.head.uuid for told in kept}
-    for told in kept:
-        yield told.under(_nearest(told.head.parent_uuid, parent_of, left))
+    for message in path:
+        parent_of.setdefault(message.head.uuid or "", message.head.parent_uuid)
+    left = {message.head.uuid for message in kept}
+    return [message.with_parent(_nearest(message.head.parent_uuid, parent_of, left)) for message in kept]
 
 
 def _nearest(parent: str | None, parent_of: dict[str, str | None], left: set[str | None]) -> str | None:
     """The first of the ancestors that is left; a parent that was never there is named as before.
 
-    Those passed on the way are noted to have it as their parent, so that no way is gone twice.
+    The ancestors passed on the way get it as their parent, so that no way is gone twice.
     """
     if parent not in parent_of:
         return parent
@@ -115,33 +120,3 @@ def _nearest(parent: str | None, parent_of: dict[str, str | None], left: set[str
     nearest = parent if parent in left else None
     parent_of.update((uuid, nearest) for uuid in passed if uuid is not None)
     return nearest
-
-
-# --- what a second pass would find
-
-
-def _is_one_path(kept: Sequence[_Told]) -> bool:
-    return len(active_path([told.head for told in kept]).numbers) == len(kept)
-
-
-def _chained(kept: Sequence[_Told]) -> list[_Told]:
-    """Each message behind the one before it.
-
-    A parallel result is on the path only beside another, and a circle ends where it was entered: when cleaning takes that
-    other result or that entrance, the parents named in the lines no longer lead to all of them.
-    """
-    chain = list(kept[:1])
-    for told in kept[1:]:
-        chain.append(told.under(chain[-1].head.uuid))
-    return chain
-
-
-def _report_bad_lines(file: Path, index: LineIndex[Line], *, skip_bad_lines: bool) -> None:
-    last = max((position.line or 0 for position, _ in index.records), default=0)
-    for problem in index.problems:
-        if problem.line < last and not skip_bad_lines:
-            raise TranscriptError(
-                f"Line {problem.line} of {file} cannot be read: {problem.reason} (column {problem.column}). "
-                "Pass skip_bad_lines=True to load the rest."
-            )
-        _log.warning("%s skipped", problem)

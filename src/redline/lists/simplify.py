@@ -45,7 +45,9 @@ def simplify_outdated_terminal_results(
         raise ValidationError(f"now must be the time in milliseconds since 1970, not {now!r}")
     rule = StaleTerminal(max_age_ms, keep_recent, tools, placeholder, may_grow=True, words=words)
     chosen, history = read_history(messages, format)
-    _check_unit(now, history)
+    # Seconds instead of milliseconds would make every message lie in the future, and silently keep all of them.
+    if _SECONDS_FROM <= now < _SECONDS_TO and any((message.timestamp_ms or 0) >= _SECONDS_TO for message in history):
+        raise ValidationError(f"now={now!r} looks like seconds, where the messages have milliseconds; pass {now * 1000:.0f}")
     folded = _fold(history, rule, now)
     _report("outdated terminal results", folded)
     return _struck(history, folded.marks, chosen)
@@ -73,15 +75,6 @@ def simplify_historical_file_reads(
     folded = _fold(history, rule, 0)
     _report("historical file reads", folded)
     return _struck(history, folded.marks, chosen)
-
-
-def _check_unit(now: float, history: Sequence[Message]) -> None:
-    """Seconds instead of milliseconds would make every message lie in the future, and silently keep all of them."""
-    if _SECONDS_FROM <= now < _SECONDS_TO and any((message.timestamp_ms or 0) >= _SECONDS_TO for message in history):
-        raise ValidationError(f"now={now!r} looks like seconds, where the messages have milliseconds; pass {now * 1000:.0f}")
-
-
-# --- the fold
 
 
 @dataclass(slots=True)
@@ -113,7 +106,7 @@ def _fold(history: Sequence[Message], rule: StaleTerminal | HistoricalReads, now
 
 
 def _struck(history: Sequence[Message], marks: Sequence[Mark], format: Format) -> list[Payload]:
-    """The list with the marks carried out; unmarked messages are the very same objects."""
+    """The list with the marks applied; unmarked messages are the very same objects."""
     after = [message.native for message in history]
     marks_on: dict[int, list[Mark]] = {}
     for mark in marks:
@@ -132,11 +125,8 @@ def _report(what: str, folded: _Folded) -> None:
         _log.info("simplified %d %s of %d results%s", len(folded.marks), what, folded.results, of_files)
     if folded.unattributed:
         _log.info("%s: %d results could not be attributed and stay as they are", what, len(folded.unattributed))
-    if _log.isEnabledFor(logging.DEBUG):
-        _report_details(folded)
-
-
-def _report_details(folded: _Folded) -> None:
+    if not _log.isEnabledFor(logging.DEBUG):
+        return
     for mark in folded.marks:
         _log.debug("message %d: %s", mark.index, mark.because)
     for index, tool in folded.unattributed:

@@ -1,8 +1,7 @@
 """Prices and cache facts of models: a small table that ships, `genai-prices` for the rest, or your own."""
 
 from redline.prices.find import find_price
-from redline.prices.price import Price
-from redline.prices.rule import PRICE_RULES, PriceRule, Tier, parse_rule
+from redline.prices.price import PRICE_RULES, Price, PriceRule, Tier, parse_rule
 from redline.prices.survival import Survival
 from redline.prices.table import TABLE
 

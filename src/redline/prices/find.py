@@ -18,7 +18,7 @@ _SAMPLE_TOKENS = 1_000
 def find_price(model: str, own: Iterable[Price] = ()) -> Price | None:
     """What the model costs; None if nobody knows. `own` comes first, then the table, then `genai-prices` if installed.
 
-    A name may have a provider or a region before it and a date behind it: `us.anthropic.claude-opus-4-6-20260205-v1:0`.
+    A name may have a provider or a region before it and a date after it: `us.anthropic.claude-opus-4-6-20260205-v1:0`.
     """
     name = _plain_name(model)
     for price in (*own, *TABLE):

@@ -1,7 +1,6 @@
 """The price table that ships with the package: one row a model, each with its source and date."""
 
-from redline.prices.price import Price
-from redline.prices.rule import Tier
+from redline.prices.price import Price, Tier
 
 __all__ = ["TABLE"]
 
@@ -99,6 +98,7 @@ def _gemini(model: str, prices: tuple[float, float, float], *, least: int = 1024
     return _plain(model, prices, window=_MEBI, least=least, tiers=tiers, source=f"{_GOOGLE}; window: {_TRACKED}")
 
 
+# A row is the model, and what a million tokens cost in dollars: input, output, input read from the cache.
 TABLE: tuple[Price, ...] = (
     _claude("claude-fable-5-2", (10, 50, 0.25), least=512, is_bound=True, source=_AS_5_1),
     _claude("claude-fable-5-1", (10, 50, 0.25), least=512, is_bound=True),

@@ -14,7 +14,7 @@ import msgspec
 from redline.replay.course import ReplayStrike
 from redline.replay.session import Session
 from redline.rules.facts import Facts
-from redline.rules.files import read_paths
+from redline.rules.results import read_paths
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, canonical
 

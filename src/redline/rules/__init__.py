@@ -1,4 +1,4 @@
-"""Rules mark parts that may go: what, in favour of what, and why. When they go is not theirs to decide."""
+"""Rules mark parts that may go: which, what is sent in their place, and why. When they go is for a schedule to decide."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
@@ -6,13 +6,15 @@ from os import PathLike
 from typing import Any
 
 from redline.errors import ValidationError
+from redline.rules.facts import Seen
 from redline.rules.failed_inputs import FailedInputs
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
 from redline.rules.masked_results import MaskedResults
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.rules.old_images import OldImages
 from redline.rules.old_reasoning import OldReasoning
+from redline.rules.protection import Protection
 from redline.rules.repeated_calls import RepeatedCalls
 from redline.rules.rule import Fold, Mark, Rule, TimelessFold
 from redline.rules.settings import check_texts, make_root
@@ -32,8 +34,10 @@ __all__ = [
     "OffloadResults",
     "OldImages",
     "OldReasoning",
+    "Protection",
     "RepeatedCalls",
     "Rule",
+    "Seen",
     "StaleTerminal",
     "SupersededReads",
     "TimelessFold",
@@ -56,7 +60,7 @@ RULES: dict[str, type[Rule]] = {
         OffloadResults,
     )
 }
-"""Every rule by its name."""
+"""Every rule by its name. A new rule is one file in this folder, one line here, and one test file."""
 
 DEFAULT_RULES = (StaleTerminal.name, HistoricalReads.name)
 """The names of the rules that are on unless one says otherwise, in the order in which they mark."""
@@ -79,11 +83,11 @@ def make_rules(
     if not isinstance(rules, Iterable):
         raise ValidationError(f"rules must be a list of names or rules, not {type(rules).__name__}")
     check_texts("rules", words)
-    root = make_root(project_root, "rules")
-    return tuple(_for_project(_rule_of(rule), words, root) for rule in rules)
+    settings = {"words": words, "project_root": make_root(project_root, "rules")}
+    return tuple(_with_settings(_find_rule(rule), settings) for rule in rules)
 
 
-def _rule_of(rule: Rule | str) -> Rule:
+def _find_rule(rule: Rule | str) -> Rule:
     if isinstance(rule, str):
         if rule not in RULES:
             raise ValidationError(f"There is no rule named {rule!r}. Known are: {', '.join(RULES)}.")
@@ -96,11 +100,10 @@ def _rule_of(rule: Rule | str) -> Rule:
     return rule
 
 
-def _for_project(rule: Rule, words: Words | None, root: str) -> Rule:
-    """The rule with its open settings filled in. Only a dataclass says what its settings are."""
+def _with_settings(rule: Rule, settings: dict[str, Any]) -> Rule:
+    """The rule with those of the settings that it leaves open. Only a dataclass says which settings it has."""
     if not is_dataclass(rule):
         return rule
-    given: dict[str, Any] = {"words": words, "project_root": root}
     names = {field.name for field in fields(rule) if field.init}
-    missing = {name: value for name, value in given.items() if value and name in names and not getattr(rule, name)}
+    missing = {name: value for name, value in settings.items() if value and name in names and not getattr(rule, name)}
     return replace(rule, **missing) if missing else rule

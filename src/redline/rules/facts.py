@@ -6,11 +6,10 @@ from collections.abc import Iterable
 import msgspec
 
 from redline.rules.failures import is_command_output, is_failure
-from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
+from redline.tools import DEFAULT, Action, ToolBook, describe
 from redline.values.messages import Message, Part, ToolCall, ToolResult
 
-__all__ = ["LATEST_MS", "Facts", "Seen", "Turn"]
-
+__all__ = ["LATEST_MS", "Facts", "FactsSnapshot", "Seen"]
 
 LATEST_MS = 2**62
 """No clock shows a greater number of milliseconds, before 1970 or after."""
@@ -77,7 +76,10 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         name = self.tool
         if name is None:
             return isinstance(self.part, ToolResult) and is_command_output(self.part.text)
-        tool = self._tool_in_book(name)
+        tool = self.tools.tools.get(name)
+        if tool is None:  # only now are the arguments parsed, which few tools need
+            call = self.call
+            tool = self.tools.find(name, call.arguments if call is not None else {})
         return tool is not None and tool.is_terminal
 
     @property
@@ -95,16 +97,9 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         asked = self.asked.in_book(tools) if self.asked is not None else None
         return msgspec.structs.replace(self, tools=tools, asked=asked, known_actions=None, known_failure=None)
 
-    def _tool_in_book(self, name: str) -> Tool | None:
-        tool = self.tools.tools.get(name)
-        if tool is not None:
-            return tool  # before the arguments are parsed, which few tools need
-        call = self.call
-        return self.tools.find(name, call.arguments if call is not None else {})
 
-
-class Turn(msgspec.Struct, frozen=True):
-    """What was counted before a turn of the assistant began. Facts that start from there say the same of all that follows."""
+class FactsSnapshot(msgspec.Struct, frozen=True):
+    """What was counted when the latest turn of the assistant began; facts that go on from there are as good as whole ones."""
 
     messages: int = 0
     parts: int = 0
@@ -114,19 +109,24 @@ class Turn(msgspec.Struct, frozen=True):
 class Facts:
     """Grows with the view: each message is looked at once, when it is added."""
 
-    def __init__(self, tools: ToolBook = DEFAULT, *, start: Turn = Turn()) -> None:  # noqa: B008 - frozen
+    def __init__(self, tools: ToolBook = DEFAULT) -> None:
         self._tools = tools
         self._calls: dict[str, Seen] = {}
         self._calls_without_id: dict[str, deque[Seen]] = {}
         """Of the turn that waits for its results, by name and in order, which is how they are told apart."""
-        self.turn = start
-        """Where the latest turn of the assistant began."""
-        self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
+        self._messages = self._orders = self._steps = 0
         self._is_speaking = False
+        self._turn = FactsSnapshot()
 
     def add_parts(self, role: str, parts: Iterable[tuple[int, int, Message]]) -> list[Seen]:
         """The parts of the next message that is sent, each with its index in the record, its number there, and its message."""
-        self._take_turns(is_assistant=role == "assistant")
+        is_speaking = role == "assistant"
+        if self._is_speaking and not is_speaking:
+            self._steps += 1
+        elif is_speaking and not self._is_speaking:
+            self._calls_without_id.clear()
+            self._turn = FactsSnapshot(self._messages, self._orders, self._steps)
+        self._is_speaking = is_speaking
         found: list[Seen] = []
         for index, place, message in parts:
             part = message.parts[place]
@@ -144,13 +144,14 @@ class Facts:
         """The parts of the next message, which is sent as it is."""
         return self.add_parts(message.role, ((index, place, message) for place in range(len(message.parts))))
 
-    def _take_turns(self, *, is_assistant: bool) -> None:
-        if self._is_speaking and not is_assistant:
-            self._steps += 1
-        elif is_assistant and not self._is_speaking:
-            self._calls_without_id.clear()
-            self.turn = Turn(self._messages, self._orders, self._steps)
-        self._is_speaking = is_assistant
+    def snapshot(self) -> FactsSnapshot:
+        """Where the latest turn of the assistant began: the messages from there on must be added again after `restore`."""
+        return self._turn
+
+    def restore(self, snapshot: FactsSnapshot) -> None:
+        """Go on, in fresh facts, from where the snapshot was taken."""
+        self._turn = snapshot
+        self._messages, self._orders, self._steps = snapshot.messages, snapshot.parts, snapshot.steps
 
     def _remember(self, seen: Seen, call: ToolCall) -> None:
         if call.is_hosted:

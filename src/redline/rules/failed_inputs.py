@@ -41,7 +41,7 @@ class FailedInputs:
         return _FailedInputsFold(self)
 
 
-class _Memory(msgspec.Struct):
+class _FailedInputsMemory(msgspec.Struct):
     failed: list[tuple[int, int, Path, str]] = []
     """The step in which each call's failure was told, oldest first; the call's index and place; the tool."""
 
@@ -50,7 +50,7 @@ class _FailedInputsFold(TimelessFold):
     def __init__(self, rule: FailedInputs) -> None:
         self._rule = rule
         self._note: dict[str, Any] = {"note": text_of(rule.placeholder, rule.words, "failed_input")}
-        self.memory = _Memory()
+        self.memory = _FailedInputsMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         call, asked, failed = seen.call, seen.asked, self.memory.failed

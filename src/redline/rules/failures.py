@@ -32,10 +32,13 @@ def is_failure(result: ToolResult, *, is_terminal: bool) -> bool:
 
 def command_failed(text: str) -> bool:
     """Whether the output of a command says that it failed: in JSON by `stderr` or its exit code, else by a line."""
-    if text.lstrip().startswith("{"):
-        return _is_bad(_outcome(text))
-    said = _ending(text[:_LOOK_CHARS]) or _ending(text[-_LOOK_CHARS:])
-    return said is not None and int(said["code"]) != 0
+    if not text.lstrip().startswith("{"):
+        line = _exit_line(text[:_LOOK_CHARS]) or _exit_line(text[-_LOOK_CHARS:])
+        return line is not None and int(line["code"]) != 0
+    outcome = _read_outcome(text)
+    inner = outcome.metadata.get("exit_code") if isinstance(outcome.metadata, dict) else None
+    codes = (outcome.exitCode, outcome.exit_code, inner)
+    return bool(outcome.stderr) or any(code not in (None, 0, "0", "") for code in codes)
 
 
 def is_command_output(text: str) -> bool:
@@ -43,36 +46,30 @@ def is_command_output(text: str) -> bool:
     return any(key in text for key in _OUTPUT_KEYS)
 
 
-def _ending(text: str) -> re.Match[str] | None:
+def _exit_line(text: str) -> re.Match[str] | None:
     """The line that says how a command ended. All of them speak of a code, and few texts do, which is quickly seen."""
     return _ENDED_WITH.search(text) if "code" in text.lower() else None
 
 
-class _Outcome(msgspec.Struct):
+class _CommandOutcome(msgspec.Struct):
     stderr: Any = None
     exitCode: Any = None  # noqa: N815 - the document's spelling; decoding by struct skips the output, which is long
     exit_code: Any = None
     metadata: Any = None
 
 
-_decode_outcome = msgspec.json.Decoder(_Outcome).decode
+_decode_outcome = msgspec.json.Decoder(_CommandOutcome).decode
 
 
-def _outcome(text: str) -> _Outcome:
-    """How the command ended; what cannot be parsed reports nothing."""
+def _read_outcome(text: str) -> _CommandOutcome:
+    """How a command ended that reports in JSON; what cannot be parsed reports nothing."""
     try:
         return _decode_outcome(text)
     except (msgspec.DecodeError, UnicodeError):
         pass
     except RecursionError:
-        return _Outcome()
+        return _CommandOutcome()
     try:
-        return msgspec.convert(payloads.decode_text(text), _Outcome)
+        return msgspec.convert(payloads.decode_text(text), _CommandOutcome)
     except (ValueError, RecursionError):
-        return _Outcome()
-
-
-def _is_bad(outcome: _Outcome) -> bool:
-    inner = outcome.metadata.get("exit_code") if isinstance(outcome.metadata, dict) else None
-    codes = (outcome.exitCode, outcome.exit_code, inner)
-    return bool(outcome.stderr) or any(code not in (None, 0, "0", "") for code in codes)
+        return _CommandOutcome()

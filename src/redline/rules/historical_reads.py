@@ -1,6 +1,6 @@
 """Reading one file again and again repeats it: of each file only the latest reads stay."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from os import PathLike, fspath
@@ -9,8 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.files import read_paths
-from redline.rules.results import may_replace
+from redline.rules.results import may_replace, read_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, make_root, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
@@ -53,7 +52,7 @@ class HistoricalReads:
         return _HistoricalReadsFold(self)
 
 
-class _Read(msgspec.Struct, gc=False):
+class _HistoricalRead(msgspec.Struct, gc=False):
     """A result that shows files, and of how many of them it is still among the latest reads."""
 
     index: int
@@ -63,10 +62,10 @@ class _Read(msgspec.Struct, gc=False):
     latest_of: int
 
 
-class _Memory(msgspec.Struct):
+class _HistoricalReadsMemory(msgspec.Struct):
     latest: dict[str, list[tuple[float, int]]] = {}
     """By path, the latest reads with the oldest in front: each by its time and its order."""
-    reads: dict[int, _Read] = {}
+    reads: dict[int, _HistoricalRead] = {}
     """Those of them, by order."""
 
 
@@ -77,7 +76,7 @@ class _HistoricalReadsFold(TimelessFold):
         self._tools = choose_tools(rule.tools, "reads")
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "historical_read")
-        self.memory = _Memory()
+        self.memory = _HistoricalReadsMemory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
         result, timestamp_ms = seen.result, seen.timestamp_ms
@@ -88,25 +87,22 @@ class _HistoricalReadsFold(TimelessFold):
         if not paths or seen.is_error:
             return ()
         may_go = may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
-        self.memory.reads[seen.order] = _Read(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
-        orders = [self._displaced(path, (timestamp_ms, seen.order)) for path in sorted(paths)]
-        return [mark for order in orders if order is not None for mark in self._one_less(order)]
+        self.memory.reads[seen.order] = _HistoricalRead(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
+        return [mark for path in sorted(paths) for mark in self._count_read(path, timestamp_ms, seen.order)]
 
-    def _displaced(self, path: str, dated: tuple[float, int]) -> int | None:
-        """The order of the read that is now one too many, which may be the new one: they come in any order of time."""
-        latest = self.memory.latest.setdefault(path, [])
-        if len(latest) < self._rule.keep_recent:
-            heappush(latest, dated)
-            return None
-        return heappushpop(latest, dated)[1]
-
-    def _one_less(self, order: int) -> Iterator[Mark]:
-        """A read is among the latest of one file less."""
-        rule, read = self._rule, self.memory.reads[order]
+    def _count_read(self, path: str, timestamp_ms: float, order: int) -> Iterable[Mark]:
+        """One more read of a file: the oldest of its latest reads gives way, and may go if no other file keeps it."""
+        rule, latest = self._rule, self.memory.latest.setdefault(path, [])
+        if len(latest) < rule.keep_recent:
+            heappush(latest, (timestamp_ms, order))
+            return ()
+        _, oldest = heappushpop(latest, (timestamp_ms, order))  # the new one itself, if it came late
+        read = self.memory.reads[oldest]
         read.latest_of -= 1
         if read.latest_of:
-            return
-        del self.memory.reads[order]
-        if read.may_go:
-            because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
-            yield Mark(rule.name, read.index, read.at, self._placeholder, because, read.paths)
+            return ()
+        del self.memory.reads[oldest]
+        if not read.may_go:
+            return ()
+        because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
+        return (Mark(rule.name, read.index, read.at, self._placeholder, because, read.paths),)

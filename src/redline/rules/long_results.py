@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
-from redline.rules.rule import Fold, Mark, Nothing, TimelessFold
+from redline.rules.rule import Fold, Mark, NoMemory, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, text_of
 from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 
@@ -48,7 +48,7 @@ class _LongResultsFold(TimelessFold):
         self._rule = rule
         self._words = rule.words or DOCUMENTS
         self._notice = text_of(rule.notice, rule.words, "cut")
-        self.memory = Nothing()
+        self.memory = NoMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result = self._rule, seen.result

@@ -41,7 +41,7 @@ class MaskedResults:
         return _MaskedResultsFold(self)
 
 
-class _Memory(msgspec.Struct):
+class _MaskedResultsMemory(msgspec.Struct):
     latest: list[tuple[int, Path, bool]] = []
     """Index, place, whether it may go."""
 
@@ -51,7 +51,7 @@ class _MaskedResultsFold(TimelessFold):
         self._rule = rule
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "masked_result")
-        self.memory = _Memory()
+        self.memory = _MaskedResultsMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result, latest = self._rule, seen.result, self.memory.latest

@@ -47,7 +47,7 @@ class OldImages:
         return _OldImagesFold(self)
 
 
-class _Memory(msgspec.Struct):
+class _OldImagesMemory(msgspec.Struct):
     images: list[tuple[int, int, Path, str]] = []
     """The number of the message among those seen, its index, the image's place, the words for it."""
     messages: int = 0
@@ -59,31 +59,22 @@ class _OldImagesFold(TimelessFold):
     def __init__(self, rule: OldImages) -> None:
         self._rule = rule
         self._placeholder = text_of(rule.placeholder, rule.words, "old_image")
-        self.memory = _Memory()
+        self.memory = _OldImagesMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, memory = self._rule, self.memory
         if seen.index != memory.present:
             memory.present = seen.index
             memory.messages += 1
-        memory.images += [(memory.messages, seen.index, image.at, self._line(image)) for image in _images(seen)]
+        parts = seen.result.parts if seen.result is not None else (seen.part,)
+        images = [part for part in parts if isinstance(part, Media) and part.media_type.startswith("image/")]
+        if images and not seen.is_error:
+            memory.images += [(memory.messages, seen.index, image.at, self._words_for(image)) for image in images]
         while memory.images and memory.messages - memory.images[0][0] >= rule.keep_messages:
             _, index, at, words = memory.images.pop(0)
             yield Mark(rule.name, index, at, words, f"image from before the last {rule.keep_messages} messages")
 
-    def _line(self, image: Media) -> str:
-        return self._placeholder.format(media_type=image.media_type[:_ADDRESS_CHARS], size=_size(image))
-
-
-def _images(seen: Seen) -> Iterator[Media]:
-    if seen.is_error:
-        return
-    for part in seen.result.parts if seen.result is not None else (seen.part,):
-        if isinstance(part, Media) and part.media_type.startswith("image/"):
-            yield part
-
-
-def _size(image: Media) -> str:
-    if image.source_type != "base64":
-        return image.source[:_ADDRESS_CHARS]
-    return f"{len(image.source) * 3 / 4 / 1000:.1f} kB"
+    def _words_for(self, image: Media) -> str:
+        kilobytes = len(image.source) * 3 / 4 / 1000
+        size = f"{kilobytes:.1f} kB" if image.source_type == "base64" else image.source[:_ADDRESS_CHARS]
+        return self._placeholder.format(media_type=image.media_type[:_ADDRESS_CHARS], size=size)

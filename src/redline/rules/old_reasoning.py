@@ -35,7 +35,7 @@ class OldReasoning:
         return _OldReasoningFold(self)
 
 
-class _Memory(msgspec.Struct):
+class _OldReasoningMemory(msgspec.Struct):
     thoughts: list[tuple[int, int, Path]] = []
     """The turn, the index, the place, oldest first."""
 
@@ -43,7 +43,7 @@ class _Memory(msgspec.Struct):
 class _OldReasoningFold(TimelessFold):
     def __init__(self, rule: OldReasoning) -> None:
         self._rule = rule
-        self.memory = _Memory()
+        self.memory = _OldReasoningMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, thought, thoughts = self._rule, seen.part, self.memory.thoughts

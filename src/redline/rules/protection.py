@@ -1,6 +1,5 @@
 """What is never struck, whatever a rule says: pins, protected tools and paths, and results that report a failure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -37,12 +36,7 @@ class Protection:
             return True
         if seen.tool is not None and seen.tool in self.tools:
             return True
-        return bool(self.paths) and any(self._is_protected(path) for path in _paths(seen))
-
-    def _is_protected(self, path: str) -> bool:
-        plain = path.replace("\\", "/")
-        return any(fnmatchcase(plain, glob) or fnmatchcase(plain, f"*/{glob}") for glob in self.paths)
-
-
-def _paths(seen: Seen) -> Iterable[str]:
-    return (action.path for action in seen.actions if isinstance(action, Reads | Writes | Lists))
+        if not self.paths:
+            return False
+        paths = [action.path.replace("\\", "/") for action in seen.actions if isinstance(action, Reads | Writes | Lists)]
+        return any(fnmatchcase(path, glob) or fnmatchcase(path, f"*/{glob}") for path in paths for glob in self.paths)

@@ -1,4 +1,4 @@
-"""The same call made again gives the newer answer: of identical calls the latest results stay."""
+"""A call that is made again gives the newer answer: of identical calls the latest results stay."""
 
 import hashlib
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class RepeatedCalls:
         return _RepeatedCallsFold(self)
 
 
-class _Memory(msgspec.Struct):
+class _RepeatedCallsMemory(msgspec.Struct):
     latest: dict[bytes, list[tuple[int, Path, bool]]] = {}
     """By fingerprint of the call, its latest results: index, place, whether it may go."""
 
@@ -55,11 +55,13 @@ class _RepeatedCallsFold(TimelessFold):
         self._rule = rule
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "repeated_call")
-        self.memory = _Memory()
+        self.memory = _RepeatedCallsMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, call, result = self._rule, seen.call, seen.result
-        if result is None or call is None or seen.is_error or _gives_more_each_time(seen):
+        if result is None or call is None or seen.is_error:
+            return
+        if any(isinstance(action, Resumes | Asks) for action in seen.actions):
             return
         fingerprint = _fingerprint(call)
         if fingerprint is None:
@@ -70,10 +72,6 @@ class _RepeatedCallsFold(TimelessFold):
             index, at, may_go = latest.pop(0)
             if may_go:
                 yield Mark(rule.name, index, at, self._placeholder, f"{call.name} was called again with the same arguments")
-
-
-def _gives_more_each_time(seen: Seen) -> bool:
-    return any(isinstance(action, Resumes | Asks) for action in seen.actions)
 
 
 def _fingerprint(call: ToolCall) -> bytes | None:

@@ -1,10 +1,21 @@
-"""What rules ask of a result: its words, how long it is, and whether replacing it gains anything."""
+"""What rules ask of a result: its words, its length, the files it shows or changes, and whether replacing it gains anything."""
 
+from redline.rules.facts import Seen
+from redline.tools import Reads, Runs, Writes, is_unicode, normalize_path
 from redline.values import payloads
 from redline.values.messages import Media, Opaque, Text, ToolResult
 from redline.values.words import Words, is_placeholder
 
-__all__ = ["is_replaced", "line_count", "long_texts", "may_replace", "plain_words", "size_chars"]
+__all__ = [
+    "is_replaced",
+    "line_count",
+    "long_texts",
+    "may_replace",
+    "plain_words",
+    "read_paths",
+    "size_chars",
+    "written_paths",
+]
 
 
 def may_replace(result: ToolResult, placeholder: str, words: Words, *, may_grow: bool = False) -> bool:
@@ -24,7 +35,16 @@ def is_replaced(result: ToolResult, words: Words, placeholder: str | None = None
 
 def size_chars(result: ToolResult) -> int:
     """How many characters a result takes, media and unknown blocks included."""
-    return sum([_size_chars(part) for part in result.parts])
+    size = 0
+    for part in result.parts:
+        match part:
+            case Text(text):
+                size += len(text)
+            case Media(source=source):
+                size += len(source)
+            case Opaque(native=native):
+                size += len(payloads.try_encode(native) or b"")
+    return size
 
 
 def plain_words(result: ToolResult) -> str | None:
@@ -40,7 +60,7 @@ def long_texts(result: ToolResult, min_chars: int) -> list[ToolResult | Text]:
     if all(isinstance(part, Text) for part in result.parts):
         return [result] if len(result.text) >= min_chars else []
     texts = (part for part in result.parts if isinstance(part, Text) and len(part.text) >= min_chars)
-    # Where words and result stand at one place, to exchange the words would take what is beside them.
+    # Where the words have the place of the whole result, replacing them would remove what is beside them.
     return [text for text in texts if text.at != result.at]
 
 
@@ -49,11 +69,22 @@ def line_count(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def _size_chars(part: Text | Media | Opaque) -> int:
-    match part:
-        case Text(text):
-            return len(text)
-        case Media(source=source):
-            return len(source)
-        case Opaque(native=native):
-            return len(payloads.try_encode(native) or b"")
+def read_paths(seen: Seen, root: str, *, shell_reads: bool) -> frozenset[str]:
+    """The files that a result shows; none if it shows anything besides, such as a listing or what a search found.
+
+    Of a command (`cat a.py`) only if shell reads count. A path that is no Unicode text cannot be stored, and is none.
+    """
+    paths = set()
+    for action in seen.actions:
+        if isinstance(action, Reads) and is_unicode(action.path):
+            paths.add(normalize_path(action.path, root))
+        elif not (shell_reads and isinstance(action, Runs)):
+            return frozenset()
+    return frozenset(paths)
+
+
+def written_paths(seen: Seen, root: str) -> frozenset[str]:
+    """The files that a call makes, edits, moves or deletes."""
+    return frozenset(
+        normalize_path(action.path, root) for action in seen.actions if isinstance(action, Writes) and is_unicode(action.path)
+    )

@@ -8,7 +8,7 @@ import msgspec
 from redline.rules.facts import Seen
 from redline.values.payloads import Path
 
-__all__ = ["Fold", "Mark", "Nothing", "Rule", "TimelessFold"]
+__all__ = ["Fold", "Mark", "NoMemory", "Rule", "TimelessFold"]
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -18,9 +18,9 @@ class Mark(msgspec.Struct, frozen=True):
     index: int
     """The message's index in the record."""
     at: Path
-    """Where the part stands in the message's payload (also inside a result)."""
+    """The part's place in the message's payload (also inside a result)."""
     replacement: str | dict[str, Any] | None
-    """What is to stand there; None removes the part."""
+    """What is sent in its place; None removes the part."""
     because: str
     """The reason, as a person would say it."""
     about: tuple[str, ...] = ()
@@ -52,8 +52,8 @@ class Fold(Protocol):
         ...
 
 
-class Nothing(msgspec.Struct):
-    """What a fold holds that looks at each part alone."""
+class NoMemory(msgspec.Struct):
+    """The memory of a fold that looks at each part alone."""
 
 
 class TimelessFold:
@@ -68,7 +68,10 @@ class TimelessFold:
 
 
 class Rule(Protocol):
-    """What may go, and why. Its settings are its fields; it knows no provider and no clock."""
+    """What may go, and why. Its settings are its fields; it knows no provider and no clock.
+
+    A rule is a frozen dataclass with a `name`, and a fold that is shown each part: `masked_results.py` is a short one to copy.
+    """
 
     name: ClassVar[str]
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -49,15 +49,22 @@ class StaleTerminal:
         return _StaleTerminalFold(self)
 
 
-_Dated = tuple[float, int, int, Path, bool]
-"""When a result was given, its order among those of one time, its index and place, whether it may go."""
+class _DatedResult(NamedTuple):
+    """A result; the older of two is the smaller."""
+
+    timestamp_ms: float
+    order: int
+    """Among the results of one time."""
+    message_index: int
+    at: Path
+    may_go: bool
 
 
-class _Memory(msgspec.Struct):
-    """The latest results and the aging ones, each with the oldest in front. Results without a time are in neither."""
+class _StaleTerminalMemory(msgspec.Struct):
+    """The latest results and the aging ones, both as heaps with the oldest in front. Results without a time are in neither."""
 
-    latest: list[_Dated] = []
-    aging: list[_Dated] = []
+    latest: list[_DatedResult] = []
+    aging: list[_DatedResult] = []
 
 
 class _StaleTerminalFold:
@@ -67,46 +74,45 @@ class _StaleTerminalFold:
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "stale_terminal")
         self._because = f"command output older than {rule.max_age_ms / 60_000:g} minutes, with {rule.keep_recent} newer results"
-        self.memory = _Memory()
+        self.memory = _StaleTerminalMemory()
 
     def see(self, seen: Seen) -> Iterable[Mark]:
-        timestamp_ms = seen.timestamp_ms
-        if seen.result is None or timestamp_ms is None:
+        result, timestamp_ms = seen.result, seen.timestamp_ms
+        if result is None or timestamp_ms is None:
             return ()
         seen = seen.in_book(self._tools.book)
         if seen.is_error:
             return ()
-        dated = (timestamp_ms, seen.order, seen.index, seen.part.at, self._may_go(seen))
+        is_terminal = seen.is_terminal and (seen.tool is None or self._tools.has(seen.tool))
+        may_go = (
+            is_terminal
+            and plain_words(result) is not None
+            and may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
+        )
+        dated = _DatedResult(timestamp_ms, seen.order, seen.index, result.at, may_go)
         if len(self.memory.latest) < self._rule.keep_recent:
             heappush(self.memory.latest, dated)
             return ()
         oldest = heappushpop(self.memory.latest, dated)
-        if oldest[-1]:
+        if oldest.may_go:
             heappush(self.memory.aging, oldest)
         return ()
 
     def due(self, now: float) -> list[Mark]:
         """Looks only at what is due: in a heap, what lies under an entry is no older than it."""
         rule, aging = self._rule, self.memory.aging
-        found: list[_Dated] = []
+        found: list[_DatedResult] = []
         places = [0]
         for place in places:
             if place < len(aging) and self._is_old(aging[place], now):
                 found.append(aging[place])
                 places += (2 * place + 1, 2 * place + 2)
-        return [Mark(rule.name, index, at, self._placeholder, self._because) for _, _, index, at, _ in sorted(found)]
+        return [Mark(rule.name, dated.message_index, dated.at, self._placeholder, self._because) for dated in sorted(found)]
 
     def forget(self, now: float) -> None:
         aging = self.memory.aging
         while aging and self._is_old(aging[0], now):
             heappop(aging)
 
-    def _is_old(self, dated: _Dated, now: float) -> bool:
-        return now - dated[0] > self._rule.max_age_ms
-
-    def _may_go(self, seen: Seen) -> bool:
-        result = seen.result
-        is_terminal = seen.is_terminal and (seen.tool is None or self._tools.has(seen.tool))
-        if result is None or not is_terminal or plain_words(result) is None:
-            return False
-        return may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
+    def _is_old(self, dated: _DatedResult, now: float) -> bool:
+        return now - dated.timestamp_ms > self._rule.max_age_ms

@@ -8,8 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.files import read_paths, written_paths
-from redline.rules.results import may_replace
+from redline.rules.results import may_replace, read_paths, written_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_flags, check_texts, make_root, text_of
 from redline.values.payloads import Path
@@ -46,8 +45,8 @@ class SupersededReads:
         return _SupersededReadsFold(self)
 
 
-class _Read(msgspec.Struct, gc=False):
-    """A result that shows files, and those of them that are as shown."""
+class _SupersededRead(msgspec.Struct, gc=False):
+    """A result that shows files, and those of them that are still as shown."""
 
     index: int
     at: Path
@@ -55,8 +54,8 @@ class _Read(msgspec.Struct, gc=False):
     valid: set[str]
 
 
-class _Memory(msgspec.Struct):
-    reads: dict[int, _Read] = {}
+class _SupersededReadsMemory(msgspec.Struct):
+    reads: dict[int, _SupersededRead] = {}
     """By order."""
     valid: dict[str, list[int]] = {}
     """By path, the reads since it was last changed."""
@@ -70,30 +69,28 @@ class _SupersededReadsFold(TimelessFold):
         self._root = fspath(rule.project_root)
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "superseded_read")
-        self.memory = _Memory()
+        self.memory = _SupersededReadsMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
-        result, root = seen.result, self._root
+        result, root, memory = seen.result, self._root, self.memory
         if result is None or seen.is_error:
             return
         for path in sorted(written_paths(seen, root)):
-            yield from self._changed(path)
+            orders = memory.valid.pop(path, [])
+            if self._rule.until_read_again:
+                memory.outdated.setdefault(path, []).extend(orders)
+            else:
+                yield from self._superseded(path, orders)
         shown = read_paths(seen, root, shell_reads=True)
         if shown:
             may_go = may_replace(result, self._placeholder, self._words)
-            self.memory.reads[seen.order] = _Read(seen.index, result.at, may_go, set(shown))
+            memory.reads[seen.order] = _SupersededRead(seen.index, result.at, may_go, set(shown))
         for path in sorted(shown):
-            yield from self._superseded(path, self.memory.outdated.pop(path, ()))
-            self.memory.valid.setdefault(path, []).append(seen.order)
-
-    def _changed(self, path: str) -> Iterator[Mark]:
-        orders = self.memory.valid.pop(path, [])
-        if self._rule.until_read_again:
-            self.memory.outdated.setdefault(path, []).extend(orders)
-        else:
-            yield from self._superseded(path, orders)
+            yield from self._superseded(path, memory.outdated.pop(path, ()))
+            memory.valid.setdefault(path, []).append(seen.order)
 
     def _superseded(self, path: str, orders: Iterable[int]) -> Iterator[Mark]:
+        """These reads no longer show the file as it is; those that show no other file may go."""
         for order in orders:
             read = self.memory.reads[order]
             read.valid.discard(path)

@@ -2,8 +2,7 @@
 
 from redline.tokens.calibration import Calibrated, calibrate
 from redline.tokens.counter import Counter
-from redline.tokens.counting import MessageTokens, count_message, count_part
-from redline.tokens.default import default_counter
+from redline.tokens.counting import MessageTokens, count_message, count_part, default_counter
 from redline.tokens.estimate import Estimate
 from redline.tokens.exact import Exact
 from redline.tokens.pictures import picture_tokens

@@ -1,14 +1,19 @@
-"""Tokens of a message, by kind of part."""
+"""Tokens of a message, by kind of part, and the counter that is used when nobody names one."""
+
+from functools import lru_cache
+from importlib.util import find_spec
 
 import msgspec
 
 from redline.tokens.counter import Counter
-from redline.tokens.default import default_counter
+from redline.tokens.estimate import Estimate
+from redline.tokens.exact import Exact
 from redline.tokens.pictures import picture_tokens
+from redline.tokens.remembered import Remembered
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["MessageTokens", "count_message", "count_part"]
+__all__ = ["MessageTokens", "count_message", "count_part", "default_counter"]
 
 _PER_MESSAGE = 4
 """The marks around a message and the name of its role."""
@@ -40,9 +45,9 @@ def count_message(message: Message, counter: Counter | None = None) -> MessageTo
     sums = dict.fromkeys(MessageTokens.__struct_fields__, 0)
     sums["overhead"] = _PER_MESSAGE
     for part in message.parts:
-        held = [inner for inner in part.parts if isinstance(inner, Media)] if isinstance(part, ToolResult) else []
-        media = sum(count_part(inner, counter) for inner in held)
-        sums[_kind(part)] += count_part(part, counter) - media
+        pictures = [inner for inner in part.parts if isinstance(inner, Media)] if isinstance(part, ToolResult) else []
+        media = sum(count_part(picture, counter) for picture in pictures)
+        sums[_KINDS[type(part)]] += count_part(part, counter) - media
         sums["media"] += media
     return MessageTokens(**sums)
 
@@ -65,20 +70,21 @@ def count_part(part: Part, counter: Counter | None = None) -> int:
             return counter.count(_as_text(part.native))
 
 
-def _kind(part: Part) -> str:
-    match part:
-        case Text():
-            return "text"
-        case Reasoning():
-            return "reasoning"
-        case ToolCall():
-            return "calls"
-        case ToolResult():
-            return "results"
-        case Media():
-            return "media"
-        case Opaque():
-            return "opaque"
+@lru_cache(maxsize=1)
+def default_counter() -> Counter:
+    """Exact if the extra `tokens` is installed, else the estimate; either way counts are remembered."""
+    return Remembered(Exact() if find_spec("splintr") else Estimate())
+
+
+_KINDS: dict[type[Part], str] = {
+    Text: "text",
+    Reasoning: "reasoning",
+    ToolCall: "calls",
+    ToolResult: "results",
+    Media: "media",
+    Opaque: "opaque",
+}
+"""The field of `MessageTokens` that a part counts to."""
 
 
 def _as_text(value: object) -> str:

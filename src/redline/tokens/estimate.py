@@ -11,7 +11,7 @@ from operator import mul
 
 from redline.tokens.pieces import pieces
 
-__all__ = ["FEATURES", "WEIGHTS", "Estimate", "make_up"]
+__all__ = ["FEATURES", "WEIGHTS", "Estimate", "count_features"]
 
 _LETTERS = string.ascii_letters.encode()
 _UPPER = string.ascii_uppercase.encode()
@@ -27,7 +27,7 @@ _RUNS = {
     "groups of signs": _SIGNS,
     "line breaks": _BREAKS,
 }
-"""Bytes that stand together; a feature is the number of such groups."""
+"""Bytes that come in groups; a feature is the number of such groups."""
 
 _LEADS = {
     "Greek": bytes(range(0xCC, 0xD0)),
@@ -46,7 +46,7 @@ _LEADS = {
 _CONTROL = bytes({*range(0x20), 0x7F} - {*_BREAKS})
 
 FEATURES = ("characters", "signs", "numbers after a space", "control characters", *_RUNS, *_LEADS)
-"""What is counted, in the order of `make_up`."""
+"""What is counted, in the order of `count_features`."""
 
 WEIGHTS = {
     "characters": 0.065,
@@ -81,28 +81,25 @@ class Estimate:
 
     def count(self, text: str) -> int:
         """The number of tokens, rounded up."""
-        total: float = sum(map(mul, _WEIGHTS_IN_ORDER, make_up(text)))
+        total: float = sum(map(mul, _WEIGHTS_IN_ORDER, count_features(text)))
         return math.ceil(total)
 
 
-def make_up(text: str) -> tuple[int, ...]:
+def count_features(text: str) -> tuple[int, ...]:
     """How often each feature occurs in the text."""
-    found = [_make_up(piece) for piece in pieces(text)]
+    found = [_count_in_piece(piece) for piece in pieces(text)]
     return found[0] if len(found) == 1 else tuple(map(sum, zip(*found, strict=True)))
 
 
-def _make_up(text: str) -> tuple[int, ...]:
+def _count_in_piece(text: str) -> tuple[int, ...]:
     data = text.encode("utf-8", "surrogatepass")
     # one byte for each character: its first one tells the script
     letters = data if text.isascii() else data.translate(None, _CONTINUATION_BYTES)
     kinds = letters.translate(_KINDS)
-    runs = [_runs(letters.translate(table)) for table in _RUN_TABLES]
+    marked = [letters.translate(table) for table in _RUN_TABLES]
+    runs = [run.count(b"-x") + run.startswith(b"x") for run in marked]
     leads = _NO_LEADS if text.isascii() else [kinds.count(mark) for mark in _LEAD_MARKS]
     return (len(letters), kinds.count(b"p"), kinds.count(b" d"), kinds.count(b"c"), *runs, *leads)
-
-
-def _runs(marked: bytes) -> int:
-    return marked.count(b"-x") + marked.startswith(b"x")
 
 
 def _table(*groups: tuple[bytes, bytes]) -> bytes:

@@ -10,7 +10,7 @@ __all__ = ["MOST_COUNTED", "PIECE", "count_sampled", "pieces"]
 PIECE = 65_536
 """Characters. A tokenizer needs some hundred bytes for each, and far more if it finds no place to cut itself."""
 MOST_COUNTED = 4_194_304
-"""Characters that are counted of one text. Of a longer one, samples that make up so many stand for all."""
+"""Characters that are counted of one text. Of a longer one only samples are counted, this many characters in all."""
 
 _SAMPLE = 4096
 _SEARCHED = 1024

@@ -34,9 +34,7 @@ class CountMemory:
         if found is not None:
             return found
         remembered = self._old.get(key)
-        return self._keep(key, counter.count(text) if remembered is None else remembered)
-
-    def _keep(self, key: tuple[str, str | bytes], count: int) -> int:
+        count = counter.count(text) if remembered is None else remembered
         if len(self._young) >= self._half:
             self._young, self._old = {}, self._young
         self._young[key] = count

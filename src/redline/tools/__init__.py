@@ -14,8 +14,7 @@ from redline.tools.actions import (
     SearchesWeb,
     Writes,
 )
-from redline.tools.book import DEFAULT, ToolBook
-from redline.tools.choice import ToolChoice, choose_tools
+from redline.tools.book import DEFAULT, ToolBook, ToolChoice, choose_tools
 from redline.tools.description import describe
 from redline.tools.paths import is_unicode, normalize_path, paths_of
 from redline.tools.tool import Tool

@@ -1,16 +1,17 @@
-"""A book of tools: the known ones, and those a user adds; looked up by the name of a call."""
+"""A book of tools: the known ones, and those a user adds; looked up by the name of a call, or chosen by a rule."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from redline.errors import ValidationError
 from redline.tools.known import KNOWN
+from redline.tools.paths import PATH_NAMES
 from redline.tools.tool import Tool, merged
 
-__all__ = ["DEFAULT", "ToolBook"]
+__all__ = ["DEFAULT", "ToolBook", "ToolChoice", "choose_tools"]
 
 
 class ToolBook(msgspec.Struct, frozen=True):
@@ -58,14 +59,17 @@ class ToolBook(msgspec.Struct, frozen=True):
 
     def find(self, name: str, arguments: Mapping[str, Any]) -> Tool | None:
         """The tool of a call; None if it is not in the book."""
-        if _is_typed(name, arguments):
-            return _TYPED
+        command = arguments.get("command")
+        if isinstance(command, str) and command.lstrip().startswith(name) and command.split(maxsplit=1)[:1] == [name]:
+            return _TYPED_COMMAND
         if tool := self.tools.get(name):
             return tool
-        command = arguments.get("command")
         if isinstance(command, str) and (tool := self.tools.get(f"{name} {command}")):
             return tool
-        return self.tools.get(_without_server(name))
+        if not name.startswith("mcp__"):
+            return None
+        plain = name.split("__", 2)[-1]  # of `mcp__server__name`; a single word (`find`) may mean anything there
+        return self.tools.get(plain) if "_" in plain or "-" in plain else None
 
     def terminal_tools(self) -> frozenset[str]:
         """The names of the tools that run commands."""
@@ -76,21 +80,8 @@ class ToolBook(msgspec.Struct, frozen=True):
         return frozenset(name for name, tool in self.tools.items() if tool.is_read and " " not in name)
 
 
-_TYPED = Tool(runs="command")
-
-
-def _is_typed(name: str, arguments: Mapping[str, Any]) -> bool:
-    """An agent that writes commands as text calls `ls` with the command `ls -a`, whatever a tool `ls` takes."""
-    command = arguments.get("command")
-    if not isinstance(command, str) or not command.lstrip().startswith(name):
-        return False
-    return command.split(maxsplit=1)[:1] == [name]
-
-
-def _without_server(name: str) -> str:
-    """The name in `mcp__server__name`. A single word (`find`) may mean anything there, so it is not looked up."""
-    plain = name.split("__", 2)[-1] if name.startswith("mcp__") else ""
-    return plain if "_" in plain or "-" in plain else ""
+_TYPED_COMMAND = Tool(runs="command")
+"""An agent that writes commands as text calls `ls` with the command `ls -a`, whatever a tool `ls` takes."""
 
 
 def _known_tools() -> dict[str, Tool]:
@@ -104,3 +95,36 @@ def _known_tools() -> dict[str, Tool]:
 
 DEFAULT = ToolBook(_known_tools())
 """Every tool of every known agent."""
+
+
+class ToolChoice(msgspec.Struct, frozen=True):
+    """The tools that count."""
+
+    book: ToolBook | None
+    """What is known of them; None for whatever is known where they are used."""
+    names: frozenset[str] | None
+    """None for all of them."""
+
+    def has(self, name: str | None) -> bool:
+        """Whether the tool of this name counts."""
+        return self.names is None or name in self.names
+
+
+def choose_tools(tools: Collection[str] | ToolBook | None, kind: Literal["reads", "runs"]) -> ToolChoice:
+    """The tools of a book, or those of these names. A name that is not known to be of the kind is taken for one."""
+    if tools is None or isinstance(tools, ToolBook):
+        return ToolChoice(tools, None)
+    names = frozenset(tools)
+    own: dict[str, Tool] = {}
+    for name in names:
+        known = DEFAULT.tools.get(name, Tool())
+        is_of_kind = known.is_read if kind == "reads" else known.is_terminal
+        if is_of_kind or any(row.startswith(f"{name} ") for row in DEFAULT.tools):
+            continue
+        if kind == "runs":
+            own[name] = Tool(runs="command cmd")
+        elif known.is_terminal:  # what it runs is still a command
+            own[name] = msgspec.structs.replace(known, reads=PATH_NAMES)
+        else:
+            own[name] = Tool(reads=PATH_NAMES)
+    return ToolChoice(DEFAULT.with_tools(own), names)

@@ -1,7 +1,7 @@
 """What a tool call does, told from its name and its arguments."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -25,7 +25,7 @@ from redline.tools.book import DEFAULT, ToolBook
 from redline.tools.patches import patch_writes
 from redline.tools.paths import PATH_NAMES, path_entries, paths_of
 from redline.tools.script import read_script
-from redline.tools.shell import command_text, look
+from redline.tools.shell import command_text, shell_actions
 from redline.tools.tool import Tool
 from redline.values import payloads
 from redline.values.messages import ToolCall
@@ -58,17 +58,17 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
     tool = tools.find(call.name, arguments)
     if tool is None:
         return ()
-    actions = _on_files(tool, arguments)
+    actions = _file_actions(tool, arguments)
     if tool.is_terminal:
-        actions += _running(tool, arguments, tools)
-    actions += _elsewhere(tool, arguments)
+        actions += _command_actions(tool, arguments, tools)
+    actions += _other_actions(tool, arguments)
     return tuple(dict.fromkeys(actions) if len(actions) > 1 else actions)
 
 
 # --- files
 
 
-def _on_files(tool: Tool, arguments: Arguments) -> list[Action]:
+def _file_actions(tool: Tool, arguments: Arguments) -> list[Action]:
     actions: list[Action] = []
     if tool.reads:
         actions += _reads(tool, arguments)
@@ -82,7 +82,9 @@ def _on_files(tool: Tool, arguments: Arguments) -> list[Action]:
         pattern = _text(arguments, _NAME_PATTERNS) or None
         actions += [Lists(path, pattern) for path in paths_of(_first(arguments, tool.lists)) or (".",)]
     if tool.searches and (sought := _text(arguments, tool.searches)):
-        actions.append(Searches(sought, _places(arguments)))
+        paths = paths_of(_first(arguments, _PLACES))  # some agents write several places into one string
+        places = [place for path in paths for place in path.split(";") if place.strip()]
+        actions.append(Searches(sought, tuple(places) or (".",)))
     return actions
 
 
@@ -104,12 +106,6 @@ def _reads(tool: Tool, arguments: Arguments) -> list[Action]:
     return shown
 
 
-def _places(arguments: Arguments) -> tuple[str, ...]:
-    """Where a search looks. Some agents write several places into one string."""
-    paths = paths_of(_first(arguments, _PLACES))
-    return tuple(place for path in paths for place in path.split(";") if place.strip()) or (".",)
-
-
 def _lines(arguments: Arguments) -> Lines | None:
     if _LINE_KEYS.isdisjoint(arguments):
         return None
@@ -121,7 +117,8 @@ def _lines(arguments: Arguments) -> Lines | None:
             return _span(_number(arguments.get(first)), _number(arguments.get(last)))
     for start, count in _LINE_COUNTS:
         if start in arguments or count in arguments:
-            return _counted(_number(arguments.get(start)), _number(arguments.get(count)))
+            line, lines = max(_number(arguments.get(start)) or 1, 1), _number(arguments.get(count))
+            return _span(line, None if lines is None else line + lines - 1)
     return None
 
 
@@ -130,11 +127,6 @@ def _span(first: int | None, last: int | None) -> Lines | None:
     if (start, end) == (1, -1):
         return None
     return (start, end) if end == -1 or end >= start else None
-
-
-def _counted(first: int | None, count: int | None) -> Lines | None:
-    start = max(first or 1, 1)
-    return _span(start, None if count is None else start + count - 1)
 
 
 def _number(value: object) -> int | None:
@@ -147,15 +139,18 @@ def _number(value: object) -> int | None:
 # --- commands
 
 
-def _running(tool: Tool, arguments: Arguments, tools: ToolBook) -> list[Action]:
+def _command_actions(tool: Tool, arguments: Arguments, tools: ToolBook) -> list[Action]:
     actions: list[Action] = []
     if commands := _commands(tool, arguments):
         actions += map(Runs, commands)
-        actions += _looks(commands, arguments)
+        base = _text(arguments, _WORKING_DIRECTORIES) or None
+        shown = [shell_actions(command, base) for command in commands]
+        if None not in shown:  # the result is that of all commands together
+            actions += [action for each in shown for action in each or ()]
     if tool.evaluates and (code := _text(arguments, tool.evaluates)):
         actions.append(Runs(code))
     if tool.scripts and (code := _text(arguments, tool.scripts)):
-        actions += _scripted(code, tools)
+        actions += _script_actions(code, tools)
     process = _first(arguments, tool.resumes) if tool.resumes else None
     if isinstance(process, str) or (isinstance(process, int) and abs(process) <= _LARGEST_PROCESS):
         actions.append(Resumes(str(process)))
@@ -174,31 +169,22 @@ def _commands(tool: Tool, arguments: Arguments) -> list[str]:
     return [text for text in (command, *listed) if isinstance(text, str) and text]
 
 
-def _looks(commands: list[str], arguments: Arguments) -> Iterator[Action]:
-    """What the commands show, where all of them do nothing else: the result is theirs together."""
-    base = _text(arguments, _WORKING_DIRECTORIES) or None
-    looks = [look(command, base) for command in commands]
-    for actions in looks if None not in looks else ():
-        yield from actions or ()
-
-
-def _scripted(code: str, tools: ToolBook) -> Iterator[Action]:
+def _script_actions(code: str, tools: ToolBook) -> list[Action]:
     """What the calls inside a script do. They look at files only if all of them do, as with commands."""
     script = read_script(code)
     described = [describe(call, tools) for call in script.calls]
-    is_look = script.is_complete and all(
-        any(isinstance(action, Reads | Lists | Searches) for action in each) for each in described
-    )
     actions = [action for each in described for action in each]
-    yield from (actions if is_look else [action for action in actions if not isinstance(action, Reads | Lists | Searches)])
-    if not any(isinstance(action, Runs | Resumes) for action in actions):
-        yield Runs(code)
+    is_command = any(isinstance(action, Runs | Resumes) for action in actions)
+    looks = [any(isinstance(action, Reads | Lists | Searches) for action in each) for each in described]
+    if not (script.is_complete and all(looks)):
+        actions = [action for action in actions if not isinstance(action, Reads | Lists | Searches)]
+    return actions if is_command else [*actions, Runs(code)]
 
 
 # --- everything else
 
 
-def _elsewhere(tool: Tool, arguments: Arguments) -> list[Action]:
+def _other_actions(tool: Tool, arguments: Arguments) -> list[Action]:
     actions: list[Action] = []
     if tool.fetches:
         actions += map(Fetches, paths_of(_first(arguments, tool.fetches)))

@@ -9,7 +9,7 @@ Parsed = tuple[list[tuple[str, str]], list[str]]
 
 
 class Options:
-    """What options a command takes: letters with `:` behind those that take a value, words with `=`, as for `getopt`."""
+    """What options a command takes: letters with `:` after those that take a value, words with `=`, as for `getopt`."""
 
     def __init__(self, letters: str, words: str = "") -> None:
         self._letters = {letter: letters[at : at + 1] == ":" for at, letter in enumerate(letters, 1) if letter != ":"}
@@ -31,9 +31,9 @@ class Options:
 
     def _take_letters(self, cluster: str, rest: Iterator[str], options: list[tuple[str, str]]) -> bool:
         """`-rn`, `-n5` or `-n 5`."""
-        for behind, letter in enumerate(cluster[1:], 2):
+        for end, letter in enumerate(cluster[1:], 2):
             takes_value = self._letters.get(letter)
-            value = cluster[behind:] or next(rest, None) if takes_value else ""
+            value = cluster[end:] or next(rest, None) if takes_value else ""
             if takes_value is None or value is None:
                 return False
             options.append((f"-{letter}", value))

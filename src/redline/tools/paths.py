@@ -76,7 +76,11 @@ def path_entries(value: object) -> list[tuple[str, dict[str, Any]]]:
     if isinstance(value, str):
         if _is_plain(value):
             return [(value, {})]
-        value = _listed(value)
+        try:
+            parsed = payloads.decode_text(value)
+        except (ValueError, RecursionError):
+            parsed = None
+        value = parsed if isinstance(parsed, list) else [value]  # `[id].tsx` is a path
     entries: list[tuple[str, dict[str, Any]]] = []
     for item in value if isinstance(value, list) else ():
         found = item if isinstance(item, dict) else {}
@@ -97,15 +101,6 @@ def rebase(path: str, base: str | None) -> str:
 def _is_plain(text: str) -> bool:
     """Whether a string is one path for sure: there are words, and no list begins."""
     return text.lstrip()[:1] not in ("", "[")
-
-
-def _listed(text: str) -> list[Any]:
-    """A string is one path, unless it is a JSON list; `[id].tsx` is a path."""
-    try:
-        parsed = payloads.decode_text(text)
-    except (ValueError, RecursionError):
-        return [text]
-    return parsed if isinstance(parsed, list) else [text]
 
 
 def _posix(path: str, base: str) -> str:

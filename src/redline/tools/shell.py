@@ -13,24 +13,24 @@ from functools import lru_cache
 from itertools import islice
 
 from redline.tools.actions import Action, Writes
-from redline.tools.lookers import LOOKERS, Actions, UncertainError, filtered, source
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
+from redline.tools.shell_commands import READ_ONLY_COMMANDS, Actions, UncertainError, command_actions, filtered_actions
 
-__all__ = ["command_text", "look"]
+__all__ = ["command_text", "shell_actions"]
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ksh"})
-_FIRST_WORDS = LOOKERS | {"cd"}
+_FIRST_WORDS = READ_ONLY_COMMANDS | {"cd"}
 _PLAIN_START = re.compile(r"[\w./-]+(?=\s)")
 _SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl", "-ic", "-lic"})
 
 
-def look(command: str, base: str | None = None) -> Actions | None:
-    """What a command looks at, starting in the base folder; None where it may do anything else."""
+def shell_actions(command: str, base: str | None = None) -> Actions | None:
+    """What a command looks at or patches, starting in the base folder; None where it may do anything else."""
     start = _PLAIN_START.match(command)
     if start is not None and start[0] not in _FIRST_WORDS:
         return None  # most commands, and this is quickly seen
-    return _remembered(command, base) if len(command) <= _LONGEST_KEPT else _looked(command, base)
+    return _remembered(command, base) if len(command) <= _LONGEST_KEPT else _read_command(command, base)
 
 
 def command_text(arguments: Sequence[str]) -> str:
@@ -40,47 +40,41 @@ def command_text(arguments: Sequence[str]) -> str:
     return shlex.join(arguments)
 
 
-def _looked(command: str, base: str | None) -> Actions | None:
+def _read_command(command: str, base: str | None) -> Actions | None:
     if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
-        return tuple(_patched(heredoc, base))
+        folder = rebase(_unquoted(heredoc["folder"]), base) if heredoc["folder"] else base
+        return tuple(Writes(rebase(write.path, folder), write.is_edit) for write in patch_writes(heredoc["patch"]))
     try:
-        return _look(command, base)
+        return _read_pipelines(command, base)
     except UncertainError:
         return None
 
 
 _LONGEST_KEPT = 1000
 """Longer commands are programs, and are not kept in memory."""
-_remembered = lru_cache(maxsize=8192)(_looked)
+_remembered = lru_cache(maxsize=8192)(_read_command)
 """An agent shows the same history again for every request."""
 
 
-def _look(command: str, base: str | None) -> Actions:
-    looked: list[Action] = []
-    for stages, operator in _steps(command):
-        if stages[0][0] == "cd":
-            base = _folder(stages, operator, base)
+def _read_pipelines(command: str, base: str | None) -> Actions:
+    found: list[Action] = []
+    for pipeline, operator in _pipelines(command):
+        first = pipeline[0]
+        if first[0] == "cd":
+            # what follows must depend on it (`&&`), or it might have failed unnoticed
+            if len(pipeline) > 1 or len(first) != 2 or first[1].startswith("-") or operator != "&&":
+                raise UncertainError
+            base = rebase(first[1], base)
             continue
-        actions = source(stages[0], base)
-        for stage in stages[1:]:
-            actions = filtered(actions, stage)
-        looked += actions
-    return tuple(looked)
-
-
-def _folder(stages: "_Stages", operator: str, base: str | None) -> str:
-    """Where `cd` goes. What follows must depend on it (`&&`), or it might have failed unnoticed."""
-    words = stages[0]
-    if len(stages) > 1 or len(words) != 2 or words[1].startswith("-") or operator != "&&":
-        raise UncertainError
-    return rebase(words[1], base)
+        actions = command_actions(first, base)
+        for words in pipeline[1:]:
+            actions = filtered_actions(actions, words)
+        found += actions
+    return tuple(found)
 
 
 # --- a command as pipelines of words
 
-
-_Stages = list[list[str]]
-"""A pipeline: the words of each command."""
 
 _MOST_TOKENS = 4000
 """A longer command is a program."""
@@ -96,21 +90,27 @@ _TOKEN = re.compile(
 )
 
 
-def _steps(command: str) -> Iterator[tuple[_Stages, str]]:
-    """The pipelines, each with the operator after it."""
-    stages: _Stages = []
+def _pipelines(command: str) -> Iterator[tuple[list[list[str]], str]]:
+    """The pipelines, as the words of each of their commands, and the operator after each."""
+    pipeline: list[list[str]] = []
     words: list[str] = []
-    for kind, text in _tokens(command):
+    for token in islice(_TOKEN.finditer(command), _MOST_TOKENS):
+        kind = token.lastgroup or ""
+        if kind == "anything_else":
+            break
         if kind == "word":
-            words.append(_unquoted(text))
+            words.append(_unquoted(token["word"]))
             if len(words) == 1 and words[0] not in _FIRST_WORDS:
                 raise UncertainError  # before the rest is looked at, which may be long
-        elif kind == "operator":
-            stages += [words] if words else []
+        elif kind in ("operator", "end"):
+            pipeline += [words] if words else []
             words = []
-            if text != "|" and stages:
-                yield stages, text
-                stages = []
+            if pipeline and token["operator"] != "|":
+                yield pipeline, token["operator"] or "\n"
+                pipeline = []
+        if kind == "end":
+            return
+    raise UncertainError
 
 
 def _unquoted(token: str) -> str:
@@ -135,19 +135,6 @@ def _piece(match: re.Match[str]) -> str:
     return next(text for text in (single, escaped, plain) if text is not None)
 
 
-def _tokens(command: str) -> Iterator[tuple[str, str]]:
-    """Words and operators in order; the end is an operator like a new line."""
-    for match in islice(_TOKEN.finditer(command), _MOST_TOKENS):
-        kind = match.lastgroup or ""
-        if kind == "end":
-            yield "operator", "\n"
-            return
-        if kind == "anything_else":
-            break
-        yield kind, match[kind]
-    raise UncertainError
-
-
 # --- a patch handed to `apply_patch` in the command itself
 
 _HEREDOC_PATCH = re.compile(
@@ -155,9 +142,3 @@ _HEREDOC_PATCH = re.compile(
     r"(?P<patch>.*)\n(?P=end)\s*",
     re.DOTALL,
 )
-
-
-def _patched(heredoc: re.Match[str], base: str | None) -> Iterator[Writes]:
-    folder = rebase(_unquoted(heredoc["folder"]), base) if heredoc["folder"] else base
-    for write in patch_writes(heredoc["patch"]):
-        yield Writes(rebase(write.path, folder), write.is_edit)

@@ -69,11 +69,11 @@ class Tool(msgspec.Struct, frozen=True):
 
 def merged(one: Tool, other: Tool) -> Tool:
     """Two agents' tools of one name as one tool that understands the arguments of both."""
-    fields = {field: _both(getattr(one, field), getattr(other, field)) for field in Tool.__struct_fields__}
+    fields: dict[str, str | bool] = {}
+    for field in Tool.__struct_fields__:
+        first, second = getattr(one, field), getattr(other, field)
+        if isinstance(first, str):
+            fields[field] = " ".join(dict.fromkeys(f"{first} {second}".split()))
+        else:
+            fields[field] = first or second
     return msgspec.structs.replace(one, **fields)
-
-
-def _both(one: str | bool, other: str | bool) -> str | bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return " ".join(dict.fromkeys(f"{one} {other}".split()))
-    return one or other

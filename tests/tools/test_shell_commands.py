@@ -3,7 +3,7 @@ import shlex
 import pytest
 
 from redline.tools.actions import Lists, Reads, Searches
-from redline.tools.lookers import Actions, UncertainError, filtered, source
+from redline.tools.shell_commands import Actions, UncertainError, command_actions, filtered_actions
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ from redline.tools.lookers import Actions, UncertainError, filtered, source
 )
 def test_what_a_command_looks_at(command: str, expected: Actions) -> None:
     """Each looking command, with the options agents use."""
-    assert source(shlex.split(command), None) == expected
+    assert command_actions(shlex.split(command), None) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_a_command_looks_at(command: str, expected: Actions) -> None:
 def test_what_is_not_certain(command: str) -> None:
     """An effect, an unknown option or a count that cannot be told makes a command uncertain."""
     with pytest.raises(UncertainError):
-        source(shlex.split(command), None)
+        command_actions(shlex.split(command), None)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_not_certain(command: str) -> None:
 )
 def test_what_a_filter_leaves(shown: Reads | Lists | Searches, command: str, expected: Actions) -> None:
     """A range of a range is one range; a search in what is shown is a search of the file."""
-    assert filtered((shown,), shlex.split(command)) == expected
+    assert filtered_actions((shown,), shlex.split(command)) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,6 @@ def test_what_a_filter_leaves(shown: Reads | Lists | Searches, command: str, exp
     ],
 )
 def test_filters_that_hide_what_is_shown(shown: Actions, command: str) -> None:
-    """Behind these it cannot be told which lines of which file are left."""
+    """After these it cannot be told which lines of which file are left."""
     with pytest.raises(UncertainError):
-        filtered(shown, shlex.split(command))
+        filtered_actions(shown, shlex.split(command))

@@ -7,13 +7,14 @@ from typing import ClassVar
 import msgspec
 
 from redline.blobs import reference_of
+from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, shown, text_of
 from redline.values import payloads
-from redline.values.messages import Text, ToolCall, ToolResult
+from redline.values.messages import Text, ToolResult
 from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 
 __all__ = ["OffloadResults", "moved_content"]
@@ -68,7 +69,7 @@ def moved_content(part: Text | ToolResult) -> bytes:
     return part.text.encode("utf-8", "surrogatepass")
 
 
-class _Memory(msgspec.Struct):
+class _OffloadResultsMemory(msgspec.Struct):
     latest: list[list[Mark]] = []
     """For each of the latest results, what would be marked."""
 
@@ -78,38 +79,38 @@ class _OffloadResultsFold(TimelessFold):
         self._rule = rule
         self._words = rule.words or DOCUMENTS
         self._template = text_of(rule.stub, rule.words, "offloaded")
-        self.memory = _Memory()
+        self.memory = _OffloadResultsMemory()
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         result, latest = seen.result, self.memory.latest
         if result is None or (seen.is_error and not self._rule.errors_too):
             return
-        latest.append(list(self._marks(seen, result)))
+        latest.append(self._marks(seen, result))
         if len(latest) > self._rule.keep_recent:
             yield from latest.pop(0)
 
-    def _marks(self, seen: Seen, result: ToolResult) -> Iterator[Mark]:
-        if self._is_recalled(seen) or is_replaced(result, self._words):
-            return
+    def _marks(self, seen: Seen, result: ToolResult) -> list[Mark]:
+        if is_recall(seen.tool, self._rule.recall_tool) or is_replaced(result, self._words):
+            return []
+        stub_start = self._template.partition("{")[0]
+        marks = []
         for part in long_texts(result, self._rule.min_chars):
             content = moved_content(part)
             stub = self._stub(seen, part.text, reference_of(content))
-            if not self._is_stub(part.text) and len(stub) < len(part.text):
+            is_stub = stub_start != "" and part.text.startswith(stub_start)
+            if not is_stub and len(stub) < len(part.text):
                 because = f"{len(part.text):,} characters of {seen.tool or 'a tool'}"
-                yield Mark(self._rule.name, seen.index, part.at, stub, because, blob=content)
-
-    def _is_recalled(self, seen: Seen) -> bool:
-        """Also by way of a server: `mcp__redline__recall`."""
-        return seen.tool is not None and seen.tool.rpartition("__")[2] == self._rule.recall_tool
-
-    def _is_stub(self, text: str) -> bool:
-        beginning = self._template.partition("{")[0]
-        return beginning != "" and text.startswith(beginning)
+                marks.append(Mark(self._rule.name, seen.index, part.at, stub, because, blob=content))
+        return marks
 
     def _stub(self, seen: Seen, text: str, reference: str) -> str:
-        head, tail = _ends(text, self._rule.preview_lines)
+        call = seen.tool or "?"
+        if seen.call is not None:
+            arguments = (payloads.try_encode(seen.call.arguments) or b"").decode()
+            call = _shortened(f"{seen.call.name} {arguments}", _CALL_CHARS)
+        head, tail = _first_and_last_lines(text, self._rule.preview_lines)
         return self._template.format(
-            call=_in_short(seen.call, seen.tool),
+            call=call,
             chars=f"{len(text):,}",
             lines=f"{line_count(text):,}",
             head=head,
@@ -119,21 +120,15 @@ class _OffloadResultsFold(TimelessFold):
         )
 
 
-def _in_short(call: ToolCall | None, tool: str | None) -> str:
-    if call is None:
-        return tool or "?"
-    said = f"{call.name} {(payloads.try_encode(call.arguments) or b'').decode()}"
-    return said if len(said) <= _CALL_CHARS else f"{said[:_CALL_CHARS]}…"
-
-
-def _ends(text: str, count: int) -> tuple[str, str]:
-    """The first and the last lines, long ones cut; a line is shown once."""
+def _first_and_last_lines(text: str, count: int) -> tuple[str, str]:
+    """The first and the last lines, so many of each, long ones cut; a line is shown once."""
     first = text.split("\n", count)[:count]
     pieces = text.removesuffix("\n").rsplit("\n", count)
     last = pieces[1:] if len(pieces) > count else pieces
-    shown = min(len(last), max(0, line_count(text) - len(first)))
-    return _shown(first), _shown(last[len(last) - shown :])
+    unseen = min(len(last), max(0, line_count(text) - len(first)))
+    head, tail = ("\n".join(_shortened(line, _LINE_CHARS) for line in lines) for lines in (first, last[len(last) - unseen :]))
+    return head, tail
 
 
-def _shown(lines: list[str]) -> str:
-    return "\n".join(line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in lines)
+def _shortened(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"

@@ -6,7 +6,7 @@ from hypothesis import given
 from redline.blobs.memory import MemoryBlobs
 from redline.blobs.retrieval import recall
 from redline.errors import ValidationError
-from redline.rules.offload import OffloadResults
+from redline.rules.offload_results import OffloadResults
 from redline.values.messages import Message
 from redline.values.words import EN
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
@@ -65,7 +65,7 @@ def test_a_stub_with_unknown_fields_is_refused():
 
 @given(histories())
 def test_laws(messages: list[Message]):
-    """Errors stay, nothing grows, twice is once, and every stub names the blob it stands for."""
+    """Errors stay, nothing grows, twice is once, and every stub names the blob that it replaces."""
     blobs = MemoryBlobs()
     for mark in check_laws(OffloadResults(min_chars=300, preview_lines=1), messages):
         assert mark.blob is not None

@@ -1,4 +1,4 @@
-"""The commands that only look, each with the options under which that stays true."""
+"""The shell commands that only look at files, each with the options under which that stays true."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from redline.tools.options import Options, Parsed
 from redline.tools.patches import patch_writes
 from redline.tools.paths import rebase
 
-__all__ = ["LOOKERS", "Actions", "UncertainError", "filtered", "source"]
+__all__ = ["READ_ONLY_COMMANDS", "Actions", "UncertainError", "command_actions", "filtered_actions"]
 
 Actions = tuple[Action, ...]
 
@@ -19,24 +19,28 @@ class UncertainError(Exception):
     """The command is beyond what can be said for certain."""
 
 
-def source(words: Sequence[str], base: str | None) -> Actions:
+def command_actions(words: Sequence[str], base: str | None) -> Actions:
     """What the first command of a pipeline looks at."""
     name, arguments = words[0], words[1:]
-    if name in _VIEWERS:
-        return _shown(_VIEWERS[name](arguments), base)
     if name in _SOURCES:
         return _SOURCES[name](arguments, base)
-    raise UncertainError
+    _expect(name in _VIEWERS)
+    files, spans = _VIEWERS[name](arguments)
+    _expect(bool(files) and "-" not in files and len(files) * len(spans) <= _MOST_RANGES)
+    return tuple([Reads(rebase(file, base), span) for file in files for span in spans or (None,)])
 
 
-def filtered(actions: Actions, words: Sequence[str]) -> Actions:
+def filtered_actions(actions: Actions, words: Sequence[str]) -> Actions:
     """What is left to see after a later command of the pipeline."""
     name, arguments = words[0], words[1:]
     shown = [action for action in actions if isinstance(action, Reads)]
     if name in _VIEWERS:
-        view = _VIEWERS[name](arguments)
-        _expect(not view.files)
-        return _narrowed(shown, view.spans) if shown else actions
+        files, spans = _VIEWERS[name](arguments)
+        _expect(not files)
+        if not (shown and spans):
+            return tuple(shown) or actions
+        _expect(len(shown) == 1)  # ranges of several files run together cannot be told
+        return tuple([Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans])
     if name in _SEARCH_OPTIONS:
         pattern, places, _ = _search_arguments(name, arguments)
         _expect(not places)
@@ -73,23 +77,10 @@ _SED_OPTIONS = Options("nErse:", "quiet silent expression=")
 _BAT_OPTIONS = Options("pnPr:l:", "plain number line-range= paging= color= style= language= decorations= wrap=")
 
 
-class _View(NamedTuple):
+class _ShownFiles(NamedTuple):
     files: tuple[str, ...]
     spans: tuple[Lines, ...] = ()
     """The ranges shown; none if everything is."""
-
-
-def _shown(view: _View, base: str | None) -> Actions:
-    _expect(bool(view.files) and "-" not in view.files and len(view.files) * len(view.spans) <= _MOST_RANGES)
-    return tuple([Reads(rebase(file, base), span) for file in view.files for span in view.spans or (None,)])
-
-
-def _narrowed(shown: Sequence[Reads], spans: tuple[Lines, ...]) -> Actions:
-    """Ranges of what is shown; of several files run together they cannot be told."""
-    if not spans:
-        return tuple(shown)
-    _expect(len(shown) == 1)
-    return tuple([Reads(shown[0].path, _within(shown[0].lines, span)) for span in spans])
 
 
 def _within(outer: Lines | None, inner: Lines) -> Lines:
@@ -106,25 +97,25 @@ def _within(outer: Lines | None, inner: Lines) -> Lines:
     return start, end
 
 
-def _view_all(letters: str, words: str = "") -> Callable[[Sequence[str]], _View]:
+def _show_all(letters: str, words: str = "") -> Callable[[Sequence[str]], _ShownFiles]:
     known = Options(letters, words)
 
-    def view(arguments: Sequence[str]) -> _View:
+    def show(arguments: Sequence[str]) -> _ShownFiles:
         _, files = _parse(arguments, known)
-        return _View(tuple(files))
+        return _ShownFiles(tuple(files))
 
-    return view
+    return show
 
 
-def _view_start(arguments: Sequence[str]) -> _View:
+def _show_start(arguments: Sequence[str]) -> _ShownFiles:
     count, files = _line_count(arguments)
-    return _View(files, ((1, _positive(count)),))
+    return _ShownFiles(files, ((1, _positive(count)),))
 
 
-def _view_end(arguments: Sequence[str]) -> _View:
+def _show_end(arguments: Sequence[str]) -> _ShownFiles:
     count, files = _line_count(arguments)
     first = _positive(count[1:]) if count.startswith("+") else -_positive(count.removeprefix("-"))
-    return _View(files, ((first, -1),))
+    return _ShownFiles(files, ((first, -1),))
 
 
 def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -141,49 +132,45 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _view_range(arguments: Sequence[str]) -> _View:
+def _show_ranges(arguments: Sequence[str]) -> _ShownFiles:
     """`sed -n`, with nothing but ranges to print."""
     options, operands = _parse(arguments, _SED_OPTIONS)
     names = {name for name, _ in options}
     scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
-    spans = tuple([_sed_span(part) for script in scripts for part in script.rstrip("; ").split(";")])
+    spans: list[Lines] = []
+    for part in (part for script in scripts for part in script.rstrip("; ").split(";")):
+        match = _SED_PRINT.fullmatch(part)
+        if match is None:
+            raise UncertainError
+        first = _positive(match[1])
+        # a last line before the first one prints the first
+        spans.append((first, -1 if match[2] == "$" else max(first, _positive(match[2] or match[1]))))
     # of several files sed counts the lines as if they were one
     _expect(bool(names & {"-n", "--quiet", "--silent"}) and len(operands) <= 1 and len(spans) <= _MOST_RANGES)
-    return _View(tuple(operands), spans)
+    return _ShownFiles(tuple(operands), tuple(spans))
 
 
-def _sed_span(script: str) -> Lines:
-    match = _SED_PRINT.fullmatch(script)
-    if match is None:
-        raise UncertainError
-    first = _positive(match[1])
-    # a last line before the first one prints the first
-    return first, -1 if match[2] == "$" else max(first, _positive(match[2] or match[1]))
-
-
-def _view_bat(arguments: Sequence[str]) -> _View:
+def _show_with_bat(arguments: Sequence[str]) -> _ShownFiles:
     options, files = _parse(arguments, _BAT_OPTIONS)
-    ranges = [value for name, value in options if name in ("-r", "--line-range")]
-    return _View(tuple(files), tuple(_bat_span(value) for value in ranges))
+    spans: list[Lines] = []
+    for value in (value for name, value in options if name in ("-r", "--line-range")):
+        match = _BAT_RANGE.fullmatch(value)
+        if match is None:
+            raise UncertainError
+        spans.append((_positive(match[1] or "1"), _positive(match[2]) if match[2] else -1))
+    return _ShownFiles(tuple(files), tuple(spans))
 
 
-def _bat_span(text: str) -> Lines:
-    match = _BAT_RANGE.fullmatch(text)
-    if match is None:
-        raise UncertainError
-    return _positive(match[1] or "1"), _positive(match[2]) if match[2] else -1
-
-
-_VIEWERS: dict[str, Callable[[Sequence[str]], _View]] = {
-    "cat": _view_all("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
-    "nl": _view_all("b:d:f:h:i:l:n:ps:v:w:", "body-numbering= number-width= number-separator="),
-    "less": _view_all("eEFNRSX"),
-    "more": _view_all(""),
-    "bat": _view_bat,
-    "batcat": _view_bat,
-    "head": _view_start,
-    "tail": _view_end,
-    "sed": _view_range,
+_VIEWERS: dict[str, Callable[[Sequence[str]], _ShownFiles]] = {
+    "cat": _show_all("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
+    "nl": _show_all("b:d:f:h:i:l:n:ps:v:w:", "body-numbering= number-width= number-separator="),
+    "less": _show_all("eEFNRSX"),
+    "more": _show_all(""),
+    "bat": _show_with_bat,
+    "batcat": _show_with_bat,
+    "head": _show_start,
+    "tail": _show_end,
+    "sed": _show_ranges,
 }
 
 # --- naming and searching files
@@ -247,7 +234,7 @@ def _list(name: str) -> Callable[[Sequence[str], str | None], Actions]:
 
 
 def _without_color(arguments: Sequence[str]) -> list[str]:
-    """`--color` stands with a value or without one, which `Options` cannot say."""
+    """`--color` comes with a value or without one, which `Options` cannot say."""
     return [word for word in arguments if not word.startswith("--color")]
 
 
@@ -280,5 +267,5 @@ _SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
     **dict.fromkeys(("echo", "printf", "pwd", "true"), _say),
 }
 
-LOOKERS = frozenset({*_VIEWERS, *_SOURCES, *_FILTER_OPTIONS, *_SEARCH_OPTIONS})
+READ_ONLY_COMMANDS = frozenset({*_VIEWERS, *_SOURCES, *_FILTER_OPTIONS, *_SEARCH_OPTIONS})
 """The names of all commands that may only look."""
