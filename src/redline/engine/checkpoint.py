@@ -18,7 +18,7 @@ from redline.view.view import View
 
 __all__ = ["Keeper", "Snapshot", "digest_of", "fingerprint"]
 
-_SHAPE = 4
+_SHAPE = 5
 """Counts up when a snapshot is made in another way, so that one of an older version is not taken for one of this."""
 _LEAST_MESSAGES = 50
 """Fewer are worked out again in a moment."""

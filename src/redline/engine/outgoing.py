@@ -9,7 +9,7 @@ from redline.engine.form import Form, Forms, Origin, Repaired
 from redline.engine.lazy_tuple import LazyTuple
 from redline.engine.state import State, runs_of
 from redline.log.records import Strike
-from redline.repair import Change, Item, Legalizer, Standing, Strategy
+from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, encoded
 
@@ -44,7 +44,7 @@ class OutgoingSnapshot(msgspec.Struct, frozen=True):
     """What was wrong with single messages and was put right, by index."""
     changes: tuple[Change, ...]
     """What else the repair did, by index."""
-    standing: Standing
+    repair: RepairSnapshot
 
 
 class Outgoing:
@@ -150,19 +150,19 @@ class Outgoing:
 
     def snapshot(self) -> OutgoingSnapshot | None:
         """What is final, to go on from later; None where that depends on what comes."""
-        standing = self._legalizer.standing
-        if standing is None:
+        repair = self._legalizer.snapshot()
+        if repair is None:
             return None
         by_index = self._by_index()
-        final = (by_index(one) for one in self._legalizer.corrections if one.index < standing.count)
+        final = (by_index(one) for one in self._legalizer.corrections if one.index < repair.count)
         return OutgoingSnapshot(
-            visible=standing.count,
+            visible=repair.count,
             pieces=tuple(_in_runs(self.pieces)),
             system=tuple(_in_runs(self._system)),
             settled=self._settled,
             corrections=(*self._earlier_corrections, *final),
             changes=(*self._earlier_changes, *map(by_index, self._legalizer.changes)),
-            standing=standing,
+            repair=repair,
         )
 
     # --- growing
@@ -170,7 +170,8 @@ class Outgoing:
     def _restore(self, snapshot: OutgoingSnapshot) -> None:
         """Messages that were final are read when they are needed."""
         state = self._state
-        self._legalizer = Legalizer(state.format, self._strategy, behind=snapshot.standing, lifts_system=True)
+        self._legalizer = Legalizer(state.format, self._strategy, lifts_system=True)
+        self._legalizer.restore(snapshot.repair)
         self._taken = self._given_from = self._open_from = snapshot.visible
         self._settled = self._settled_before = snapshot.settled
         self._earlier_corrections, self._earlier_changes = snapshot.corrections, snapshot.changes

@@ -9,7 +9,7 @@ import msgspec
 from redline.formats import find_format
 from redline.mending.fixes import Action, Fix, fix_for
 from redline.repair import Item, Strategy, legalize
-from redline.repair.values import name_of
+from redline.repair.changes import name_of
 from redline.transcripts.base import Position, RecordedConversation
 from redline.values.messages import Message, ToolCall, ToolResult
 

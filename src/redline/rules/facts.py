@@ -1,6 +1,5 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
-from collections import deque
 from collections.abc import Iterable
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from redline.rules.failures import is_command_output, is_failure
 from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
 from redline.values.messages import Message, Part, ToolCall, ToolResult
+from redline.values.pairs import CallFinder
 
 __all__ = ["LATEST_MS", "Facts", "Seen", "Turn"]
 
@@ -116,9 +116,7 @@ class Facts:
 
     def __init__(self, tools: ToolBook = DEFAULT, *, start: Turn = Turn()) -> None:  # noqa: B008 - frozen
         self._tools = tools
-        self._calls: dict[str, Seen] = {}
-        self._calls_without_id: dict[str, deque[Seen]] = {}
-        """Of the turn that waits for its results, by name and in order, which is how they are told apart."""
+        self._calls: CallFinder[Seen] = CallFinder()
         self.turn = start
         """Where the latest turn of the assistant began."""
         self._messages, self._orders, self._steps = start.messages, start.parts, start.steps
@@ -132,10 +130,10 @@ class Facts:
             part = message.parts[place]
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
             self._orders += 1
-            if isinstance(part, ToolCall):
-                self._remember(seen, part)
+            if isinstance(part, ToolCall) and not part.is_hosted:
+                self._calls.add(part, seen)
             elif isinstance(part, ToolResult):
-                seen.asked = self._call_of(part)
+                seen.asked = self._calls.find(part, seen)
             found.append(seen)
         self._messages += 1
         return found
@@ -148,20 +146,6 @@ class Facts:
         if self._is_speaking and not is_assistant:
             self._steps += 1
         elif is_assistant and not self._is_speaking:
-            self._calls_without_id.clear()
+            self._calls.start_turn()
             self.turn = Turn(self._messages, self._orders, self._steps)
         self._is_speaking = is_assistant
-
-    def _remember(self, seen: Seen, call: ToolCall) -> None:
-        if call.is_hosted:
-            return
-        if call.id is None:
-            self._calls_without_id.setdefault(call.name, deque()).append(seen)
-        else:
-            self._calls[call.id] = seen
-
-    def _call_of(self, result: ToolResult) -> Seen | None:
-        if result.call_id is not None:
-            return self._calls.get(result.call_id)
-        waiting = self._calls_without_id.get(result.name) if result.name is not None else None
-        return waiting.popleft() if waiting else None
