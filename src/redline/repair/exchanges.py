@@ -114,20 +114,17 @@ class Exchanges:
             asked.owner.step.answers[asked.spot] = spot
             to_move.setdefault(asked.owner, []).append(stray)
         for home, late_results in to_move.items():
-            self._move(item, home, late_results)
+            for result in late_results:
+                moved = f"{name_of(result)} was moved to its call in message {home.said[0].index}: it came too late"
+                home.changes.append(Change(item.index, moved))
+            is_all = len(late_results) == len(item.message.parts)
+            message = item.message if is_all else self._format.set_apart(item.message, late_results)
+            # They join the other results, before anything else that was heard.
+            home.heard.insert(len(home.heard) - home.has_last_word, Item(message, item.source))
+            home.has_late_results = True
+            self.moved += len(late_results)
         rest = self._format.remove(item.message, [stray for stray, _ in strays])
         return Item(rest, item.source) if rest is not None else None
-
-    def _move(self, item: Item, home: MessageExchange, late_results: list[ToolResult]) -> None:
-        """Late results join the others of their exchange, before anything else that was heard."""
-        for result in late_results:
-            moved = f"{name_of(result)} was moved to its call in message {home.said[0].index}: it came too late"
-            home.changes.append(Change(item.index, moved))
-        self.moved += len(late_results)
-        message, is_all = item.message, len(late_results) == len(item.message.parts)
-        own = message if is_all else self._format.set_apart(message, late_results)
-        home.heard.insert(len(home.heard) - home.has_last_word, Item(own, item.source))
-        home.has_late_results = True
 
 
 def start_of_exchange(messages: Sequence[Message], index: int, format: Format) -> int:

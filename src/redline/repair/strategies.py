@@ -16,9 +16,12 @@ from redline.values.words import DOCUMENTS
 __all__ = [
     "INTERRUPTED",
     "STRATEGIES",
+    "answer",
     "apply_strategy",
     "check_strategy",
+    "drop",
     "match_again",
+    "strip",
     "with_calls_answered",
 ]
 
@@ -65,7 +68,7 @@ def match_again(draft: ExchangeDraft, format: Format, strategy: Strategy) -> Exc
     return draft.changed(changes, said=first.said, heard=heard)
 
 
-def _drop(exchange: MessageExchange, format: Format) -> ExchangeDraft:
+def drop(exchange: MessageExchange, format: Format) -> ExchangeDraft:
     """What the assistant said goes whole, with the results it got, because half a message confuses the model; what else the
     user said stays."""
     spot = exchange.unanswered[0]
@@ -84,12 +87,12 @@ def _drop(exchange: MessageExchange, format: Format) -> ExchangeDraft:
     return ExchangeDraft((), heard, [*exchange.changes, *changes])
 
 
-def _strip(exchange: MessageExchange, format: Format) -> ExchangeDraft:
+def strip(exchange: MessageExchange, format: Format) -> ExchangeDraft:
     """The calls without a result go, the reasoning that led to them, and the message if neither words nor a call are left."""
     return _without_calls(ExchangeDraft(exchange.said, exchange.heard, exchange.changes), exchange.unanswered, format)
 
 
-def _answer(exchange: MessageExchange, format: Format) -> ExchangeDraft:
+def answer(exchange: MessageExchange, format: Format) -> ExchangeDraft:
     """All that was said stays, and each open call gets a result which says that it was interrupted.
 
     A call that no words can answer (a computer's, which wants a picture) is stripped.
@@ -122,9 +125,9 @@ def _answer(exchange: MessageExchange, format: Format) -> ExchangeDraft:
 
 
 STRATEGIES: dict[Strategy, Callable[[MessageExchange, Format], ExchangeDraft]] = {
-    "drop": _drop,
-    "answer": _answer,
-    "strip": _strip,
+    "drop": drop,
+    "answer": answer,
+    "strip": strip,
 }
 
 
