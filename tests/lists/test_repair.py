@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import FORMATS, check, clean_orphaned_tool_calls, make_legal
+from redline.laws import History
+from redline.laws.hosted_results import HostedResults, open_hosted_calls
 from redline.repair import INTERRUPTED
 from redline.repair.strategies import STRATEGIES
 from redline.testing import conversations
@@ -84,7 +86,7 @@ def test_legal_list_comes_back_as_it_is(format, strategy, data):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_answering_keeps_all_content(format, data):
-    """Every text, every call of the assistant and every result that had its call is still there."""
+    """Every text, every call of the assistant that can be answered and every result that had its call is still there."""
     reader = FORMATS[format]
     history = data.draw(damaged(format))
     after = make_legal(history, format=format, strategy="answer")
@@ -104,18 +106,39 @@ def test_bytes_are_repaired_as_objects_are(format, data):
 
 
 def content(messages, format):
-    """What must not get lost: texts with words in them, calls but those that no words can answer, and matched results."""
+    """What must not get lost: texts with words in them, calls that can be answered, and matched results.
+
+    Two kinds of calls cannot be answered: a computer's, which wants a picture, and one that the provider was to run itself and
+    that was interrupted, because only the provider gives such results.
+    """
     found = Counter()
-    for message in messages:
-        for part in message.parts:
+    interrupted = interrupted_hosted_calls(messages, format)
+    for number, message in enumerate(messages):
+        for place, part in enumerate(message.parts):
             if isinstance(part, Text) and part.text.strip():
                 found["text", part.text] += 1
-            elif isinstance(part, ToolCall) and message.role == "assistant" and part.name != "computer":
-                found["call", part.name, repr(part.input)] += 1
+            elif isinstance(part, ToolCall) and message.role == "assistant":
+                is_answerable = part.name != "computer" and (number, place) not in interrupted
+                found["call", part.name, repr(part.input)] += is_answerable
     for step in pair_up(messages, items_are_messages=format.items_are_messages).steps:
         for spot in step.answers.values():
             found["result", messages[spot.message].parts[spot.part].text] += 1
     return found
+
+
+def interrupted_hosted_calls(messages, format):
+    """By message and place: the calls that the provider was to run, for which the law finds no result."""
+    if format.name not in HostedResults.rules:
+        return set()
+    law = HostedResults().broken(History.of(messages, format))
+    parts = [(one.index, messages[one.index].parts[one.part]) for one in law]
+    without_result = {(number, part.id) for number, part in parts if isinstance(part, ToolCall)}
+    return {
+        (number, place)
+        for number, message in enumerate(messages)
+        for place, own in open_hosted_calls(message).items()
+        if (number, own) in without_result
+    }
 
 
 # --- what is promised, case by case
@@ -153,7 +176,7 @@ def test_first_result_wins():
 
 
 def test_reused_id_is_renamed_in_call_and_result():
-    """In an Anthropic request an id stands for one call; the later ones are named from their position."""
+    """In an Anthropic request an id means one call; the later ones are named from their position."""
     history = [user("hi"), assistant(use("a")), user(result("a")), assistant(use("a")), user(result("a"))]
     assert make_legal(history) == [*history[:3], assistant(use("a_3_0")), user(result("a_3_0", "of a"))]
 

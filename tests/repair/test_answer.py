@@ -25,8 +25,8 @@ def answered(history, format="anthropic"):
     return clean_orphaned_tool_calls(history, format=format, strategy="answer")
 
 
-def test_answer_stands_behind_the_results_that_are_there():
-    """In the message of the other results, behind them and before the text."""
+def test_answer_comes_after_the_results_that_are_there():
+    """In the message of the other results, after them and before the text."""
     history = [user("hi"), assistant(use("a"), use("b")), user(result("a"), "go on")]
     assert answered(history) == [*history[:2], user(result("a"), INTERRUPTED_BLOCK, "go on")]
 

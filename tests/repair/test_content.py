@@ -1,8 +1,8 @@
 import pytest
 
 from redline.formats import FORMATS
-from redline.repair.content import Content
-from redline.repair.values import Draft, Item
+from redline.repair.changes import ExchangeDraft, Item
+from redline.repair.content import without_refused_content
 from tests.repair.histories import (
     ANTHROPIC,
     RESPONSES,
@@ -18,8 +18,8 @@ from tests.repair.histories import (
 
 
 def presented(format, *, said=(), heard=(), is_end=False):
-    given = Draft([Item(format.read(one), 0) for one in said], [Item(format.read(one), 1) for one in heard], ())
-    return Content(format).without_refused(given, is_end=is_end)
+    given = ExchangeDraft([Item(format.read(one), 0) for one in said], [Item(format.read(one), 1) for one in heard], ())
+    return without_refused_content(given, format, is_end=is_end)
 
 
 def both(draft):
@@ -28,8 +28,8 @@ def both(draft):
 
 def test_good_exchange_is_the_same_object():
     """Nothing to take out: nothing is made anew."""
-    given = Draft([Item(ANTHROPIC.read(assistant(thinking(), "hi", use("a"))), 0)], [], ())
-    assert Content(ANTHROPIC).without_refused(given, is_end=False) is given
+    given = ExchangeDraft([Item(ANTHROPIC.read(assistant(thinking(), "hi", use("a"))), 0)], [], ())
+    assert without_refused_content(given, ANTHROPIC, is_end=False) is given
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import pytest
 
 from redline import check, make_legal
-from redline.repair.hosted import has_results_from_before, open_ids
+from redline.repair.preceding import Preceding
 from redline.repair.strategies import STRATEGIES
-from tests.repair.histories import ANTHROPIC, assistant, result, use, user
+from tests.repair.histories import ANTHROPIC, assistant, read, use, user
 
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
@@ -34,8 +34,8 @@ def test_result_in_the_next_message_is_kept(strategy):
 
 
 def test_what_is_open():
-    """Calls without a result in their message, and results without a call in theirs."""
-    assert open_ids(ANTHROPIC.read(assistant(SEARCH))) == {"s1"}
-    assert open_ids(ANTHROPIC.read(assistant(SEARCH, FOUND))) == frozenset()
-    assert has_results_from_before(ANTHROPIC.read(assistant(FOUND)))
-    assert not has_results_from_before(ANTHROPIC.read(user(result("a"))))
+    """The provider's own calls without a result in the assistant's last message, whatever is said after it."""
+    messages = read(ANTHROPIC, [assistant(SEARCH), user("on"), assistant(SEARCH, FOUND)])
+    assert Preceding().followed_by(messages[:1], ANTHROPIC).open_hosted_ids == ("s1",)
+    assert Preceding().followed_by(messages[:2], ANTHROPIC).open_hosted_ids == ("s1",)
+    assert Preceding().followed_by(messages, ANTHROPIC).open_hosted_ids == ()

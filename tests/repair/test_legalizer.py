@@ -27,17 +27,18 @@ def fed(format, messages, strategy="drop"):
 @everywhere
 @settings(max_examples=20)
 @given(data=st.data())
-def test_going_on_behind_what_is_settled(format, strategy, data):
-    """Who knows only the standing and the messages since goes on as who has gone over all of them."""
+def test_going_on_after_what_is_settled(format, strategy, data):
+    """Who knows only the snapshot and the messages since goes on as who has gone over all of them."""
     reader = FORMATS[format]
     messages = read(reader, data.draw(damaged(format)))
     cut = data.draw(st.integers(0, len(messages)))
     whole = Legalizer.over(messages[:cut], reader, strategy)
-    standing, settled = whole.standing, len(whole.settled)
-    if standing is None:
+    snapshot, settled = whole.snapshot(), len(whole.settled)
+    if snapshot is None:
         return
-    later = Legalizer(reader, strategy, behind=standing)
-    for message in messages[standing.count : cut]:
+    later = Legalizer(reader, strategy)
+    later.restore(snapshot)
+    for message in messages[snapshot.count : cut]:
         assert later.feed(message)
     for message in messages[cut:]:
         taken = whole.feed(message)
@@ -165,7 +166,7 @@ def test_what_is_dropped_is_no_beginning():
 
 
 def test_answer_left_to_write():
-    """An empty last answer stays while it is last, behind a user's message; it vanishes when more is said."""
+    """An empty last answer stays while it is last, after a user's message; it vanishes when more is said."""
     history = read(ANTHROPIC, [user("hi"), assistant(), user("well?")])
     assert natives(legalize(history[:2], ANTHROPIC).items) == [user("hi"), assistant()]
     assert natives(legalize(history, ANTHROPIC).items) == [user("hi"), user("well?")]

@@ -36,7 +36,7 @@ def test_message_without_words_or_calls_goes(blocks):
 
 
 def test_reasoning_goes_with_the_call_it_led_to():
-    """Reasoning at the end, behind which the call stood, goes; reasoning before words stays."""
+    """Reasoning at the end, which led to the call, goes; reasoning before words stays."""
     history = [user("hi"), assistant(thinking("1"), "look", thinking("2"), use("a"))]
     assert stripped(history) == [history[0], assistant(thinking("1"), "look")]
     items = [reasoning("r1"), item_call("a"), item_output("a"), reasoning("r2"), item_call("b")]

@@ -121,6 +121,6 @@ def test_hosted_calls_and_results_are_not_the_clients() -> None:
 
 
 def test_walk_goes_into_results() -> None:
-    """Each part, and what lies inside a result right behind it."""
+    """Each part, and what lies inside a result right after it."""
     message = _spoken(Text("a"), _RESULT, Text("b"))
     assert list(message.walk()) == [Text("a"), _RESULT, *_RESULT.parts, Text("b")]

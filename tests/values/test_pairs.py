@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from redline.formats import FORMATS
 from redline.testing import asks, conversation, conversations, says
 from redline.values.messages import ToolCall, ToolResult
-from redline.values.pairs import Spot, pair_up
+from redline.values.pairs import CallFinder, CallMatcher, OpenCalls, Spot, ToolStep, pair_up
 
 
 def read(format, payloads):
@@ -77,10 +77,128 @@ def test_whole_conversations_pair_completely(drawn):
 
 
 def test_system_message_closes_a_step():
-    """A result behind a system message answers nothing."""
+    """A result after a system message answers nothing."""
     call, result = asks("read", {}, "x")
     history = conversation("openai_chat", [call, says("system", "be brief"), result])
     assert pair_up(read("openai_chat", history)).orphans == (Spot(2, 0),)
+
+
+def test_a_message_can_be_taken_back():
+    """It is as if the message had never come: the calls that it answered are open again, and to the next message."""
+    calls = {"role": "assistant", "content": None, "tool_calls": [_call("a"), _call("b")]}
+    answer, other = {"role": "tool", "tool_call_id": "a", "content": "x"}, {"role": "user", "content": "hi"}
+    matcher = CallMatcher()
+    for message in read("openai_chat", [calls, answer]):
+        assert not matcher.add(message)
+    step = matcher.step
+    (late,) = read("openai_chat", [{"role": "tool", "tool_call_id": "z", "content": "x"}])
+    for message in (late, *read("openai_chat", [{**answer, "tool_call_id": "b"}, other])):
+        matcher.add(message)
+        matcher.take_back()
+        assert matcher.step is step
+        assert step.answers == {Spot(0, 0): Spot(1, 0)}
+    assert not matcher.add(read("openai_chat", [{**answer, "tool_call_id": "b"}])[0])
+    assert step.answers[Spot(0, 1)] == Spot(2, 0)
+
+
+# --- results that come late
+
+
+def step_of(*ids, answered=(), tool="read"):
+    step = ToolStep(calls={Spot(0, place): ToolCall(own, tool) for place, own in enumerate(ids)})
+    step.answers = {Spot(0, place): Spot(1, 0) for place, own in enumerate(ids) if own in answered}
+    return step
+
+
+def left_open(*steps):
+    open_calls = OpenCalls()
+    for number, step in enumerate(steps):
+        open_calls.add(step, number)
+    return open_calls
+
+
+def test_late_result_finds_the_one_open_call():
+    """By its id, and whose call it is."""
+    found = left_open(step_of("a", "b", answered="b"), step_of("c", answered="c")).find(ToolResult("a"))
+    assert found is not None
+    assert (found.owner, found.spot) == (0, Spot(0, 0))
+
+
+def test_answered_and_unknown_calls_are_not_found():
+    """Nothing is certain about a result whose call has one already, or was never made."""
+    open_calls = left_open(step_of("a", answered="a"))
+    assert open_calls.find(ToolResult("a")) is None
+    assert open_calls.find(ToolResult("z")) is None
+
+
+def test_two_open_calls_are_ambiguous():
+    """With two open calls of one id nobody can tell."""
+    assert left_open(step_of("a"), step_of("a")).find(ToolResult("a")) is None
+
+
+def test_id_used_since_is_ambiguous():
+    """An id that was used again after the open call may mean either."""
+    assert left_open(step_of("a"), step_of("a", answered="a")).find(ToolResult("a")) is None
+
+
+def test_id_used_before_is_not():
+    """An earlier call with the same id that has its result makes no difference."""
+    found = left_open(step_of("a", answered="a"), step_of("a")).find(ToolResult("a"))
+    assert found is not None
+    assert found.owner == 1
+
+
+def test_open_call_is_answered_once():
+    """After one result came late the call is open no longer."""
+    open_calls = left_open(step_of("a"))
+    found = open_calls.find(ToolResult("a"))
+    assert found is not None
+    open_calls.answer(found)
+    assert open_calls.find(ToolResult("a")) is None
+    assert open_calls.find(ToolResult(None, name="read")) is None
+
+
+def test_name_replaces_a_missing_id():
+    """A result without an id finds the only open call of its tool, and a call without one is found by a result with one."""
+    open_calls = left_open(step_of("a"), step_of(None, tool="grep"))
+    assert open_calls.find(ToolResult(None, name="read")) is not None
+    assert open_calls.find(ToolResult("x", name="grep")) is not None
+    assert open_calls.find(ToolResult(None, name="bash")) is None
+    assert open_calls.find(ToolResult(None)) is None
+
+
+def test_snapshot_knows_that_a_call_is_open():
+    """Not whose it is; answered calls, and those that are ambiguous, are so afterwards too."""
+    before = left_open(step_of("a", "b", "c", answered="b"), step_of("c"), step_of(None, tool="grep"))
+    after = OpenCalls(before.snapshot())
+    for result in (*map(ToolResult, "abcd"), ToolResult(None, name="grep"), ToolResult(None, name="read")):
+        assert (after.find(result) is None) == (before.find(result) is None)
+    found = after.find(ToolResult("a"))
+    assert found is not None
+    assert found.owner is None
+
+
+# --- results in a history that need not be legal
+
+
+def test_latest_call_with_the_id_is_found_however_long_ago():
+    """And as often as a result names it."""
+    finder = CallFinder()
+    finder.add(ToolCall("a", "read"), "first")
+    finder.add(ToolCall("a", "read"), "second")
+    finder.start_turn()
+    assert [finder.find(ToolResult("a"), name) for name in ("x", "y")] == ["second", "second"]
+
+
+def test_calls_without_ids_are_found_in_their_turn():
+    """In order, by the tool's name, also by a result with an id that no call has."""
+    finder = CallFinder()
+    finder.add(ToolCall(None, "read"), "left open")
+    finder.start_turn()
+    finder.add(ToolCall(None, "read"), "first")
+    finder.add(ToolCall(None, "read"), "second")
+    results = [ToolResult(None, name="read"), ToolResult("z", name="read"), ToolResult(None, name="read")]
+    assert [finder.find(result, place) for place, result in enumerate(results)] == ["first", "second", None]
 
 
 def _call(name):

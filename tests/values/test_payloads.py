@@ -31,7 +31,7 @@ json_values = st.recursive(
 )
 json_objects = st.dictionaries(any_text, json_values, max_size=3)
 unknown_keys = st.dictionaries(any_text.map(lambda name: f"x-{name}"), json_values, max_size=1)
-"""Fields that no format knows, to stand beside those it does."""
+"""Fields that no format knows, to be put beside those it does."""
 
 
 def spell(value: Any, random: Random) -> str:
@@ -50,7 +50,7 @@ def spell(value: Any, random: Random) -> str:
 
 
 def spell_bytes(value: Any, random: Random) -> bytes:
-    """The same, as it would stand in a file."""
+    """That payload as a line of a file might have it."""
     return spell(value, random).encode()
 
 

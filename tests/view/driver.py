@@ -8,7 +8,7 @@ from redline.formats.check_message import check_message
 from redline.formats.tool_description import describe_tools
 from redline.values.messages import Message
 from redline.view.batches import Batches
-from redline.view.operations import Context, Operation, Outcome, StartBatch, parse_operation
+from redline.view.operations import Context, Operation, OperationOutcome, StartBatch, parse_operation
 from redline.view.view import View
 
 
@@ -84,7 +84,7 @@ class Driven:
             self.store.versions[index].extend(read_messages([payload]))
         self._show(outcome)
 
-    def _show(self, outcome: Outcome) -> None:
+    def _show(self, outcome: OperationOutcome) -> None:
         if outcome.boundary is not None:
             self.batches = self.batches.opened(outcome.boundary, self.view)
         self.view = outcome.view

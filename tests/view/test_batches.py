@@ -23,7 +23,7 @@ def test_opening_a_batch_keeps_the_view_that_ends():
 
 
 def test_rollback_drops_the_later_batches():
-    """The batch is current again, those behind it are gone, and the next one has the number after it."""
+    """The batch is current again, those after it are gone, and the next one has the number after it."""
     batches = Batches().opened(5, View()).opened(7, View()).rolled_back(0)
     assert batches == Batches()
     assert batches.opened(3, View()).current == 1

@@ -28,7 +28,7 @@ def test_two_values_grown_from_one_do_not_see_each_other():
 
 
 def test_later_items_cannot_be_reached():
-    """What a longer value has behind the end of a shorter one is out of reach, whichever way it is asked for."""
+    """What a longer value has after the end of a shorter one is out of reach, whichever way it is asked for."""
     short = Indices([5, 6])
     short.appended(7)
     with pytest.raises(IndexError):

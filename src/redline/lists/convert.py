@@ -8,9 +8,9 @@ import msgspec
 
 from redline.formats import find_format, read_history, read_messages
 from redline.formats.translate import Loss, translate
+from redline.repair.changes import Change, Strategy
 from redline.repair.legalizer import Legalizer, legalize
 from redline.repair.strategies import check_strategy
-from redline.repair.values import Change, Strategy
 from redline.values.payloads import Payload
 
 __all__ = ["Conversion", "convert"]

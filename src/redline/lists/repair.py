@@ -6,9 +6,9 @@ from typing import Any
 
 from redline.formats import read_history
 from redline.formats.base import Format
+from redline.repair.changes import Repair, Strategy
 from redline.repair.legalizer import clean, legalize
 from redline.repair.strategies import check_strategy
-from redline.repair.values import Repair, Strategy
 from redline.values.payloads import Payload
 
 __all__ = ["clean_orphaned_tool_calls", "make_legal"]

@@ -9,7 +9,7 @@ import msgspec
 from redline.formats import Format, find_format
 from redline.mending.fixes import Action, Fix
 from redline.repair import NOT_SHOWN, Strategy, legalize
-from redline.repair.values import name_of
+from redline.repair.changes import name_of
 from redline.transcripts import Entry, Position, RecordedConversation
 from redline.values.messages import Message, Text, ToolCall
 

@@ -1,82 +1,36 @@
 """Calls with an id that the provider refuses, or has seen before, get another, and their results the same."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
-from typing import NamedTuple
+from collections.abc import Collection, Set
 
 from redline.formats.base import Format
-from redline.repair.values import Change, Draft, Item, name_of
-from redline.values.messages import Message, ToolCall, ToolResult
-from redline.values.pairs import Spot, Step, pair_up
+from redline.repair.changes import Change, ExchangeDraft, Item, name_of
+from redline.values.messages import ToolCall, ToolResult
+from redline.values.pairs import Spot, pair_up
 
-__all__ = ["Numbered", "fresh_id", "with_good_ids"]
+__all__ = ["fresh_id", "with_good_ids"]
 
 _REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
-_WHY = "the provider refuses its id, or another call has it"
 _KEPT_CHARACTERS = 24
 """Of the old id, so that the new one stays below the 40 characters that OpenAI takes."""
 
 
-class Numbered(NamedTuple):
-    """An exchange with good ids, and those of its calls."""
-
-    draft: Draft
-    ids: Sequence[str]
-
-
-def fresh_id(old: str | None, index: int, place: int, *taken: Collection[str | None]) -> str:
-    """An id made from where the call stands: the same whenever the same history is repaired."""
-    stem = _REFUSED.sub("_", old or "")[:_KEPT_CHARACTERS] or "call"
-    fresh = f"{stem}_{index}_{place}"
-    while any(fresh in ids for ids in taken):
-        fresh += "_"
-    return fresh
-
-
-def with_good_ids(draft: Draft, format: Format, taken: Set[str]) -> Numbered:
+def with_good_ids(draft: ExchangeDraft, format: Format, taken: Set[str]) -> ExchangeDraft:
     """The exchange with every id well formed, and used by no other call in it and none of those taken."""
-    calls = _calls(draft)
-    if not calls:
-        return Numbered(draft, ())
-    ids = [call.id for _, call in calls if call.id is not None]
-    known = set(ids)
-    # The ids taken grow with the history and are only ever looked up, never gone through.
-    are_unique = len(known) == len(ids) and not any(own in taken for own in known)
-    if are_unique and all(format.accepts_id(*call) for call in calls) and _results_agree(draft, known, format):
-        return Numbered(draft, ids)
+    if _has_good_ids(draft, format, taken):
+        return draft
     items = [*draft.said, *draft.heard]
     (step,) = pair_up([item.message for item in items], items_are_messages=format.items_are_messages).steps
-    after = _renamed(draft, items, dict(_new_ids(items, step, format, taken)), format)
-    return Numbered(after, [call.id for _, call in _calls(after) if call.id is not None])
+    renamed: dict[int, dict[int, str]] = {}
+    changes: list[Change] = []
 
+    def rename(spot: Spot, own: str) -> None:
+        renamed.setdefault(spot.message, {})[spot.part] = own
+        item = items[spot.message]
+        if item.source is not None:
+            why = "the provider refuses its id, or another call has it"
+            changes.append(Change(item.index, f"{name_of(item.message.parts[spot.part])} was renamed {own!r}: {why}"))
 
-def _calls(draft: Draft) -> list[tuple[Message, ToolCall]]:
-    return [
-        (item.message, part)
-        for item in draft.said
-        for part in item.message.parts
-        if type(part) is ToolCall and not part.is_hosted
-    ]
-
-
-def _results_agree(draft: Draft, ids: Set[str], format: Format) -> bool:
-    """Whether every result has the id of a call, or none and may do without."""
-    for item in draft.heard:
-        for part in item.message.parts:
-            if type(part) is not ToolResult or part.is_hosted or part.call_id in ids:
-                continue
-            if not format.accepts_id(item.message, part):
-                return False
-    return True
-
-
-def _new_ids(
-    items: list[Item],
-    step: Step,
-    format: Format,
-    taken: Set[str],
-) -> Iterator[tuple[Spot, str]]:
-    """For each call and result that needs another id, that id."""
     present = {call.id for call in step.calls.values()}
     used: set[str | None] = set()
     for spot, call in step.calls.items():
@@ -84,35 +38,51 @@ def _new_ids(
         is_used = own is not None and (own in used or own in taken)
         if is_used or not format.accepts_id(item.message, call):
             own = fresh_id(own, item.index, spot.part, taken, used, present)
-            yield spot, own
+            rename(spot, own)
         used.add(own)
         answer = step.answers[spot]
-        if own is not None and _needs(own, answer, items[answer.message], format):
-            yield answer, own
-
-
-def _needs(own: str, answer: Spot, item: Item, format: Format) -> bool:
-    """Whether a result must be given the id of its call; one that is matched by name may do without."""
-    result = item.message.parts[answer.part]
-    if not isinstance(result, ToolResult) or result.call_id == own:
-        return False
-    return result.call_id is not None or not format.accepts_id(item.message, result)
-
-
-def _renamed(draft: Draft, items: list[Item], ids: dict[Spot, str], format: Format) -> Draft:
-    by_item: dict[int, dict[int, str]] = {}
-    for spot, own in ids.items():
-        by_item.setdefault(spot.message, {})[spot.part] = own
-    changes = [
-        Change(
-            items[spot.message].index, f"{name_of(items[spot.message].message.parts[spot.part])} was renamed {own!r}: {_WHY}"
-        )
-        for spot, own in ids.items()
-        if items[spot.message].source is not None
-    ]
+        message = items[answer.message].message
+        result = message.parts[answer.part]
+        if own is None or not isinstance(result, ToolResult) or result.call_id == own:
+            continue
+        # A result without an id that is matched by name may do without.
+        if result.call_id is not None or not format.accepts_id(message, result):
+            rename(answer, own)
     after = [
-        Item(format.rename(item.message, by_item[number]), item.source) if number in by_item else item
+        Item(format.rename(item.message, renamed[number]), item.source) if number in renamed else item
         for number, item in enumerate(items)
     ]
     count = len(draft.said)
-    return Draft(after[:count], after[count:], [*draft.changes, *changes])
+    return draft.changed(changes, said=after[:count], heard=after[count:])
+
+
+def fresh_id(old: str | None, index: int, place: int, *taken: Collection[str | None]) -> str:
+    """An id made from the place of the call, so that it is the same whenever the history is repaired."""
+    stem = _REFUSED.sub("_", old or "")[:_KEPT_CHARACTERS] or "call"
+    fresh = f"{stem}_{index}_{place}"
+    while any(fresh in ids for ids in taken):
+        fresh += "_"
+    return fresh
+
+
+def _has_good_ids(draft: ExchangeDraft, format: Format, taken: Set[str]) -> bool:
+    """Whether every call has an id that is good and its own, and every result that of a call, or none and may do without."""
+    ids: set[str] = set()
+    has_calls = False
+    for item in draft.said:
+        for part in item.message.parts:
+            if type(part) is not ToolCall or part.is_hosted:
+                continue
+            has_calls = True
+            # The ids taken grow with the history and are only ever looked up, never gone through.
+            if part.id in ids or part.id in taken or not format.accepts_id(item.message, part):
+                return False
+            if part.id is not None:
+                ids.add(part.id)
+    for item in draft.heard if has_calls else ():
+        for part in item.message.parts:
+            if type(part) is not ToolResult or part.is_hosted or part.call_id in ids:
+                continue
+            if not format.accepts_id(item.message, part):
+                return False
+    return True

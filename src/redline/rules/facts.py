@@ -1,6 +1,5 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
-from collections import deque
 from collections.abc import Iterable
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from redline.rules.failures import is_command_output, is_failure
 from redline.tools import DEFAULT, Action, ToolBook, describe
 from redline.values.messages import Message, Part, ToolCall, ToolResult
+from redline.values.pairs import CallFinder
 
 __all__ = ["LATEST_MS", "Facts", "FactsSnapshot", "Seen"]
 
@@ -111,9 +111,7 @@ class Facts:
 
     def __init__(self, tools: ToolBook = DEFAULT) -> None:
         self._tools = tools
-        self._calls: dict[str, Seen] = {}
-        self._calls_without_id: dict[str, deque[Seen]] = {}
-        """Of the turn that waits for its results, by name and in order, which is how they are told apart."""
+        self._calls: CallFinder[Seen] = CallFinder()
         self._messages = self._orders = self._steps = 0
         self._is_speaking = False
         self._turn = FactsSnapshot()
@@ -124,7 +122,7 @@ class Facts:
         if self._is_speaking and not is_speaking:
             self._steps += 1
         elif is_speaking and not self._is_speaking:
-            self._calls_without_id.clear()
+            self._calls.start_turn()
             self._turn = FactsSnapshot(self._messages, self._orders, self._steps)
         self._is_speaking = is_speaking
         found: list[Seen] = []
@@ -132,10 +130,10 @@ class Facts:
             part = message.parts[place]
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
             self._orders += 1
-            if isinstance(part, ToolCall):
-                self._remember(seen, part)
+            if isinstance(part, ToolCall) and not part.is_hosted:
+                self._calls.add(part, seen)
             elif isinstance(part, ToolResult):
-                seen.asked = self._call_of(part)
+                seen.asked = self._calls.find(part, seen)
             found.append(seen)
         self._messages += 1
         return found
@@ -152,17 +150,3 @@ class Facts:
         """Go on, in fresh facts, from where the snapshot was taken."""
         self._turn = snapshot
         self._messages, self._orders, self._steps = snapshot.messages, snapshot.parts, snapshot.steps
-
-    def _remember(self, seen: Seen, call: ToolCall) -> None:
-        if call.is_hosted:
-            return
-        if call.id is None:
-            self._calls_without_id.setdefault(call.name, deque()).append(seen)
-        else:
-            self._calls[call.id] = seen
-
-    def _call_of(self, result: ToolResult) -> Seen | None:
-        if result.call_id is not None:
-            return self._calls.get(result.call_id)
-        waiting = self._calls_without_id.get(result.name) if result.name is not None else None
-        return waiting.popleft() if waiting else None

@@ -1,11 +1,11 @@
 """Settings of rules are checked when the rule is made, so that a wrong one is not found in mid-conversation."""
 
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from os import PathLike, fspath
 
 from redline.errors import ValidationError
 from redline.tools import ToolBook
+from redline.values.checks import check_at_least, check_counts, check_flags, shown
 from redline.values.words import DOCUMENTS, Words
 
 __all__ = [
@@ -19,31 +19,6 @@ __all__ = [
     "shown",
     "text_of",
 ]
-
-_LARGEST = 1e300
-"""Beyond this, sums and quotients of numbers may overflow."""
-
-
-def check_at_least(least: float, rule: str, **settings: float) -> None:
-    """Refuse settings that are no finite numbers, or less than this."""
-    for name, value in settings.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not least <= value <= _LARGEST:
-            raise ValidationError(f"{rule}: {name} must be a finite number of at least {least}, not {shown(value)}")
-
-
-def check_counts(least: int, rule: str, **settings: int) -> None:
-    """Refuse settings that are no whole numbers, or less than this, or more than any list can hold."""
-    for name, value in settings.items():
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= sys.maxsize:
-            raise ValidationError(f"{rule}: {name} must be a whole number of at least {least}, not {shown(value)}")
-
-
-def check_flags(rule: str, **settings: bool) -> None:
-    """Refuse settings that are neither True nor False."""
-    for name, value in settings.items():
-        if not isinstance(value, bool):
-            raise ValidationError(f"{rule}: {name} must be True or False, not {shown(value)}")
 
 
 def check_texts(rule: str, words: Words | None, **settings: str | None) -> None:
@@ -81,14 +56,6 @@ def make_root(root: str | PathLike[str], rule: str) -> str:
     if not isinstance(path, str):
         raise ValidationError(f"{rule}: project_root must be a path as text, not {shown(root)}")
     return path
-
-
-def shown(value: object) -> str:
-    """A wrong value as an error names it; some cannot be written, such as numbers of thousands of digits."""
-    try:
-        return repr(value)
-    except (RecursionError, ValueError):
-        return f"a value of type {type(value).__name__}"
 
 
 def text_of(own: str | None, words: Words | None, name: str) -> str:

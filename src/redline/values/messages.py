@@ -34,7 +34,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
     text: str
     at: Path = ()
-    """Where the part stands in the native payload. Empty for a part that was not read from one."""
+    """Where the part is in the native payload. Empty for a part that was not read from one."""
 
 
 class Reasoning(msgspec.Struct, frozen=True, gc=False):
@@ -80,14 +80,17 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The input as an object; free text, or JSON that is no object, stands under `input`."""
+        """The input as an object; free text, or JSON that is no object, is under `input`."""
         if isinstance(self.input, dict):
             return self.input
         if not isinstance(self.input, str):
             return {} if self.input is None else {"input": self.input}
         if not self.input.strip():
             return {}
-        parsed = _parsed_or_none(self.input)
+        try:
+            parsed = payloads.decode_text(self.input)
+        except (ValueError, RecursionError):
+            parsed = None
         return parsed if isinstance(parsed, dict) else {"input": self.input}
 
 
@@ -152,10 +155,3 @@ def identity(message: Message) -> str:
     """A stable hash of the content: the same for an object and its bytes, whatever the key order, spacing, escapes."""
     content = payloads.canonical(payloads.decode(message.native))
     return hashlib.sha256(message.format.encode() + b"\n" + content).hexdigest()
-
-
-def _parsed_or_none(text: str) -> Any:
-    try:
-        return payloads.decode_text(text)
-    except (ValueError, RecursionError):
-        return None

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Path = tuple[str | int, ...]
-"""Where a value stands inside a payload: keys and list positions from the outside in."""
+"""Where a value is inside a payload: keys and list positions from the outside in."""
 
 Payload = dict[str, Any] | bytes
 """An object is kept as the very object, bytes as the very bytes (duplicate keys, number spelling, spacing included)."""
@@ -111,7 +111,7 @@ def encoded(payload: Payload) -> bytes:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """The value that stands at the path."""
+    """The value at the path."""
     for key in path:
         value = value[key]
     return value
@@ -124,7 +124,11 @@ def replace(payload: Payload, path: Path, value: object) -> Payload:
         return changed
     text = _as_text(payload)
     span = _span(text, path)
-    return _as_bytes(_with_member(text, path, value) if span is None else text[: span[0]] + _json(value) + text[span[1] :])
+    if span is not None:
+        return _as_bytes(text[: span[0]] + _json(value) + text[span[1] :])
+    start, end = _known_span(text, path[:-1])
+    comma = "," if any(True for _ in members_of(text, start)) else ""
+    return _as_bytes(f"{text[: end - 1]}{comma}{_json(path[-1])}:{_json(value)}{text[end - 1 :]}")
 
 
 def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
@@ -266,29 +270,19 @@ def _json(value: object) -> str:
 
 
 def _cut(payload: bytes, path: Path) -> bytes:
-    """A duplicated key goes entirely, or the earlier one would come back to life."""
+    """The bytes without the value. A duplicated key goes entirely, or the earlier one would come back to life."""
     text = _as_text(payload)
     outer, _ = _known_span(text, path[:-1])
     names = [name for name, *_ in members_of(text, outer)]
     for number in reversed([number for number, name in enumerate(names) if name == path[-1]]):
-        text = _without_member(text, outer, number)
+        members = list(members_of(text, outer))
+        _, start, _, end = members[number]
+        if number + 1 < len(members):
+            end = members[number + 1][1]
+        elif number > 0:
+            start = members[number - 1][3]
+        text = text[:start] + text[end:]
     return _as_bytes(text)
-
-
-def _without_member(text: str, outer: int, number: int) -> str:
-    members = list(members_of(text, outer))
-    _, start, _, end = members[number]
-    if number + 1 < len(members):
-        return text[:start] + text[members[number + 1][1] :]
-    if number > 0:
-        return text[: members[number - 1][3]] + text[end:]
-    return text[:start] + text[end:]
-
-
-def _with_member(text: str, path: Path, value: object) -> str:
-    start, end = _known_span(text, path[:-1])
-    comma = "," if any(True for _ in members_of(text, start)) else ""
-    return f"{text[: end - 1]}{comma}{_json(path[-1])}:{_json(value)}{text[end - 1 :]}"
 
 
 def _span(text: str, path: Path) -> tuple[int, int] | None:
@@ -305,5 +299,5 @@ def _span(text: str, path: Path) -> tuple[int, int] | None:
 def _known_span(text: str, path: Path) -> tuple[int, int]:
     span = _span(text, path)
     if span is None:
-        raise KeyError(f"nothing stands at {path}")
+        raise KeyError(f"there is nothing at {path}")
     return span

@@ -1,1 +1,1 @@
-"""Which messages are visible, in which order, and what makes them legal to send."""
+"""Which messages are visible, in which order, and the operations that change it."""

@@ -34,13 +34,10 @@ class Indices(Sequence[int]):
         with _GROWING:
             if len(self._shared) == self._length:
                 self._shared.extend(indices)
-                return self._longer(len(indices))
+                longer = Indices.__new__(Indices)
+                longer._shared, longer._length = self._shared, self._length + len(indices)
+                return longer
         return Indices((*self, *indices))
-
-    def _longer(self, more: int) -> "Indices":
-        longer = Indices.__new__(Indices)
-        longer._shared, longer._length = self._shared, self._length + more
-        return longer
 
     def __len__(self) -> int:
         return self._length

@@ -40,7 +40,7 @@ class View:
         return View(Indices(indices), self.versions)
 
     def with_versions(self, versions: Mapping[int, int]) -> "View":
-        """The same messages visible, other versions of some of them."""
+        """Other versions of some messages, the visible ones as they are."""
         return View(self.indices, _frozen({**self.versions, **versions})) if versions else self
 
 

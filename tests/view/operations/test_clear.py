@@ -23,7 +23,7 @@ def test_the_system_messages_of_the_whole_history_are_kept(config):
 
 
 def test_none_is_kept_when_asked_so():
-    """Without system messages nothing is visible, and the batch opens behind all that is stored."""
+    """Without system messages nothing is visible, and the batch opens after all that is stored."""
     driven = Driven([system("A"), *numbered(2)])
     driven.process(clear(keep_system_message=False))
     assert (driven.visible_indices, driven.batches.boundaries) == ([], (0, 3))

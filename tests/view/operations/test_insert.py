@@ -18,7 +18,7 @@ HI = {"role": "user", "content": "hi"}
     ],
 )
 def test_messages_are_shown_at_their_place(position, visible):
-    """They get the next indices, keep their order, and stand at the position; -1 or past the end is the end."""
+    """They get the next indices, keep their order, and are at the position; -1 or past the end is the end."""
     driven = Driven(numbered(3))
     driven.process(insert(position, "x", "y"))
     assert driven.visible_indices == visible
@@ -26,7 +26,7 @@ def test_messages_are_shown_at_their_place(position, visible):
 
 
 def test_the_position_counts_what_is_visible():
-    """After a truncate position 1 is behind the first message that is still shown."""
+    """After a truncate position 1 is after the first message that is still shown."""
     driven = Driven(numbered(5))
     driven.process(truncate(keep_last=2))
     driven.process(insert(1, "x"))

@@ -1,12 +1,12 @@
-from redline.view.operations import Outcome
+from redline.view.operations import OperationOutcome
 from redline.view.view import View
 from tests.view.driver import Driven, keep, numbered, replace, truncate
 
 
 def test_a_batch_opens_at_the_lowest_visible_index():
-    """The boundary is the lowest index, wherever in the view it stands."""
+    """The boundary is the lowest index, wherever in the view it is."""
     store = Driven(numbered(9)).store
-    assert Outcome.of_new_batch(View.of([8, 3, 5]), store).boundary == 3
+    assert OperationOutcome.of_new_batch(View.of([8, 3, 5]), store).boundary == 3
 
 
 def test_a_batch_that_shows_nothing_opens_at_the_end():
@@ -31,6 +31,6 @@ def test_an_outcome_changes_nothing_by_itself():
     """Until the caller takes it over, the state is what it was."""
     driven = Driven(numbered(3))
     before = driven.snapshot()
-    outcome = Outcome.of_new_batch(driven.view.with_indices([2]), driven.store)
+    outcome = OperationOutcome.of_new_batch(driven.view.with_indices([2]), driven.store)
     assert list(outcome.view.indices) == [2]
     assert driven.snapshot() == before

@@ -15,7 +15,7 @@ def test_what_is_visible_before_the_boundary_is_hidden():
 
 
 def test_the_order_of_the_view_is_kept():
-    """An inserted message has a high index and stays, wherever it stands."""
+    """An inserted message has a high index and stays, wherever it is."""
     driven = Driven(numbered(4))
     driven.process(insert(0, "front"))
     driven.start_batch(2)

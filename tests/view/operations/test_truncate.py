@@ -106,7 +106,7 @@ def test_a_bad_number_is_refused(name, value):
     ],
 )
 def test_a_bad_range_is_refused(span, problem):
-    """A range needs a start and an end behind it."""
+    """A range needs a start and an end after it."""
     with pytest.raises(ValidationError, match=problem):
         parse_operation(truncate(range=span))
 

@@ -3,7 +3,7 @@
 from redline.view.operations.clear import Clear
 from redline.view.operations.filter import Filter
 from redline.view.operations.insert import Insert
-from redline.view.operations.operation import Context, Operation, Outcome, Store
+from redline.view.operations.operation import Context, Operation, OperationOutcome, Store
 from redline.view.operations.parse import parse_operation
 from redline.view.operations.replace import Replace
 from redline.view.operations.start_batch import StartBatch
@@ -15,7 +15,7 @@ __all__ = [
     "Filter",
     "Insert",
     "Operation",
-    "Outcome",
+    "OperationOutcome",
     "Replace",
     "Span",
     "StartBatch",

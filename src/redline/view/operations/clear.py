@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from redline.errors import ValidationError
 from redline.formats.tool_description import is_tool_description
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import read_options
 
 __all__ = ["Clear"]
@@ -28,17 +28,17 @@ class Clear:
         """The operation that a configuration describes; it may say nothing."""
         return cls(**read_options("clear", section, ("keep_system_message",)))
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The view of what is kept, and the description where one has to be made."""
         system = {index: message for index, message in context.history() if message.role == "system"}
         described = [index for index, message in system.items() if is_tool_description(message)]
         kept = list(system) if self.keep_system_message else []
         if context.tool_description is None:
-            return Outcome.of_new_batch(context.view.with_indices(kept), context.store)
+            return OperationOutcome.of_new_batch(context.view.with_indices(kept), context.store)
         if described:
-            # Among the kept ones it stands already, in its place in the history.
+            # Among the kept ones it is there already, in its place in the history.
             shown = kept if self.keep_system_message else described[-1:]
-            return Outcome.of_new_batch(context.view.with_indices(shown), context.store)
+            return OperationOutcome.of_new_batch(context.view.with_indices(shown), context.store)
         made = {"role": "system", "content": context.tool_description}
         shown = [*kept, len(context.store)]
-        return Outcome.of_new_batch(context.view.with_indices(shown), context.store, (made,))
+        return OperationOutcome.of_new_batch(context.view.with_indices(shown), context.store, (made,))

@@ -7,7 +7,7 @@ from typing import Any
 from redline.errors import ValidationError
 from redline.values import payloads
 from redline.values.messages import Message, ToolCall
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import read_options
 
 __all__ = ["Filter"]
@@ -40,10 +40,10 @@ class Filter:
         """The operation that a configuration describes."""
         return cls(**read_options("filter", section, _CONDITIONS))
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The view of the messages that meet the conditions."""
         kept = [index for index, message in context.visible() if self._keeps(message)]
-        return Outcome.of_new_batch(context.view.with_indices(kept), context.store)
+        return OperationOutcome.of_new_batch(context.view.with_indices(kept), context.store)
 
     def _keeps(self, message: Message) -> bool:
         native = payloads.decode(message.native)
@@ -57,7 +57,7 @@ class Filter:
 
 
 def _content_text(message: Message, native: dict[str, Any]) -> str:
-    """What keywords are looked for in: the content, or the fields that stand for it where a format has none.
+    """What keywords are looked for in: the content, or the fields that hold it where a format has none.
 
     Those are the fields that the parts were read from, calls aside: a message can have calls instead of content.
     """

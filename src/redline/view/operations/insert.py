@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from redline.errors import ValidationError
 from redline.formats.check_message import check_message
 from redline.values.payloads import Payload
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import check_count, read_options, required_option
-from redline.view.view import View
 
 __all__ = ["Insert"]
 
@@ -37,15 +36,11 @@ class Insert:
         position = required_option(options, "position", "insert")
         return cls(position, required_option(options, "messages", "insert"))
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The messages, and the view with their indices in place."""
-        first = len(context.store)
-        return Outcome(self._placed(context.view, range(first, first + len(self.messages))), self.messages)
-
-    def _placed(self, view: View, added: range) -> View:
+        first, view = len(context.store), context.view
+        added = range(first, first + len(self.messages))
         if self.position == _END or self.position >= len(view.indices):
-            for index in added:
-                view = view.appended(index)
-            return view
-        before, behind = view.indices[: self.position], view.indices[self.position :]
-        return view.with_indices((*before, *added, *behind))
+            return OperationOutcome(view.extended(added), self.messages)
+        before, after = view.indices[: self.position], view.indices[self.position :]
+        return OperationOutcome(view.with_indices((*before, *added, *after)), self.messages)

@@ -9,7 +9,7 @@ from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.view.view import View
 
-__all__ = ["Context", "Operation", "Outcome", "Store"]
+__all__ = ["Context", "Operation", "OperationOutcome", "Store"]
 
 
 class Store(Protocol):
@@ -51,7 +51,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OperationOutcome:
     """What an operation did. Nothing is changed until the caller takes it over, and then all of it at once."""
 
     view: View
@@ -64,7 +64,7 @@ class Outcome:
     """The boundary of the batch that opens with this view; None if the current batch goes on."""
 
     @classmethod
-    def of_new_batch(cls, view: View, store: Store, appended: tuple[Payload, ...] = ()) -> "Outcome":
+    def of_new_batch(cls, view: View, store: Store, appended: tuple[Payload, ...] = ()) -> "OperationOutcome":
         """The view opens a batch at its lowest index. Where nothing is visible, all that is stored lies before it."""
         boundary = min(view.indices, default=len(store) + len(appended))
         return cls(view, appended, boundary=boundary)
@@ -73,6 +73,6 @@ class Outcome:
 class Operation(Protocol):
     """One change of what is visible, checked when it is made."""
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """What the operation does in this state; an ExecutionError if the state does not allow it."""
         ...

@@ -1,4 +1,4 @@
-"""The options of an operation as they stand in a configuration: keys in two spellings, values checked one by one."""
+"""The options of an operation as a configuration has them: keys in two spellings, values checked one by one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -22,7 +22,7 @@ _PARSERS: dict[str, Callable[[object], Operation]] = {
 
 
 def parse_operation(config: Mapping[str, object]) -> Operation:
-    """The operation named by `operation`, with the options that stand under its name. All of it is checked here."""
+    """The operation named by `operation`, with the options under its name. All of it is checked here."""
     known = ", ".join(_PARSERS)
     if not isinstance(config, Mapping):
         raise ValidationError(f"An operation must be an object with the key 'operation', not {type(config).__name__}")

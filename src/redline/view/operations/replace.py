@@ -6,7 +6,7 @@ from types import MappingProxyType
 from redline.errors import ExecutionError
 from redline.formats.check_message import check_message
 from redline.values.payloads import Payload
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import check_count, read_options, required_option
 
 __all__ = ["Replace"]
@@ -32,15 +32,12 @@ class Replace:
         position = required_option(options, "index", "replace")
         return cls(position, required_option(options, "message", "replace"))
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The new version, and the view that counts with it."""
         visible = context.view.indices
         if self.position >= len(visible):
-            raise ExecutionError(f"replace.index {self.position} is not there: {_extent(len(visible))}")
+            there = f"the visible messages are 0 to {len(visible) - 1}" if visible else "no message is visible"
+            raise ExecutionError(f"replace.index {self.position} is not there: {there}")
         index = visible[self.position]
         after = context.view.with_versions({index: context.store.version_count(index)})
-        return Outcome(after, replaced=MappingProxyType({index: self.message}))
-
-
-def _extent(count: int) -> str:
-    return f"the visible messages are 0 to {count - 1}" if count else "no message is visible"
+        return OperationOutcome(after, replaced=MappingProxyType({index: self.message}))

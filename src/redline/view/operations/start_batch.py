@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from redline.errors import ExecutionError, ValidationError
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 
 __all__ = ["StartBatch"]
 
@@ -18,7 +18,7 @@ class StartBatch:
         if not isinstance(self.boundary, int) or isinstance(self.boundary, bool):
             raise ValidationError(f"The boundary of a batch must be an index, not {self.boundary!r}")
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The view from the boundary on."""
         stored = len(context.store)
         if not 0 <= self.boundary <= stored:
@@ -26,4 +26,4 @@ class StartBatch:
                 f"There is no boundary {self.boundary}: {stored} messages are stored, so it can be 0 to {stored}"
             )
         shown = (index for index in context.view.indices if index >= self.boundary)
-        return Outcome(context.view.with_indices(shown), boundary=self.boundary)
+        return OperationOutcome(context.view.with_indices(shown), boundary=self.boundary)

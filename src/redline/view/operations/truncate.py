@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from redline.errors import ValidationError
-from redline.view.operations.operation import Context, Outcome
+from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import check_count, read_options, required_option
 
 __all__ = ["Span", "Truncate"]
@@ -63,7 +63,7 @@ class Truncate:
         span = Span.parse(options.pop("range")) if "range" in options else None
         return cls(**options, span=span)
 
-    def apply(self, context: Context) -> Outcome:
+    def apply(self, context: Context) -> OperationOutcome:
         """The view cut down."""
         kept = context.view.indices[:]
         if self.keep_first is not None:
@@ -76,4 +76,4 @@ class Truncate:
             kept = kept[: max(len(kept) - self.remove_last, 0)]
         if self.span is not None:
             kept = kept[self.span.start : self.span.end]
-        return Outcome.of_new_batch(context.view.with_indices(kept), context.store)
+        return OperationOutcome.of_new_batch(context.view.with_indices(kept), context.store)

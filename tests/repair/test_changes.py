@@ -1,5 +1,5 @@
 from redline.formats import FORMATS
-from redline.repair.values import Change, Item, name_of
+from redline.repair.changes import Change, Item, name_of
 from redline.values.messages import Text, ToolCall, ToolResult
 
 MESSAGE = FORMATS["anthropic"].read({"role": "user", "content": "hi"})

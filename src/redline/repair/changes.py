@@ -7,7 +7,7 @@ import msgspec
 
 from redline.values.messages import Message, Part, ToolCall, ToolResult
 
-__all__ = ["Change", "Draft", "Item", "Repair", "Strategy", "name_of"]
+__all__ = ["Change", "ExchangeDraft", "Item", "Repair", "Strategy", "name_of"]
 
 Strategy = Literal["drop", "answer", "strip"]
 """What becomes of a call without a result."""
@@ -46,12 +46,22 @@ class Repair(msgspec.Struct, frozen=True):
     """Empty: the items are the input."""
 
 
-class Draft(NamedTuple):
-    """One exchange on its way through the repair."""
+class ExchangeDraft(NamedTuple):
+    """One exchange on its way through the repair: what the assistant said, what it heard then, and what was done to both."""
 
     said: Sequence[Item]
     heard: Sequence[Item]
     changes: Sequence[Change]
+
+    def changed(
+        self, changes: Sequence[Change], *, said: Sequence[Item] | None = None, heard: Sequence[Item] | None = None
+    ) -> "ExchangeDraft":
+        """The exchange after one more step of the repair."""
+        return ExchangeDraft(
+            self.said if said is None else said,
+            self.heard if heard is None else heard,
+            [*self.changes, *changes],
+        )
 
 
 def name_of(part: Part) -> str:
