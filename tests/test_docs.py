@@ -20,6 +20,7 @@ from redline.rules import RULES
 from redline.transcripts import READERS
 from tests import write_help, write_reference, write_rules
 from tests.cli.sample import write_session
+from tests.test_house import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -145,6 +146,12 @@ def test_generated_pages_are_what_the_code_says(script):
 def test_every_format_and_agent_is_documented(name):
     """Each format and each agent's session file is in a table."""
     assert f"| `{name}`" in DOCUMENTS or f", `{name}` |" in DOCUMENTS
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_is_in_the_design(room):
+    """The layers in the design are those that the imports are held to."""
+    assert re.search(rf"(?<![\w/]){room}(/|\.py)", text_of(DOCS / "design.md"))
 
 
 @pytest.mark.parametrize("name", errors.__all__)
