@@ -135,7 +135,7 @@ def arguments(value: object) -> str:
     """How it is called, without types; nothing for a protocol or a base class."""
     if getattr(value, "_is_protocol", False) or inspect.isabstract(value):
         return ""
-    signature = inspect.signature(value)  # type: ignore[arg-type]  # only what is called comes here
+    signature = inspect.signature(value)
     shown = [short(parameter) for name, parameter in signature.parameters.items() if name not in ("self", "cls")]
     return str(signature.replace(parameters=shown, return_annotation=inspect.Signature.empty)).replace("'…'", "…")
 
