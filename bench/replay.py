@@ -1,4 +1,4 @@
-"""What each policy would have cost on the recorded sessions, as the tables of docs/results.md.
+"""What each policy would have cost on the recorded sessions, as the tables of docs/replay-and-results.md.
 
 python -m bench.replay
 """

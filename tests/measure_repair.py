@@ -1,4 +1,4 @@
-"""How damaged recorded sessions come out of the repair: `python -m tests.measure_repair`, the table of docs/repair.md."""
+"""How damaged recorded sessions come out of the repair: `python -m tests.measure_repair`."""
 
 import time
 from collections import Counter

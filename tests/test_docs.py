@@ -4,38 +4,47 @@ import dataclasses
 import itertools
 import logging
 import re
-import subprocess
-import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import redline
+from bench import drawings
 from redline import errors
 from redline.cli import COMMANDS
 from redline.formats import FORMATS
 from redline.laws import LAWS
 from redline.rules import RULES
 from redline.transcripts import READERS
-from tests import write_rules
+from tests import write_help, write_reference, write_rules
 from tests.cli.sample import write_session
+from tests.test_house import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-DOCUMENTS = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "decisions").glob("*.md"))]
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+DOCUMENTS = "\n".join(map(text_of, PAGES))
 
 
 def code_of(page):
     """The Python blocks of a page, one after the other as a reader would try them."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)
 
 
 def loggers():
     """The names of the loggers that the source writes to."""
     for path in sorted((ROOT / "src" / "redline").rglob("*.py")):
         module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
-        for literal in re.findall(r"= logging\.getLogger\((.*)\)", path.read_text(encoding="utf-8")):
+        for literal in re.findall(r"= logging\.getLogger\((.*)\)", text_of(path)):
             yield module if literal == "__name__" else literal.strip('"')
 
 
@@ -55,28 +64,39 @@ RUN_ELSEWHERE = ("loops.md",)
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if code_of(page) and page.name not in RUN_ELSEWHERE], ids=lambda page: page.name
 )
-def test_code_in_the_documents_runs(page, tmp_path, monkeypatch):
-    """What a page shows can be typed in, in order, beside a session file."""
+def test_code_in_the_documents_runs(page, tmp_path, monkeypatch, capsys):
+    """What a page shows can be typed in, in order, beside a session file. A text right after code is what that code prints."""
     monkeypatch.chdir(tmp_path)
     write_session(tmp_path / "session.jsonl", is_open=True)
     scope = {"__name__": page.stem}
-    for block in code_of(page):
-        exec(compile(block, str(page), "exec"), scope)
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```\n\n```text\n" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
-)
-def test_output_in_the_documents_is_what_the_code_prints(page, tmp_path, monkeypatch, capsys):
-    """A text right after code is what that code prints; counts of tokens depend on the counter that is installed."""
-    monkeypatch.chdir(tmp_path)
-    scope = {"__name__": page.stem}
-    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
-    while any(output for _, output in blocks):
-        code, output = blocks.pop(0)
+    for code, output in re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text_of(page), re.DOTALL):
         capsys.readouterr()
         exec(compile(code, str(page), "exec"), scope)
-        assert not output or without_counts(capsys.readouterr().out) == without_counts(output)
+        printed = capsys.readouterr().out
+        assert not output or without_counts(printed) == without_counts(output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_import_only_what_is_public(page):
+    """`redline`, or one of its packages; nothing from deeper inside, and no name that its package does not list."""
+    for module, names in re.findall(r"^\s*from (redline[\w.]*) import ([\w, ]+)", "\n".join(code_of(page)), re.MULTILINE):
+        assert module.count(".") <= 1, f"{page.name} imports from {module}"
+        public = {*import_module(module).__all__, "aio"}
+        assert {name.strip() for name in names.split(",")} <= public, f"{page.name} imports {names} from {module}"
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_a_page_begins_with_something_to_run(page):
+    """Code or a command comes before the first section."""
+    beginning = text_of(page).split("\n## ")[0]
+    assert re.search(r"```(python|console)\n", beginning), f"{page.name} begins with words only"
+
+
+@pytest.mark.parametrize("name", sorted(drawings.DRAWINGS))
+def test_drawings_are_what_the_script_makes(name):
+    """The pictures are made by a program, so that whoever changes one changes the program; each is shown on some page."""
+    assert text_of(DOCS / "images" / name) == drawings.DRAWINGS[name](), f"{name} is out of date; run python -m bench.drawings"
+    assert f"images/{name})" in DOCUMENTS
 
 
 def without_counts(text):
@@ -92,73 +112,74 @@ def test_every_public_name_is_documented(name):
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_every_law_is_documented(law):
-    """Each law has its row, with the sentence that its file states."""
-    page = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
-    assert f"| `{law.name}` |" in page
+    """Each law has its row."""
+    assert f"| `{law.name}` |" in text_of(DOCS / "repair.md")
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_rule_is_documented(name):
-    """Each rule has its heading, and every one of its settings a row with its default and its meaning."""
-    assert write_rules.section(RULES[name]) in (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    """Each rule has its heading and its row, and every one of its settings a row with its default and its meaning."""
+    page = text_of(DOCS / "rules.md")
+    assert f"| [`{name}`](#{name}) |" in page
+    assert write_rules.section(RULES[name]) in page
     assert write_rules.field_docs(RULES[name]).keys() == {field.name for field in dataclasses.fields(RULES[name])}
 
 
-def test_the_page_of_rules_is_what_the_rules_say():
-    """Nothing in it is left over from a rule that is gone."""
-    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert page == write_rules.page(), "docs/rules.md is out of date; run python -m tests.write_rules"
+@pytest.mark.parametrize("script", [write_help, write_reference, write_rules], ids=lambda script: script.PAGE.name)
+def test_generated_pages_are_what_the_code_says(script):
+    """Nothing in them is left over from a rule, a command or a name that is gone, and nothing is missing."""
+    assert text_of(script.PAGE) == script.page(), f"{script.PAGE.name} is out of date; run python -m {script.__name__}"
 
 
 @pytest.mark.parametrize("name", [*FORMATS, *(reader.name for reader in READERS if reader.name != "plain")])
 def test_every_format_and_agent_is_documented(name):
     """Each format and each agent's session file is in a table."""
-    assert f"`{name}`" in DOCUMENTS
+    assert f"| `{name}`" in DOCUMENTS or f", `{name}` |" in DOCUMENTS
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_is_in_the_design(room):
+    """The layers in the design are those that the imports are held to."""
+    assert re.search(rf"(?<![\w/]){room}(/|\.py)", text_of(DOCS / "design.md"))
 
 
 @pytest.mark.parametrize("name", errors.__all__)
 def test_every_error_is_documented(name):
     """Each error has a line of its own."""
-    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert f"| `{name}` |" in page
+    assert f"| `{name}` |" in text_of(DOCS / "reference.md")
 
 
 @pytest.mark.parametrize("name", sorted(loggers()))
 def test_every_logger_is_documented(name):
     """Each logger has a row that says what it is told at which level."""
-    assert f"| `{name}` |" in (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
+    assert f"| `{name}` |" in text_of(DOCS / "asyncio-and-testing.md")
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_in_the_documents_is_what_the_command_says(command):
-    """The help texts in the documents are the real ones."""
-    done = subprocess.run(
-        [sys.executable, "-m", "redline", *filter(None, [command]), "--help"],
-        capture_output=True,
-        text=True,
-        env={"PATH": "", "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "TERM": "dumb"},
-        check=True,
-    )
-    shown = done.stdout.replace("python -m redline", "redline").strip()
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert shown in page, (
-        f"docs/cli.md does not hold the present help of {command or 'redline'}; run python -m tests.write_help"
-    )
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command):
+    """Each command has its heading."""
+    assert f"\n### redline {command}\n" in text_of(DOCS / "command-line.md")
 
 
-def test_links_between_documents_lead_somewhere():
-    """A link to another page or folder of the project exists, and so does the heading it names."""
-    for page in PAGES:
-        prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", prose):
-            file = page.parent / target if target else page
-            assert file.exists(), f"{page.name} links to {target}"
-            assert not heading or heading in headings(file), f"{page.name} links to {target}#{heading}"
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    """A link to another page, folder or picture of the project exists, and so does the heading it names."""
+    prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", prose):
+        file = page.parent / target if target else page
+        assert file.exists(), f"{page.name} links to {target}"
+        assert not heading or heading in headings(file), f"{page.name} links to {target}#{heading}"
+
+
+def test_every_page_is_in_the_table_of_the_readme():
+    """Who starts at the README finds every page."""
+    assert [page.name for page in PAGES[1:] if f"(docs/{page.name}" not in text_of(PAGES[0])] == []
 
 
 def headings(page):
     """The names under which GitHub shows the headings of a page."""
-    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
+    found = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 

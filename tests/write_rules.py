@@ -1,73 +1,18 @@
-"""Write docs/rules.md anew from the rules themselves: `python -m tests.write_rules`."""
+"""Write the settings of every rule in docs/rules.md anew from the rules themselves: `python -m tests.write_rules`."""
 
 import ast
 import dataclasses
 import inspect
-from pathlib import Path
 
-from redline.rules import DEFAULT_RULES, RULES
-from redline.rules.rule import Rule
+from redline.rules import DEFAULT_RULES, RULES, Rule
+from tests.generated import DOCS, page_with
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
-
-INTRODUCTION = """# Rules: what may go
-
-```python
-import redline
-from redline.rules import MaskedResults
-from redline.testing import asks, conversation, says
-
-found = "orders.py:1: def total()\\n" * 20
-turns = [turn for number in range(6) for turn in asks("Grep", {"pattern": "total"}, found, id=f"t{number}")]
-talk = redline.Conversation(conversation("gemini", [says("user", "Where is it?"), *turns]))
-request = talk.request(rules=["stale_terminal", MaskedResults(keep_recent=2, words=redline.EN)])
-print(request.explain())
-assert request.stats.by_rule["masked_results"].strikes == 4
-```
-
-A rule says what may go, and why; the [schedule](request.md#schedules) says when. A rule is switched on by its name in
-`rules=`, with its defaults, or as an object with settings of your own: for all requests in the
-[policy](conversation.md#settings), `Policy(rules=[…], words=redline.EN)`, or for one, as above. Two are on if you say nothing
-(`redline.default_rules(project_root=…)`); `redline.RULES` has them all by name. Nothing is struck?
-[A checklist](why-nothing-is-struck.md).
-
-For every rule: results that report a failure stay (unless both its `errors_too` and `Protection(errors=False)` are set),
-pinned messages and [protected](request.md#what-is-never-struck) tools and paths stay, what the provider ran itself is left
-alone, nothing grows (unless `may_grow`), and a placeholder is never replaced by another. Of several rules that mark the same
-part, the first counts.
-
-Settings are checked when the rule is made: a wrong one is a `ValidationError` that names it. Names of tools may come in any
-collection. Rules with equal settings are equal, and can be kept in sets.
-
-## Words
-
-All that Redline says to a model is in one value, `redline.Words`: every placeholder and stub, the answer to an interrupted
-call, the line for messages that are not shown, the heading of a tool description. Two come with Redline: `redline.DOCUMENTS`
-(Chinese, as the documents have them; the default) and `redline.EN`. Make your own from one of them, with
-`dataclasses.replace(redline.EN, stale_terminal="[old output]")`; they are checked when they are made.
-`Policy(words=…)` sets them for a conversation.
-
-A rule that puts words in the place of something takes `words=`, or the one text as `placeholder=` (`notice=`, `stub=`). What
-is a placeholder in any of these words is recognised and left alone, whichever are set.
-
-`redline.rules.make_rules` makes a tuple of rules for one project and in one language, from names and rules. A rule that
-leaves `project_root` or `words` open gets these; what it says itself stays:
-
-```python
-from redline.rules import HistoricalReads, StaleTerminal, make_rules
-
-rules = make_rules(["stale_terminal", HistoricalReads(keep_recent=3)], words=redline.EN, project_root="/home/dev/shop")
-assert rules[0] == StaleTerminal(words=redline.EN)
-assert rules[1] == HistoricalReads(keep_recent=3, words=redline.EN, project_root="/home/dev/shop")
-```
-
-How to write one: [ten lines](request.md#a-rule-of-your-own).
-"""
+PAGE = DOCS / "rules.md"
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((INTRODUCTION, *(section(rule) for rule in RULES.values())))
+    return page_with(PAGE.name, "write_rules", "\n".join(section(rule) for rule in RULES.values()))
 
 
 def section(rule: type[Rule]) -> str:
@@ -76,7 +21,7 @@ def section(rule: type[Rule]) -> str:
     where = f"`redline.rules.{rule.__name__}`"
     rows = "\n".join(setting_rows(rule))
     table = f"| setting | default | meaning |\n|---|---|---|\n{rows}\n"
-    return f"## `{rule.name}`\n\n{inspect.getdoc(rule)}\n\n{state} {where}\n\n{table}"
+    return f"### `{rule.name}`\n\n{inspect.getdoc(rule)}\n\n{state} {where}\n\n{table}"
 
 
 def setting_rows(rule: type[Rule]) -> list[str]:

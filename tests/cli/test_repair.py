@@ -187,5 +187,5 @@ def test_places_are_of_agents_that_are_read():
 @pytest.mark.parametrize("place", AGENT_PLACES.values(), ids=lambda place: place.name)
 def test_every_place_is_documented(place):
     """The page on repairing files has the same table."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "repair-files.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "formats-and-transcripts.md").read_text(encoding="utf-8")
     assert f"| {place.name} | {place.looks_at} | {place.resumes_by} |" in page.replace("`", "")

@@ -8,7 +8,7 @@ from redline.redaction import redact_text
 from redline.redaction.tokens import TOKENS
 from tests.redaction.examples import EXAMPLES
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "the-record.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "secret"), [(name, secret) for name, secrets in EXAMPLES.items() for secret in secrets])

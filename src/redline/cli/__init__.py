@@ -1,7 +1,7 @@
 """The `redline` command: each subcommand is a file beside this one, imported when it is called.
 
 To add one, copy the nearest (`convert` is short): a file of its name that holds a click command named `command`, a line in
-`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/cli.md. `find_sessions` finds what the
+`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds what the
 arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
 """
 
@@ -97,7 +97,7 @@ def _redline() -> None:
 
 
 def main() -> None:
-    """Run the command. What is wrong is told in one line on standard error; the exit codes are in docs/cli.md."""
+    """Run the command. What is wrong is told in one line on standard error; the exit codes are in docs/command-line.md."""
     logging.getLogger("redline").addHandler(logging.NullHandler())  # commands say themselves what was damaged
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):

@@ -92,4 +92,4 @@ TOKENS: tuple[Token, ...] = (
     Token("social token", ("AAAAAAAAAAAAAAAAAAAAA",), r"[A-Za-z0-9%]{50,}+"),
     Token("wallet key", ("xprv", "nsec1"), r"[A-Za-z0-9]{50,}+"),
 )
-"""Each row a service or several; docs/privacy.md says which. The more telling beginnings come first."""
+"""Each row a service or several; docs/the-record.md says which. The more telling beginnings come first."""

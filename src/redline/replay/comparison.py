@@ -116,7 +116,7 @@ class Comparison:
                 self._bounds[rule][mark_set] += cost
 
     def as_json(self) -> dict[str, Any]:
-        """For programs; see docs/replay.md for the fields."""
+        """For programs; see docs/replay-and-results.md for the fields."""
         prices = {}
         for rule, outcomes in self._outcomes.items():
             baseline = outcomes[BASELINE]

@@ -75,7 +75,7 @@ _WEIGHTS_IN_ORDER = tuple(WEIGHTS[feature] for feature in FEATURES)
 
 
 class Estimate:
-    """Counts without a vocabulary, in pure Python: see docs/tokens.md for how far it is off."""
+    """Counts without a vocabulary, in pure Python; `python -m bench.tokens` says how far it is off."""
 
     name = "estimate"
 
