@@ -1,4 +1,4 @@
-"""The same conversation for asyncio: each call runs in a thread of the conversation's own, and the loop goes on meanwhile."""
+"""Conversations for asyncio: each call runs in a thread of the conversation's own, and the loop goes on meanwhile."""
 
 import asyncio
 import concurrent.futures
@@ -11,10 +11,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 
 from redline import conversation, opening
 from redline.errors import ExecutionError
-from redline.given import check_function
 from redline.log.log import Log
+from redline.values.checks import check_function
 
-__all__ = ["Conversation", "open"]
+__all__ = ["AsyncConversation", "Conversation", "open"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,15 +27,15 @@ Summarize = Callable[[list[Any]], str | Awaitable[str]]
 class _Method(Generic[P, T]):
     """A method of the conversation, to be awaited. Its parameters are those of the method, so the two cannot differ."""
 
-    def __init__(self, method: Callable[Concatenate[Talk, P], Any], give: "Callable[[Conversation, Any], T]") -> None:
+    def __init__(self, method: Callable[Concatenate[Talk, P], Any], give: "Callable[[AsyncConversation, Any], T]") -> None:
         self._method, self._give = method, give
         self.__doc__ = method.__doc__
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, instance: "Conversation", owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
-    def __get__(self, instance: "Conversation | None", owner: type) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(self, instance: "AsyncConversation", owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, instance: "AsyncConversation | None", owner: type) -> Self | Callable[P, Coroutine[Any, Any, T]]:
         if instance is None:
             return self
 
@@ -55,8 +55,8 @@ class _Value(Generic[T]):
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, instance: "Conversation", owner: type) -> Awaitable[T]: ...
-    def __get__(self, instance: "Conversation | None", owner: type) -> Self | Awaitable[T]:
+    def __get__(self, instance: "AsyncConversation", owner: type) -> Awaitable[T]: ...
+    def __get__(self, instance: "AsyncConversation | None", owner: type) -> Self | Awaitable[T]:
         if instance is None:
             return self
         return _Later(functools.partial(instance._run, functools.partial(self._value, instance._talk)))
@@ -76,12 +76,12 @@ def _same(method: Callable[Concatenate[Talk, P], T]) -> _Method[P, T]:
     return _Method(method, lambda _, result: cast("T", result))
 
 
-def _another(method: Callable[Concatenate[Talk, P], Talk]) -> "_Method[P, Conversation]":
+def _another(method: Callable[Concatenate[Talk, P], Talk]) -> "_Method[P, AsyncConversation]":
     """A method that gives a conversation."""
     return _Method(method, lambda instance, talk: instance._given(talk))
 
 
-class Conversation:
+class AsyncConversation:
     """A conversation whose every method and value is awaited; what each does is said at `redline.Conversation`.
 
     Calls are carried out one after the other, in the order in which they were made. One that is cancelled before its turn does
@@ -93,7 +93,7 @@ class Conversation:
         self._talk = talk
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="redline")
         self._is_closed = False
-        self._turn = _Turn()
+        self._turn = _RunningCall()
         """Of the call that runs."""
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Conversation:
 
     async def compact(
         self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
-    ) -> "Conversation":
+    ) -> "AsyncConversation":
         """Let a summary stand for older history. Until it is there, other calls of this conversation wait."""
         asked = self._asked(summarize)
         return self._given(await self._run(lambda: self._talk.compact(asked, keep_last=keep_last, in_place=in_place, log=log)))
@@ -181,19 +181,19 @@ class Conversation:
                 "This conversation waits for the function that calls it now, so both would wait for ever. "
                 "Call it from a task of its own (asyncio.create_task), or when the function has returned."
             )
-        turn = _Turn()
+        turn = _RunningCall()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._worker, self._take_turn, turn, call)
         except asyncio.CancelledError:
             turn.cancel()
             raise
 
-    def _take_turn(self, turn: "_Turn", call: Callable[[], T]) -> T:
+    def _take_turn(self, turn: "_RunningCall", call: Callable[[], T]) -> T:
         self._turn = turn
         return call()
 
-    def _given(self, talk: Talk) -> "Conversation":
-        return self if talk is self._talk else Conversation(talk)
+    def _given(self, talk: Talk) -> "AsyncConversation":
+        return self if talk is self._talk else AsyncConversation(talk)
 
     def _asked(self, function: Callable[..., T | Awaitable[T]]) -> Callable[..., T]:
         """A function of the caller's as the thread calls it; what is to be awaited is awaited on the loop."""
@@ -207,7 +207,11 @@ class Conversation:
         return asked
 
 
-class _Turn:
+Conversation = AsyncConversation
+"""The name in `redline.aio.Conversation`."""
+
+
+class _RunningCall:
     """One call, and what it waits for on the loop, if it does."""
 
     def __init__(self) -> None:
@@ -246,10 +250,10 @@ class _Turn:
             self._task = None
 
 
-def _opening(function: Callable[P, Talk]) -> Callable[P, Coroutine[Any, Any, Conversation]]:
+def _opening(function: Callable[P, Talk]) -> Callable[P, Coroutine[Any, Any, AsyncConversation]]:
     @functools.wraps(function)
-    async def opened(*args: P.args, **settings: P.kwargs) -> Conversation:
-        return Conversation(await asyncio.to_thread(function, *args, **settings))
+    async def opened(*args: P.args, **settings: P.kwargs) -> AsyncConversation:
+        return AsyncConversation(await asyncio.to_thread(function, *args, **settings))
 
     return opened
 

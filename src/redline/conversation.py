@@ -30,21 +30,11 @@ from redline.formats.sdk_objects import plain_message
 from redline.formats.tool_description import describe_tools
 from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
-from redline.given import (
-    check_count,
-    check_counter,
-    check_function,
-    check_log,
-    check_methods,
-    check_stored_format,
-    check_system,
-    make_list,
-)
 from redline.log import Header
 from redline.log.addresses import masked
 from redline.log.log import ROOT, Log
 from redline.log.memory import MemoryLog
-from redline.log.opening import open_log, unused_address
+from redline.log.opening import check_log, check_stored_format, open_log, unused_address
 from redline.log.records import (
     MessageAdded,
     Originated,
@@ -63,8 +53,9 @@ from redline.repair import Strategy
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
 from redline.schedules import Schedule
-from redline.tokens import Counter, default_counter
+from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
+from redline.values.checks import check_count, check_function, check_methods, make_list, shown
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
@@ -152,7 +143,7 @@ class Conversation:
             check_methods("blobs", blobs, "put", "get")
         check_log(log)
         said = make_list("messages", messages)
-        self._model, self._system, self._tools = check_model(model), check_system(system), make_list("tools", tools)
+        self._model, self._system, self._tools = check_model(model), _checked_system(system), make_list("tools", tools)
         self._clock, self._blobs, self._redact = clock, blobs, redact
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
@@ -705,6 +696,15 @@ class Conversation:
 
 def _reported(usage: Usage) -> UsageReported:
     return UsageReported(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+
+
+def _checked_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:
+    """A system prompt, as text or in blocks."""
+    if system is None or isinstance(system, str):
+        return system
+    if isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
+        return tuple(system)
+    raise ValidationError(f"system must be a text, or a list of blocks as the provider takes it, not {shown(system)}")
 
 
 def _listed(numbers: Iterable[int]) -> str:

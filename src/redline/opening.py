@@ -10,12 +10,11 @@ from redline.blobs import Blobs
 from redline.conversation import Conversation, now_ms
 from redline.errors import ValidationError
 from redline.formats import find_format, format_of_model
-from redline.given import check_stored_format
 from redline.log import Durability, DurableLog, Header, Redact
 from redline.log.addresses import address_text, check_address, masked
 from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
-from redline.log.opening import open_log
+from redline.log.opening import check_stored_format, open_log
 from redline.log.records import (
     Checkpoint,
     HeadMoved,

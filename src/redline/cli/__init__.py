@@ -1,8 +1,8 @@
 """The `redline` command: each subcommand is a file beside this one, imported when it is called.
 
 To add one, copy the nearest (`convert` is short): a file of its name that holds a click command named `command`, a line in
-`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds what the
-arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
+`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds
+what the arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
 """
 
 import contextlib

@@ -6,10 +6,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from redline.errors import ValidationError
+from redline.formats import FORMATS
 from redline.log.addresses import EXAMPLES, parse_address
 from redline.log.log import Durability, DurableLog, Header, Redact
+from redline.log.records import MessageAdded
+from redline.values import payloads
+from redline.values.checks import has_methods, shown
 
-__all__ = ["list_conversations", "open_log", "unused_address"]
+__all__ = ["check_log", "check_stored_format", "list_conversations", "open_log", "unused_address"]
 
 
 def open_log(
@@ -63,3 +67,19 @@ def unused_address(address: str) -> str:
     taken = set(list_conversations(address))
     free = next(name for number in count(2) if (name := f"{conversation}-{number}") not in taken)
     return f"{address.partition('#')[0]}#{quote(free, safe='')}"
+
+
+def check_log(log: object) -> None:
+    """Refuse what is neither an address nor a log; None is none."""
+    if log is not None and not isinstance(log, str | os.PathLike) and not has_methods(log, "append", "read", "close"):
+        raise ValidationError(f"log must be an address, for example 'chat.jsonl', or a log, not {shown(log)}")
+
+
+def check_stored_format(log: DurableLog, format: str) -> None:
+    """Refuse to read a log in a format that its messages are not of: calls and results would be lost."""
+    if log.header.message_format == format:
+        return
+    natives = (payloads.decode(one.record.payload) for one in log.read() if isinstance(one.record, MessageAdded))
+    if not all(FORMATS[format].evidence(native) for native in natives):
+        known = log.header.message_format or "another format"
+        raise ValidationError(f"The messages of this log are in {known}, not in {format}. Open it without format=…")

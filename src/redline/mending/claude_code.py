@@ -12,7 +12,7 @@ from redline.mending.fixes import Action, Fix
 from redline.mending.line_tree import LineTree, keep_at_end
 from redline.mending.mender import MendedConversation
 from redline.mending.repaired_window import (
-    RepairedMessage,
+    MendedMessage,
     RepairedWindow,
     make_placeholder,
     placeholder_fix,
@@ -125,7 +125,7 @@ class _ClaudeCodeRepair:
         parent = self._tree.add(uuid, after=after, before=next(iter(self._staying)))
         content = cast("bytes", payloads.replace(content, ("parentUuid",), parent))
         self._note_calls(line.blocks, beside, uuid, parent)
-        added = RepairedMessage(message, line.repaired.source if line.origin else None, stays=False, is_unchanged=False)
+        added = MendedMessage(message, line.repaired.source if line.origin else None, stays=False, is_unchanged=False)
         if above:
             self._edits.add_after(above, content, self._window.fix_for_added(added, above.line))
         else:

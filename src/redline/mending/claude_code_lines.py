@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from redline.formats.reading import kind_of
-from redline.mending.repaired_window import BlockOrigins, RepairedMessage, RepairedWindow
+from redline.mending.repaired_window import BlockOrigins, MendedMessage, RepairedWindow
 from redline.transcripts import Position
 from redline.transcripts.source import Source
 from redline.values import payloads
@@ -23,7 +23,7 @@ class ClaudeCodeLine:
     origin: Position | None
     """The line that it is made from; None for a new one."""
     blocks: list[Any]
-    repaired: RepairedMessage
+    repaired: MendedMessage
     """The message that it is a piece of."""
     stays: bool
     """Whether it is written where its origin is; one that moves up is moved there, or copied if a piece of it stays."""
@@ -62,7 +62,7 @@ class ClaudeCodeLines:
         before = self._blocks[line]
         return len(before) == len(blocks) and all(old is new for old, new in zip(before, blocks, strict=True))
 
-    def lines_of(self, repaired: RepairedMessage) -> list[ClaudeCodeLine]:
+    def lines_of(self, repaired: MendedMessage) -> list[ClaudeCodeLine]:
         """The lines of one message, in their order."""
         message, source = repaired.message, repaired.source
         own = () if source is None else self._window.positions[source]
@@ -104,7 +104,7 @@ class ClaudeCodeLines:
         gone = [(*_CONTENT, number) for number in range(len(before)) if number not in numbers]
         return cast("bytes", payloads.remove(payload, gone))
 
-    def _line(self, origin: Position | None, blocks: list[Any], repaired: RepairedMessage) -> ClaudeCodeLine:
+    def _line(self, origin: Position | None, blocks: list[Any], repaired: MendedMessage) -> ClaudeCodeLine:
         stays = repaired.stays and origin is not None and self.message_of[origin] == repaired.source
         return ClaudeCodeLine(origin, blocks, repaired, stays)
 

@@ -10,7 +10,7 @@ from redline.mending.edits import LineEdits
 from redline.mending.mender import MendedConversation
 from redline.mending.records import edit_records
 from redline.mending.repaired_window import (
-    RepairedMessage,
+    MendedMessage,
     RepairedWindow,
     last_window,
     make_placeholder,
@@ -64,7 +64,7 @@ class CodexMender:
         return MendedConversation(edits, [placeholder])
 
 
-def _edit_history(window: RepairedWindow, repaired: Sequence[RepairedMessage], edits: LineEdits, *, count: int) -> None:
+def _edit_history(window: RepairedWindow, repaired: Sequence[MendedMessage], edits: LineEdits, *, count: int) -> None:
     """Write the history of a compaction anew if one of its messages must change."""
     before, after = window.messages[:count], [one.message for one in repaired]
     changed = [number for number in range(count) if number >= len(after) or before[number] is not after[number]]

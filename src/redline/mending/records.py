@@ -6,7 +6,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from redline.mending.edits import Edits
 from redline.mending.fixes import Action
-from redline.mending.repaired_window import RepairedMessage, RepairedWindow
+from redline.mending.repaired_window import MendedMessage, RepairedWindow
 from redline.transcripts import Position
 from redline.values.messages import Message
 
@@ -29,7 +29,7 @@ class RecordWriter(Protocol):
 
 
 def edit_records(
-    window: RepairedWindow, repaired: Sequence[RepairedMessage], *, edits: Edits, writer: RecordWriter, first: int = 0
+    window: RepairedWindow, repaired: Sequence[MendedMessage], *, edits: Edits, writer: RecordWriter, first: int = 0
 ) -> None:
     """Edit the records so that they say these messages; those that need no change are not touched.
 

@@ -15,7 +15,7 @@ from redline.values.messages import Message, Text, ToolCall
 
 __all__ = [
     "BlockOrigins",
-    "RepairedMessage",
+    "MendedMessage",
     "RepairedWindow",
     "last_window",
     "make_placeholder",
@@ -29,7 +29,7 @@ _MODEL = ("assistant", "system")
 _ID_FIELDS = frozenset({"id", "tool_use_id", "toolCallId"})
 
 
-class RepairedMessage(NamedTuple):
+class MendedMessage(NamedTuple):
     """One message of the repaired window."""
 
     message: Message
@@ -69,14 +69,14 @@ class RepairedWindow:
         return [item.message for item in self._repair.items]
 
     @cached_property
-    def repaired(self) -> list[RepairedMessage]:
+    def repaired(self) -> list[MendedMessage]:
         """The messages as they will be, with where they come from.
 
         A repair moves nothing but results, and those up, so a message stays unless it is now before one that was before it.
         Of a message that was split, the piece stays that is still said by the same side: results in an assistant's message
         are the user's now.
         """
-        repaired: list[RepairedMessage] = []
+        repaired: list[MendedMessage] = []
         lowest = len(self.messages)
         for item in reversed(self._repair.items):
             stays = is_unchanged = False
@@ -85,7 +85,7 @@ class RepairedWindow:
                 stays = item.source < lowest and (item.message.role in _MODEL) == (before.role in _MODEL)
                 is_unchanged = item.message is before
                 lowest = item.source if stays else lowest
-            repaired.append(RepairedMessage(item.message, item.source, stays, is_unchanged))
+            repaired.append(MendedMessage(item.message, item.source, stays, is_unchanged))
         return repaired[::-1]
 
     @cached_property
@@ -103,7 +103,7 @@ class RepairedWindow:
         """What happens to the record of a message; `place` is its number where the file is a list of messages."""
         return Fix.for_message(action, self.why(number), self.messages[number], line=position.line, number=place)
 
-    def fix_for_added(self, added: RepairedMessage, line: int | None, *, place: int | None = None) -> Fix:
+    def fix_for_added(self, added: MendedMessage, line: int | None, *, place: int | None = None) -> Fix:
         """That a record is added after a line, or a place in a list."""
         message = added.message
         if added.source is not None:

@@ -2,7 +2,7 @@
 
 from redline.tokens.calibration import Calibrated, calibrate
 from redline.tokens.counter import Counter
-from redline.tokens.counting import MessageTokens, count_message, count_part, default_counter
+from redline.tokens.counting import MessageTokens, check_counter, count_message, count_part, default_counter
 from redline.tokens.estimate import Estimate
 from redline.tokens.exact import Exact
 from redline.tokens.pictures import picture_tokens
@@ -17,6 +17,7 @@ __all__ = [
     "MessageTokens",
     "Remembered",
     "calibrate",
+    "check_counter",
     "count_message",
     "count_part",
     "default_counter",

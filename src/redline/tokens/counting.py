@@ -5,15 +5,17 @@ from importlib.util import find_spec
 
 import msgspec
 
+from redline.errors import ValidationError
 from redline.tokens.counter import Counter
 from redline.tokens.estimate import Estimate
 from redline.tokens.exact import Exact
 from redline.tokens.pictures import picture_tokens
 from redline.tokens.remembered import Remembered
 from redline.values import payloads
+from redline.values.checks import has_methods, shown
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["MessageTokens", "count_message", "count_part", "default_counter"]
+__all__ = ["MessageTokens", "check_counter", "count_message", "count_part", "default_counter"]
 
 _PER_MESSAGE = 4
 """The marks around a message and the name of its role."""
@@ -91,3 +93,9 @@ def _as_text(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return payloads.encode(value).decode()
+
+
+def check_counter(counter: object) -> None:
+    """Refuse what does not count tokens under a name."""
+    if not has_methods(counter, "count") or not isinstance(getattr(counter, "name", None), str):
+        raise ValidationError(f"counter must be an object with a `name` and a method `count`, not {shown(counter)}")
