@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from redline.errors import FormatError, ValidationError
 from redline.formats.anthropic import Anthropic
-from redline.formats.anthropic_flaws import FAILED_SILENTLY
 from redline.formats.base import Format
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -326,7 +325,7 @@ def test_a_composed_call_has_an_object_as_input() -> None:
 def test_a_composed_failure_is_flagged() -> None:
     """By its flag, with words in it; beside a picture, which the flag forbids, in words (R59)."""
     block = {"type": "tool_result", "tool_use_id": "1"}
-    flagged = {**block, "content": FAILED_SILENTLY, "is_error": True}
+    flagged = {**block, "content": "The tool failed and said nothing.", "is_error": True}
     assert ANTHROPIC.compose("tool", [ToolResult("1", (), is_error=True)]).payloads == (_message_of(flagged),)
     result = ToolResult("1", (Text("no"), Media("image/png", "AA")), is_error=True)
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
@@ -483,3 +482,35 @@ def _check_recorded(raw: bytes) -> None:
         after = ANTHROPIC.rewrite(message, part, "struck")
         block = {**payloads.value_at(native, part.at), "content": "struck"}
         assert json.loads(after.native) == payloads.replace(native, part.at, block)
+
+
+# --- what the API refuses
+
+
+def test_server_thinking_without_words_of_a_signature_stays():
+    """Servers that speak this format sign with an empty text, and want the block back."""
+    block = {"type": "thinking", "thinking": "hm", "signature": ""}
+    assert ANTHROPIC.flaws({"role": "assistant", "content": [block, {"type": "text", "text": "ok"}]}) == []
+
+
+def test_known_fields_agree_with_the_sdk():
+    """No field that the SDK's types know is called unknown."""
+    types = pytest.importorskip("anthropic.types")
+    blocks = {
+        "text": types.TextBlockParam,
+        "thinking": types.ThinkingBlockParam,
+        "tool_use": types.ToolUseBlockParam,
+        "tool_result": types.ToolResultBlockParam,
+        "image": types.ImageBlockParam,
+    }
+    for kind, param in blocks.items():
+        block = {name: {} for name in param.__annotations__} | {"type": kind, "text": "x", "content": "x", "is_error": False}
+        named = {flaw.path[-1] for flaw in ANTHROPIC.flaws({"role": "user", "content": [block]}) if flaw.law == "known_fields"}
+        assert named.isdisjoint(param.__annotations__)
+
+
+def test_picture_of_no_type_is_not_sent():
+    """Whatever is given as its type, words take its place."""
+    picture = {"type": "image", "source": {"type": "base64", "data": "QUJD", "media_type": ["image/png"]}}
+    (flaw,) = ANTHROPIC.flaws({"role": "user", "content": [picture]})
+    assert (flaw.law, flaw.replacement["type"]) == ("accepted_media", "text")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline import check, make_legal
 from redline.errors import FormatError, ValidationError
 from redline.formats import detect_format
 from redline.formats.openai_chat import OpenAIChat
@@ -716,3 +717,21 @@ def _substance(parts: Any) -> list[Any]:
 
 def _without_place(part: Any) -> Any:
     return (type(part), *(getattr(part, name) for name in part.__struct_fields__ if name not in ("at", "parts")))
+
+
+# --- what the API refuses
+
+
+@pytest.mark.parametrize("content", [None, [], [None], [5], [[], 5]])
+@pytest.mark.parametrize("place", [1, 2])
+def test_content_without_a_single_part_is_legal_after_one_repair(content, place):
+    """Of a result as of a call: what is left of a list of nothing is no empty list (R61)."""
+    call = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "I look", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    ]
+    messages[place]["content"] = content
+    legal = make_legal(messages, format="openai_chat")
+    assert check(legal, format="openai_chat") == []

@@ -10,7 +10,7 @@ import msgspec
 from redline.errors import ValidationError
 from redline.formats import find_format, read_history
 from redline.formats.base import Composed, Format, decode_object
-from redline.formats.openai_parts import identified
+from redline.formats.openai_parts import with_ids
 from redline.values.messages import Message, Part, Role, Text, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
 from redline.values.payloads import Payload
@@ -66,7 +66,7 @@ def adapt(payload: Payload, *, target: str) -> Translation:
     if writer.evidence(decode_object(payload)):
         return Translation([payload], [0], None, ())
     _, (message,) = read_history([payload])
-    composed = writer.compose(message.role, tuple(identified(message.parts)))
+    composed = writer.compose(message.role, tuple(with_ids(message.parts)))
     return Translation(
         list(composed.payloads), [0] * len(composed.payloads), None, tuple(Loss(0, what) for what in composed.lost)
     )
