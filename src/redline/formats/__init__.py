@@ -67,23 +67,23 @@ def _decoded(messages: Sequence[Payload]) -> list[dict[str, Any]]:
 
 
 def _recognised(natives: list[dict[str, Any]]) -> Format:
-    votes = {name: _votes(format, natives) for name, format in FORMATS.items()}
-    best = max(votes, key=lambda name: votes[name][0])
-    if votes[best][0] >= 0:
-        return FORMATS[best]
-    best, (_, first_misfit) = max(votes.items(), key=lambda vote: vote[1][1])
+    """The format that all of them could be of, and that most of them speak for."""
+    votes: dict[str, int] = {}
+    first_misfits: dict[str, int] = {}
+    for name, format in FORMATS.items():
+        certain, evidence_of = 0, format.evidence
+        for position, native in enumerate(natives):
+            evidence = evidence_of(native)
+            if evidence == 0:
+                first_misfits[name] = position
+                break
+            certain += evidence == 2
+        else:
+            votes[name] = certain
+    if votes:
+        return FORMATS[max(votes, key=votes.__getitem__)]
+    best, misfit = max(first_misfits.items(), key=lambda found: found[1])
     raise FormatError(
-        f"The messages are of no format that Redline knows: {best} fits best, but not message {first_misfit} "
-        f"(keys {sorted(map(str, natives[first_misfit]))}). Name the format, or correct the message."
+        f"The messages are of no format that Redline knows: {best} fits best, but not message {misfit} "
+        f"(keys {sorted(map(str, natives[misfit]))}). Name the format, or correct the message."
     )
-
-
-def _votes(format: Format, natives: list[dict[str, Any]]) -> tuple[int, int]:
-    """How many messages only this format could have written; -1 and the first misfit if one cannot be of it."""
-    certain, evidence_of = 0, format.evidence
-    for position, native in enumerate(natives):
-        evidence = evidence_of(native)
-        if evidence == 0:
-            return -1, position
-        certain += evidence == 2
-    return certain, len(natives)
