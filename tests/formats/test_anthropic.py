@@ -35,7 +35,7 @@ def assert_reads_alike(format: Format, native: dict[str, Any], random: Random) -
 
 
 def assert_rewrites_one(format: Format, message: Message, part: Part, words: str) -> Part:
-    """Rewriting a part leaves everything outside its place equal; gives back what stands there now."""
+    """Rewriting a part leaves everything outside its place equal; gives back what is there now."""
     native = payloads.decode(message.native)
     original = copy.deepcopy(native)
     after = format.rewrite(message, part, {"said": words} if isinstance(part, ToolCall) else words)
@@ -77,7 +77,7 @@ def assert_removes(format: Format, message: Message, gone: set[int]) -> None:
 
 
 def placeless(part: Part) -> Part:
-    """The part without where it stood."""
+    """The part without its place."""
     if isinstance(part, ToolResult):
         return msgspec.structs.replace(part, at=(), parts=tuple(placeless(inner) for inner in part.parts))
     return msgspec.structs.replace(part, at=())
@@ -197,7 +197,7 @@ def test_the_blocks_of_a_result_are_inside_it() -> None:
 
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])
 def test_roles_are_as_given(role: str) -> None:
-    """Results stand in user messages, and such a message is the user's."""
+    """Results are in user messages, and such a message is the user's."""
     assert ANTHROPIC.read({"role": role, "content": "hi"}).role == role
 
 

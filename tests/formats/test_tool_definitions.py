@@ -143,7 +143,7 @@ def test_a_declaration_may_hold_several_tools():
 
 
 def test_a_hosted_tool_may_have_only_a_type():
-    """The type stands for the name, and a missing description for none."""
+    """The type is taken for the name, and a missing description for none."""
     assert describe_tools([{"type": "web_search"}]) == "可用工具:\n- web_search"
 
 

@@ -1,4 +1,11 @@
-"""The wire formats of the providers, by name, and the recognition of an unnamed one."""
+"""The wire formats of the providers, by name, and the recognition of an unnamed one.
+
+One file per provider holds its field names: how a message is read, changed and composed, and under `_flaws` what the API
+refuses in it, which is the place for a new rule about one message; a rule about a whole history is a law (`redline.laws`). To
+add a format, write a file like `ai_sdk.py` and list its class in `FORMATS`.
+
+What the SDKs take is in `arguments` and `tool_definitions`, what they return in `answers`, `streamed` and `usage`.
+"""
 
 from collections.abc import Sequence
 from typing import Any

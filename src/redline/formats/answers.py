@@ -130,15 +130,19 @@ _GEMINI_PART = frozenset({"text", "functionCall", "function_call", "inlineData",
 
 def _answer(format: str, said: Any, given: Mapping[str, Any]) -> Answer:
     """What was said, as the API takes it back, with the usage and the model that the response names."""
+    messages: list[dict[str, Any]] = []
     match format:
         case "anthropic" if isinstance(said["content"], list):
-            messages = _anthropic_messages(said["content"])
+            blocks = [_without(block, "parsed_output") for block in said["content"] if isinstance(block, dict)]
+            messages = [{"role": "assistant", "content": blocks}] if blocks else []
         case "openai_chat":
             messages = [_chat_message(said)]
         case "openai_responses":
             messages = [_response_item(item) for item in said if isinstance(item, dict)]
         case "gemini":
-            messages = _gemini_contents(said)
+            held = said.get("parts")
+            parts = [_gemini_part(part) for part in held if isinstance(part, dict)] if isinstance(held, list) else []
+            messages = [{"role": "model", "parts": [part for part in parts if part]}] if any(parts) else []
         case _:
             messages = [said]
     model = next((given[name] for name in _MODEL_NAMES if isinstance(given.get(name), str)), "")
@@ -158,11 +162,6 @@ _MODEL_NAMES = ("model", "modelVersion", "model_version")
 def _without(holder: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """All but these fields and those that are null, which the APIs refuse in most places, though they send them."""
     return {name: held for name, held in holder.items() if name not in names and held is not None}
-
-
-def _anthropic_messages(blocks: list[Any]) -> list[dict[str, Any]]:
-    said = [_without(block, "parsed_output") for block in blocks if isinstance(block, dict)]
-    return [{"role": "assistant", "content": said}] if said else []
 
 
 def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,9 +197,6 @@ _REQUIRED = {"code_interpreter_call": ("code", "outputs"), "image_generation_cal
 """What an item must say, if only that it is null."""
 
 
-def _gemini_contents(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _gemini_part(part: Mapping[str, Any]) -> dict[str, Any]:
     """The SDK gives every field that a part could have as null, and likewise inside a call; its arguments are the model's."""
-    held = content.get("parts")
-    parts = [_without(part) for part in held if isinstance(part, dict)] if isinstance(held, list) else []
-    said = [{key: _without(value) if isinstance(value, dict) else value for key, value in part.items()} for part in parts]
-    return [{"role": "model", "parts": [part for part in said if part]}] if any(said) else []
+    return {name: _without(held) if isinstance(held, dict) else held for name, held in _without(part).items()}

@@ -1,9 +1,7 @@
 """What a message needs to be added to a conversation: a role, and content or calls, in the shape of a known format."""
 
-from typing import Any
-
 from redline.errors import FormatError, ValidationError
-from redline.formats import FORMATS, Format
+from redline.formats import FORMATS
 from redline.values import payloads
 from redline.values.messages import ToolResult
 from redline.values.payloads import Payload
@@ -34,11 +32,8 @@ def check_message(payload: Payload, where: str = "The message") -> None:
             f"{where} (role {role!r}, keys {keys}) has the shape of no format that Redline knows ({', '.join(FORMATS)}). "
             "Check its role, and that its content is text or blocks of one format."
         )
-    if not has_content and (reader is None or not _has_part(native, reader)):
+    # Something may be said outside the content. Of a result its field must be there, which may be empty.
+    parts = reader.read(native).parts if reader is not None and not has_content else ()
+    is_said = any(not isinstance(part, ToolResult) or native.get(str(part.at[0])) is not None for part in parts)
+    if not has_content and not is_said:
         raise ValidationError(f"{where} has neither content nor calls. Give it content; it may be empty.")
-
-
-def _has_part(native: dict[str, Any], reader: Format) -> bool:
-    """Whether something is said outside the content; of a result, that its field is there, which may be empty."""
-    parts = reader.read(native).parts
-    return any(not isinstance(part, ToolResult) or native.get(str(part.at[0])) is not None for part in parts)

@@ -71,4 +71,5 @@ def problems_of(history: History, *, is_stored: bool = False) -> list[Problem]:
 
 @cache
 def _laws_of(format: str) -> tuple[Law, ...]:
+    """The laws that a format knows, in their order."""
     return tuple(law for law in LAWS if format in law.rules)
