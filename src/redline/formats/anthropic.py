@@ -342,7 +342,8 @@ def _result_flaws(block: dict[str, Any], at: Path) -> Iterator[Flaw]:
         yield Flaw("block_shapes", (*at, "content"), f"the content is {type(content).__name__}", str(content))
         return
     blocks = content if isinstance(content, list) else []
-    if is_error and not (any(kind_of(inner) != "text" or inner.get("text") for inner in blocks) if blocks else content):
+    is_silent = not any(kind_of(inner) != "text" or inner.get("text") for inner in blocks) if blocks else not content
+    if is_error and is_silent:
         yield Flaw("failed_results", (*at, "content"), "a failure without a word", _FAILED_SILENTLY)
     elif is_error and any(kind_of(inner) != "text" for inner in blocks):
         found = "a failure that holds something else than text"

@@ -178,44 +178,6 @@ class Format(ABC):
         """The messages with no more of anything than one request may hold; each that needs no change is the same object."""
         return list(messages)
 
-    # --- what each format writes itself
-
-    @abstractmethod
-    def evidence(self, native: dict[str, Any]) -> Evidence:
-        """Whether a payload could be of this format."""
-
-    @abstractmethod
-    def _role(self, native: dict[str, Any]) -> Role:
-        """Who says the message."""
-
-    @abstractmethod
-    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
-        """What the message says, each part with its place in the payload."""
-
-    @abstractmethod
-    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
-        """The path to exchange and the value to put there, so that the part says the replacement."""
-
-    @abstractmethod
-    def _id_path(self, native: dict[str, Any], part: Part) -> Path:
-        """Where a call or result holds the id that pairs them."""
-
-    @abstractmethod
-    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """New payloads that say these parts in this format, and what it cannot say."""
-
-    @abstractmethod
-    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        """What the provider refuses in a message wherever it is: each rule with where it is written down."""
-
-    def _pruned(self, payload: Payload) -> Payload:
-        """The payload after a removal, without what the provider refuses when empty (a `tool_calls` list, say)."""
-        return payload
-
-    def _listed(self, held: Any) -> list[Any]:
-        """The messages field as a list; some providers also take one message, or a plain string, there."""
-        return held if isinstance(held, list) else []
-
     # --- what the repair of calls and results needs
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - a format may look at it
@@ -257,6 +219,44 @@ class Format(ABC):
     def _result_blocks(self, message: Message) -> list[Any]:
         native = payloads.decode(message.native)
         return [value_at(native, result.at) for result in message.results]
+
+    # --- what each format writes itself
+
+    @abstractmethod
+    def evidence(self, native: dict[str, Any]) -> Evidence:
+        """Whether a payload could be of this format."""
+
+    @abstractmethod
+    def _role(self, native: dict[str, Any]) -> Role:
+        """Who says the message."""
+
+    @abstractmethod
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
+        """What the message says, each part with its place in the payload."""
+
+    @abstractmethod
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        """The path to exchange and the value to put there, so that the part says the replacement."""
+
+    @abstractmethod
+    def _id_path(self, native: dict[str, Any], part: Part) -> Path:
+        """Where a call or result holds the id that pairs them."""
+
+    @abstractmethod
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """New payloads that say these parts in this format, and what it cannot say."""
+
+    @abstractmethod
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        """What the provider refuses in a message wherever it is: each rule with where it is written down."""
+
+    def _pruned(self, payload: Payload) -> Payload:
+        """The payload after a removal, without what the provider refuses when empty (a `tool_calls` list, say)."""
+        return payload
+
+    def _listed(self, held: Any) -> list[Any]:
+        """The messages field as a list; some providers also take one message, or a plain string, there."""
+        return held if isinstance(held, list) else []
 
 
 def decode_object(payload: Payload) -> dict[str, Any]:

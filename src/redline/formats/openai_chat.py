@@ -244,8 +244,8 @@ def _read_result(native: dict[str, Any], content: tuple[Content, ...]) -> ToolRe
                 content += (Media(media_type, data, "base64", ("images", position)),)
             case _:
                 content += (Opaque(kind_of(image), image, ("images", position)),)
-    failed = is_failure(native, content)
-    return ToolResult(string_at(native, "tool_call_id"), content, string_at(native, "name"), failed, at=("content",))
+    call_id, name = string_at(native, "tool_call_id"), string_at(native, "name")
+    return ToolResult(call_id, content, name, is_failure(native, content), at=("content",))
 
 
 def _read_refusal_and_audio(native: dict[str, Any]) -> Iterator[Part]:
