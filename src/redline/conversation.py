@@ -27,7 +27,7 @@ from redline.formats.answers import read_answer
 from redline.formats.arguments import join_system
 from redline.formats.check_message import check_message
 from redline.formats.sdk_objects import plain_message
-from redline.formats.tool_description import describe_tools
+from redline.formats.tool_definitions import describe_tools
 from redline.formats.translate import adapt
 from redline.formats.usage import Usage, read_usage
 from redline.log import Header

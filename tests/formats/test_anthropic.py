@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import redline
 from redline.errors import FormatError, ValidationError
 from redline.formats.anthropic import Anthropic
-from redline.formats.anthropic_flaws import FAILED_SILENTLY
 from redline.formats.base import Format
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -36,7 +36,7 @@ def assert_reads_alike(format: Format, native: dict[str, Any], random: Random) -
 
 
 def assert_rewrites_one(format: Format, message: Message, part: Part, words: str) -> Part:
-    """Rewriting a part leaves everything outside its place equal; gives back what stands there now."""
+    """Rewriting a part leaves everything outside its place equal; gives back what is there now."""
     native = payloads.decode(message.native)
     original = copy.deepcopy(native)
     after = format.rewrite(message, part, {"said": words} if isinstance(part, ToolCall) else words)
@@ -78,7 +78,7 @@ def assert_removes(format: Format, message: Message, gone: set[int]) -> None:
 
 
 def placeless(part: Part) -> Part:
-    """The part without where it stood."""
+    """The part without its place."""
     if isinstance(part, ToolResult):
         return msgspec.structs.replace(part, at=(), parts=tuple(placeless(inner) for inner in part.parts))
     return msgspec.structs.replace(part, at=())
@@ -198,7 +198,7 @@ def test_the_blocks_of_a_result_are_inside_it() -> None:
 
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])
 def test_roles_are_as_given(role: str) -> None:
-    """Results stand in user messages, and such a message is the user's."""
+    """Results are in user messages, and such a message is the user's."""
     assert ANTHROPIC.read({"role": role, "content": "hi"}).role == role
 
 
@@ -326,7 +326,7 @@ def test_a_composed_call_has_an_object_as_input() -> None:
 def test_a_composed_failure_is_flagged() -> None:
     """By its flag, with words in it; beside a picture, which the flag forbids, in words (R59)."""
     block = {"type": "tool_result", "tool_use_id": "1"}
-    flagged = {**block, "content": FAILED_SILENTLY, "is_error": True}
+    flagged = {**block, "content": "The tool failed and said nothing.", "is_error": True}
     assert ANTHROPIC.compose("tool", [ToolResult("1", (), is_error=True)]).payloads == (_message_of(flagged),)
     result = ToolResult("1", (Text("no"), Media("image/png", "AA")), is_error=True)
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
@@ -483,3 +483,44 @@ def _check_recorded(raw: bytes) -> None:
         after = ANTHROPIC.rewrite(message, part, "struck")
         block = {**payloads.value_at(native, part.at), "content": "struck"}
         assert json.loads(after.native) == payloads.replace(native, part.at, block)
+
+
+# --- what the API refuses
+
+
+def test_server_thinking_without_words_of_a_signature_stays():
+    """Servers that speak this format sign with an empty text, and want the block back."""
+    block = {"type": "thinking", "thinking": "hm", "signature": ""}
+    assert ANTHROPIC.flaws({"role": "assistant", "content": [block, {"type": "text", "text": "ok"}]}) == []
+
+
+def test_known_fields_agree_with_the_sdk():
+    """No field that the SDK's types know is called unknown."""
+    types = pytest.importorskip("anthropic.types")
+    blocks = {
+        "text": types.TextBlockParam,
+        "thinking": types.ThinkingBlockParam,
+        "tool_use": types.ToolUseBlockParam,
+        "tool_result": types.ToolResultBlockParam,
+        "image": types.ImageBlockParam,
+    }
+    for kind, param in blocks.items():
+        block = {name: {} for name in param.__annotations__} | {"type": kind, "text": "x", "content": "x", "is_error": False}
+        named = {flaw.path[-1] for flaw in ANTHROPIC.flaws({"role": "user", "content": [block]}) if flaw.law == "known_fields"}
+        assert named.isdisjoint(param.__annotations__)
+
+
+def test_picture_of_no_type_is_not_sent():
+    """Whatever is given as its type, words take its place."""
+    picture = {"type": "image", "source": {"type": "base64", "data": "QUJD", "media_type": ["image/png"]}}
+    (flaw,) = ANTHROPIC.flaws({"role": "user", "content": [picture]})
+    assert (flaw.law, flaw.replacement["type"]) == ("accepted_media", "text")
+
+
+@pytest.mark.parametrize("media_type", [["image/png"], {"a": 1}, None, 3])
+def test_a_picture_whose_type_is_no_text_is_a_problem(media_type):
+    """It is refused and replaced like any other that the provider does not show, and never an error of Python's own."""
+    source = {"type": "base64", "media_type": media_type, "data": "AAAA"}
+    history = [{"role": "user", "content": [{"type": "image", "source": source}]}]
+    assert redline.check(history, format="anthropic")
+    assert redline.check(redline.make_legal(history, format="anthropic"), format="anthropic") == []

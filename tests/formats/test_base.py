@@ -1,11 +1,12 @@
 import json
 
 import pytest
+from hypothesis import given
 from msgspec import structs
 
 from redline import FORMATS, FormatError, ValidationError, detect_format, find_format, read_messages
 from redline.formats.base import result_words, what_is_lost
-from redline.testing import conversation
+from redline.testing import conversation, json_values
 from redline.values.messages import Opaque, Reasoning, Text, ToolCall, ToolResult
 
 ANTHROPIC = FORMATS["anthropic"]
@@ -41,6 +42,33 @@ def test_what_is_no_object_is_a_format_error(payload):
         ANTHROPIC.read(payload)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@given(block=json_values())
+def test_any_block_becomes_a_part(format, block):
+    """Whatever is in a list of blocks is read, and carried as it is where the format does not know it."""
+    field = "parts" if format == "gemini" else "content"
+    (part,) = FORMATS[format].read({"role": "user", field: [block]}).parts
+    assert part.at == (field, 0)
+    assert part == Opaque(part.kind, block, part.at) if isinstance(part, Opaque) else isinstance(block, dict)
+
+
+@pytest.mark.parametrize(
+    ("format", "kind"),
+    [
+        ("anthropic", "text"),
+        ("anthropic", "image"),
+        ("openai_chat", "text"),
+        ("openai_responses", "input_image"),
+        ("ai_sdk", "file"),
+    ],
+)
+def test_malformed_block_is_carried_as_it_is(format, kind):
+    """A block of a known type without what the type asks for is not guessed at."""
+    block = {"type": kind, "other": 1}
+    (part,) = FORMATS[format].read({"role": "user", "content": [block]}).parts
+    assert part == Opaque(kind, block, ("content", 0))
+
+
 def test_format_is_found_by_name_or_recognised():
     """A name finds its format, auto looks at the messages, an unknown one lists the known."""
     assert find_format("gemini").name == "gemini"
@@ -66,6 +94,8 @@ def test_what_is_lost_is_said():
     """Each kind of part that cannot be carried is named."""
     assert "signed reasoning" in what_is_lost(Reasoning("hm", is_bound=True), "gemini")
     assert "'weird'" in what_is_lost(Opaque("weird"), "gemini")
+    assert "only the assistant" in what_is_lost(ToolCall("c", "read"), "openai_chat")
+    assert "the provider itself ran" in what_is_lost(ToolResult("c", is_hosted=True), "openai_chat")
 
 
 # --- what the repair of calls and results needs

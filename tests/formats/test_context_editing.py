@@ -3,7 +3,7 @@ from redline.formats.context_editing import CONTEXT_EDITING_BETA, clear_tool_use
 
 
 def test_the_field_is_as_the_provider_wants_it():
-    """Each setting stands where Anthropic's documentation has it."""
+    """Each setting is where Anthropic's documentation has it."""
     field = clear_tool_uses(
         trigger_tokens=30_000, keep=5, least_gain_tokens=5_000, exclude_tools={"web_search", "a"}, clear_tool_inputs=False
     )

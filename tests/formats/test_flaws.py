@@ -7,10 +7,33 @@ from hypothesis import strategies as st
 from redline import FORMATS
 from redline.formats.flaws import KNOWN_FIELDS, STORED_FIELDS, Flaw, corrected, fields_in, null_fields_in, stored_fields_in
 from redline.testing import conversations, json_values
+from tests.repair.damage import spoiled
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_legal_messages_have_no_flaw(format, data):
+    """What the format itself composes is taken."""
+    assert [flaw for payload in data.draw(conversations(format)) for flaw in FORMATS[format].flaws(payload)] == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_correcting_leaves_no_flaw(format, data):
+    """Whatever a message holds, its flaws are all gone after one correction, from bytes as from objects."""
+    find_flaws = FORMATS[format].flaws
+    for payload in data.draw(spoiled(format)):
+        flaws = find_flaws(payload)
+        after = corrected(payload, flaws)
+        assert find_flaws(after) == []
+        assert (after is payload) == (not flaws)
+        assert json.loads(corrected(json.dumps(payload).encode(), flaws)) == json.loads(json.dumps(after))
 
 
 def test_corrected_puts_and_removes():
-    """What has something instead is exchanged, the rest goes; bytes keep every other byte."""
+    """What has a replacement is exchanged, the rest goes; bytes keep every other byte."""
     flaws = [Flaw("call_inputs", ("a", 0), "text", {}), Flaw(KNOWN_FIELDS, ("b",), "unknown")]
     assert corrected({"a": ["x", 1], "b": 2, "c": 3}, flaws) == {"a": [{}, 1], "c": 3}
     assert corrected(b'{"a": ["x", 1.0],  "b": 2, "c": 3}', flaws) == b'{"a": [{}, 1.0],  "c": 3}'

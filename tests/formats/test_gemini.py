@@ -251,7 +251,7 @@ def test_reading_and_writing_give_the_payload_back(native: dict[str, Any], rando
 
 
 def test_words_in_the_place_of_a_part_not_known_are_no_thought() -> None:
-    """A part that says only that it is a thought holds none: what stands there instead is said."""
+    """A part that says only that it is a thought holds none: words in its place are plain words."""
     message = GEMINI.read({"role": "model", "parts": [{"text": None, "thought": True}]})
     assert GEMINI.rewrite(message, message.parts[0], "words").parts == (Text("words", ("parts", 0)),)
 
@@ -462,7 +462,7 @@ def test_contents_may_be_one_or_words(contents: Any) -> None:
 
 
 def test_an_unchanged_request_is_the_same_object() -> None:
-    """Also where its one content stands without a list."""
+    """Also where its one content is not in a list."""
     body = {"contents": _content({"text": "hi"}), "systemInstruction": {"parts": []}}
     assert GEMINI.write_request(body, GEMINI.read_request(body)) is body
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline import check, make_legal
 from redline.errors import FormatError, ValidationError
 from redline.formats import detect_format
 from redline.formats.openai_chat import OpenAIChat
@@ -85,7 +86,7 @@ def test_a_tool_message_is_one_result() -> None:
 
 
 def test_a_result_may_be_a_list_of_parts() -> None:
-    """Each part stands in the result with its own place."""
+    """Each part is in the result with its own place."""
     content = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     [result] = CHAT.read({"role": "tool", "tool_call_id": "a", "content": content}).results
     assert result.parts == (Text("one", ("content", 0)), Text("two", ("content", 1)))
@@ -258,7 +259,7 @@ def test_rewrite_a_refusal_and_reasoning() -> None:
 
 
 def test_what_has_no_place_for_words_says_so() -> None:
-    """A spoken answer cannot become a text where it stands."""
+    """A spoken answer cannot become a text in its place."""
     message = CHAT.read({"role": "assistant", "content": None, "audio": {"id": "audio_1"}})
     with pytest.raises(ValidationError, match="'audio' has no place for words; remove the part"):
         CHAT.rewrite(message, message.parts[0], "words")
@@ -401,7 +402,7 @@ def test_compose_results_before_words() -> None:
 
 
 def test_compose_a_picture_in_a_result() -> None:
-    """It is noted in the result and follows in a user message, behind all results."""
+    """It is noted in the result and follows in a user message, after all results."""
     composed = CHAT.compose("tool", [ToolResult("a", (Text("shot"), PNG)), ToolResult("b", (Text("y"),))])
     assert composed.payloads == (
         {"role": "tool", "tool_call_id": "a", "content": "shot\n[image/png attached below]"},
@@ -690,7 +691,7 @@ def _rewritten(message: Message, part: Part, replacement: str) -> Message | None
 
 
 def _says(message: Message, like: Part) -> Any:
-    """What now stands where a part stood; a result and its only text may share a place."""
+    """What is now in the place of a part; a result and its only text may share a place."""
     found = [
         part for part in message.walk() if part.at == like.at and isinstance(part, ToolResult) == isinstance(like, ToolResult)
     ]
@@ -716,3 +717,21 @@ def _substance(parts: Any) -> list[Any]:
 
 def _without_place(part: Any) -> Any:
     return (type(part), *(getattr(part, name) for name in part.__struct_fields__ if name not in ("at", "parts")))
+
+
+# --- what the API refuses
+
+
+@pytest.mark.parametrize("content", [None, [], [None], [5], [[], 5]])
+@pytest.mark.parametrize("place", [1, 2])
+def test_content_without_a_single_part_is_legal_after_one_repair(content, place):
+    """Of a result as of a call: what is left of a list of nothing is no empty list (R61)."""
+    call = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "I look", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    ]
+    messages[place]["content"] = content
+    legal = make_legal(messages, format="openai_chat")
+    assert check(legal, format="openai_chat") == []

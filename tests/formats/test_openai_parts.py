@@ -4,30 +4,29 @@ import pytest
 
 from redline.formats.openai_parts import (
     arguments_text,
+    call_flaws,
     data_url,
     file_name,
     has_known_type,
-    identified,
     input_as_held,
+    input_as_text,
     is_failure,
-    lost_words,
     media_from_url,
     read_audio,
     read_content,
     read_file,
     read_words,
+    with_ids,
 )
 from redline.values.messages import Media, Opaque, Text, ToolCall, ToolResult
 
 
 def test_content_is_a_string_a_list_or_nothing():
     """All three are read; anything else is carried as it is."""
-    assert read_content({"content": "hi"}, "content", {}) == (Text("hi", ("content",)),)
-    assert read_content({"content": None}, "content", {}) == ()
-    assert read_content({"content": [{"type": "text", "text": "hi"}]}, "content", {"text": read_words}) == (
-        Text("hi", ("content", 0)),
-    )
-    assert isinstance(read_content({"content": 7}, "content", {})[0], Opaque)
+    assert read_content({"content": "hi"}, "content", read_words) == (Text("hi", ("content",)),)
+    assert read_content({"content": None}, "content", read_words) == ()
+    assert read_content({"content": [{"type": "text", "text": "hi"}]}, "content", read_words) == (Text("hi", ("content", 0)),)
+    assert isinstance(read_content({"content": 7}, "content", read_words)[0], Opaque)
 
 
 def test_media_by_url_file_and_sound():
@@ -57,7 +56,7 @@ def test_new_input_is_held_as_the_old_one_was(held, expected):
 def test_missing_ids_are_made_up_alike_for_call_and_result():
     """The nth call of a tool without an id and its nth result get the same one."""
     parts = [ToolCall(None, "read"), ToolCall(None, "read"), ToolResult(None, (), "read"), ToolResult(None, (), "read")]
-    first, second, third, fourth = identified(parts)
+    first, second, third, fourth = with_ids(parts)
     assert (first.id, second.id) == (third.call_id, fourth.call_id)
     assert first.id != second.id
 
@@ -76,6 +75,18 @@ def test_names_and_types_of_media():
     assert file_name(Media("application/pdf", "QUJD")) == "file.pdf"
 
 
-def test_call_of_the_wrong_side_is_said():
-    """Only the assistant calls tools."""
-    assert "only the assistant" in lost_words(ToolCall("c", "read"), "openai_chat")
+@pytest.mark.parametrize(
+    ("held", "wanted"), [({"a": 1}, '{"a":1}'), ("ls", "ls"), ("{", "{"), (None, "{}"), (7, '{"input":7}')]
+)
+def test_input_as_text(held, wanted):
+    """Text stays as it is, well formed or not."""
+    assert input_as_text(held) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"), [("read", None), ("a b", "a_b"), ("x" * 9, "x" * 8), ("", "tool"), (None, "tool"), (7, "tool")]
+)
+def test_names_of_calls(name, accepted):
+    """Letters, digits, underscores and hyphens, and not too many of them."""
+    flaws = list(call_flaws({"name": name, "arguments": "{}"}, "arguments", ("function",), longest_name=8))
+    assert [(flaw.path, flaw.replacement) for flaw in flaws] == ([] if accepted is None else [(("function", "name"), accepted)])

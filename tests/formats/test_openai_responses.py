@@ -202,7 +202,7 @@ def item(kind: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ITEMS)
 def test_each_item_type(kind: str) -> None:
-    """What each item is, who says it, and where its parts stand."""
+    """What each item is, who says it, and where its parts are."""
     native = item(kind)
     _, role, parts = ITEMS[kind]
     message = RESPONSES.read(native)
@@ -409,7 +409,7 @@ def test_rewrite_a_result(kind: str, key: str, value: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["computer_call_output", "tool_search_output", "image_generation_call", *sorted(CARRIED)])
 def test_what_has_no_place_for_words_says_so(kind: str) -> None:
-    """A screenshot, a list of tools or a reference cannot become a text where it stands."""
+    """A screenshot, a list of tools or a reference cannot become a text in its place."""
     message = RESPONSES.read(item(kind))
     with pytest.raises(ValidationError, match=f"{kind}' has no place for words there; remove the item"):
         RESPONSES.rewrite(message, message.parts[-1], "words")
@@ -434,7 +434,7 @@ def test_what_has_no_place_for_words_says_so(kind: str) -> None:
     ],
 )
 def test_rewrite_a_picture(native: dict[str, Any], block: dict[str, Any]) -> None:
-    """It becomes the kind of text that may stand in its place."""
+    """It becomes the kind of text that may be in its place."""
     message = RESPONSES.read(native)
     [part] = [part for part in message.walk() if isinstance(part, Media | Opaque)]
     after = RESPONSES.rewrite(message, part, "new")
@@ -584,7 +584,7 @@ def test_compose_results_before_words() -> None:
 
 
 def test_compose_a_picture_in_a_result() -> None:
-    """It stands between the words as it did, with the failure in front."""
+    """It is between the words as it was, with the failure in front."""
     parts = (Text("page 1"), PNG, Text("page 2"))
     [native] = RESPONSES.compose("tool", [ToolResult("a", parts, is_error=True)]).payloads
     assert [block.get("text", "picture") for block in native["output"]] == ["Error:", "page 1", "picture", "page 2"]
@@ -830,7 +830,7 @@ def _rewritten(message: Message, part: Part, replacement: str) -> Message | None
 
 
 def _says(message: Message, like: Part, replacement: str) -> bool:
-    """Whether what stands where a part stood says the replacement; of a result, the provider's complaint aside."""
+    """Whether what is now in the place of a part says the replacement; of a result, the provider's complaint aside."""
     [found] = [part for part in message.walk() if part.at == like.at and _is_result(part) == _is_result(like)]
     match found:
         case ToolCall():

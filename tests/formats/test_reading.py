@@ -1,9 +1,6 @@
 import pytest
-from hypothesis import given
 
-from redline.formats.reading import kind_of, known_role, read_block, split_data_url, string_at
-from redline.testing import json_values
-from redline.values.messages import Opaque, Text
+from redline.formats.reading import input_as_object, kind_of, known_role, split_data_url, string_at
 
 
 def test_strings_only():
@@ -20,18 +17,19 @@ def test_roles_by_the_names_of_a_format():
     assert known_role({}, {"model": "assistant"}) is None
 
 
-@given(json_values())
-def test_any_block_becomes_a_part(block):
-    """Whatever stands in a list of blocks is read, and carried as it is where no reader knows it."""
-    part = read_block(block, ("content", 0), {})
-    assert part == Opaque(kind_of(block), block, ("content", 0))
+@pytest.mark.parametrize(
+    ("held", "wanted"),
+    [({"a": 1}, {"a": 1}), ('{"a": 1}', {"a": 1}), ("ls", {"input": "ls"}), (None, {}), ("", {}), ([1], {"input": [1]})],
+)
+def test_input_as_an_object(held, wanted):
+    """An object stays, its JSON text is parsed, anything else is under `input`."""
+    assert input_as_object(held) == wanted
 
 
-def test_reader_by_type_and_what_it_refuses():
-    """The type picks the reader; a block that its reader refuses is carried as it is."""
-    readers = {"text": lambda block, at: Text(block["text"], at) if "text" in block else None}
-    assert read_block({"type": "text", "text": "hi"}, ("c",), readers) == Text("hi", ("c",))
-    assert read_block({"type": "text"}, ("c",), readers) == Opaque("text", {"type": "text"}, ("c",))
+def test_types_of_blocks():
+    """What names no type, or is no block, is unknown."""
+    assert kind_of({"type": "text"}) == "text"
+    assert [kind_of(block) for block in ({}, {"type": 7}, "text", None)] == ["unknown"] * 4
 
 
 @pytest.mark.parametrize(

@@ -196,3 +196,11 @@ def test_no_list_of_events_raises(events):
 def test_no_list_at_all_raises(events):
     """Whatever is in it."""
     join_stream(events)
+
+
+def test_odd_elements_among_the_calls_are_left_out():
+    """A server that lists something else than calls does not keep the rest from being read."""
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "list", "arguments": "{}"}}
+    chunks = [{"choices": [{"index": 0, "delta": {"tool_calls": [call, ""]}}]}]
+    joined = join_stream(chunks)
+    assert [one["id"] for one in joined["choices"][0]["message"]["tool_calls"]] == ["c1"]

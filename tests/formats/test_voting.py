@@ -36,3 +36,25 @@ def test_fixed_format_is_not_voted_on():
     vote = FormatVote(FORMATS["anthropic"])
     vote.add(HI)
     assert vote.winner.name == "anthropic"
+
+
+def test_candidates_are_what_is_still_possible():
+    """In the order of the list of formats, fewer with every message that is telling."""
+    vote = FormatVote()
+    assert vote.candidates == tuple(FORMATS)
+    vote.add(HI)
+    assert vote.candidates == ("openai_chat", "anthropic", "openai_responses", "ai_sdk")
+    vote.add(CALL)
+    assert vote.candidates == ("anthropic", "ai_sdk")
+    vote.add(ANSWER)
+    assert vote.candidates == ("ai_sdk",)
+    assert FormatVote(FORMATS["gemini"]).candidates == ("gemini",)
+
+
+def test_settled_vote_does_not_look_at_messages_any_more():
+    """Once one format is left no message can change the winner, so none is decoded."""
+    vote = FormatVote()
+    vote.add({"role": "user", "parts": [{"text": "hi"}]})
+    before = vote.votes
+    vote.add(b"this is not even JSON")
+    assert (vote.winner.name, vote.votes) == ("gemini", before)

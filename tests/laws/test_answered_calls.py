@@ -17,7 +17,7 @@ def test_call_without_result_is_found(format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_answered_call_is_fine(format):
-    """A call with its result directly behind it breaks nothing."""
+    """A call with its result directly after it breaks nothing."""
     history = [says("user", "hi"), *asks("read", {"path": "a"}, "text of a"), says("assistant", "done")]
     assert check(conversation(format, history), format=format) == []
 

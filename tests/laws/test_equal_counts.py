@@ -14,7 +14,7 @@ def found(calls, responses):
 
 
 def test_as_many_responses_as_calls():
-    """The turn behind N calls holds N responses, no fewer and no more."""
+    """The turn after N calls holds N responses, no fewer and no more."""
     assert found(2, 2) == []
     assert (1, "equal_counts") in found(2, 1)
     assert (1, "equal_counts") in found(1, 2)

@@ -16,7 +16,7 @@ def test_results_before_text_are_fine():
 
 
 def test_result_behind_text_is_found():
-    """A result behind other content is refused."""
+    """A result after other content is refused."""
     assert found([*START, {"role": "user", "content": [RESULTS[0], TEXT, RESULTS[1]]}]) == [(2, 2, "front_results")]
 
 

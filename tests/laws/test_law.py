@@ -12,7 +12,7 @@ from redline.values import Text
 
 def test_problem_is_one_line_for_people():
     """A problem reads as one line: place, finding, law, rule."""
-    assert str(Problem(3, None, "a_law", "the rule", "what stands there")) == "message 3: what stands there (a_law: the rule)"
+    assert str(Problem(3, None, "a_law", "the rule", "what is there")) == "message 3: what is there (a_law: the rule)"
 
 
 def test_checking_read_messages_is_the_same():

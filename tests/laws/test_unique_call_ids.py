@@ -10,7 +10,7 @@ def laws(messages, format):
 
 
 def test_anthropic_refuses_an_id_used_again():
-    """In an Anthropic request a call id stands for one call only."""
+    """In an Anthropic request no two calls have one id."""
     twice = [says("user", "hi"), *asks("read", {}, "one"), *asks("read", {}, "two")]
     assert laws(conversation("anthropic", twice), "anthropic") == ["unique_call_ids"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from redline.formats import read_messages
 from redline.formats.check_message import check_message
-from redline.formats.tool_description import describe_tools
+from redline.formats.tool_definitions import describe_tools
 from redline.values.messages import Message
 from redline.view.batches import Batches
 from redline.view.operations import Context, Operation, OperationOutcome, StartBatch, parse_operation

@@ -11,8 +11,7 @@ from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.formats.arguments import System, sdk_arguments
 from redline.formats.base import Format
-from redline.formats.breakpoints import Spot, place_breakpoints
-from redline.formats.cache_control import MOST_BREAKPOINTS, Lifetime
+from redline.formats.cache_control import MOST_BREAKPOINTS, Lifetime, Spot, place_breakpoints
 from redline.laws.law import Problem
 from redline.log.records import Strike
 from redline.repair import Change

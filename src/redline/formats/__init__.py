@@ -1,4 +1,11 @@
-"""The wire formats of the providers, by name, and the recognition of an unnamed one."""
+"""The wire formats of the providers, by name, and the recognition of an unnamed one.
+
+One file per provider holds its field names: how a message is read, changed and composed, and under `_flaws` what the API
+refuses in it, which is the place for a new rule about one message; a rule about a whole history is a law (`redline.laws`). To
+add a format, write a file like `ai_sdk.py` and list its class in `FORMATS`.
+
+What the SDKs take is in `arguments` and `tool_definitions`, what they return in `answers`, `streamed` and `usage`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -67,23 +74,23 @@ def _decoded(messages: Sequence[Payload]) -> list[dict[str, Any]]:
 
 
 def _recognised(natives: list[dict[str, Any]]) -> Format:
-    votes = {name: _votes(format, natives) for name, format in FORMATS.items()}
-    best = max(votes, key=lambda name: votes[name][0])
-    if votes[best][0] >= 0:
-        return FORMATS[best]
-    best, (_, first_misfit) = max(votes.items(), key=lambda vote: vote[1][1])
+    """The format that all of them could be of, and that most of them speak for."""
+    votes: dict[str, int] = {}
+    first_misfits: dict[str, int] = {}
+    for name, format in FORMATS.items():
+        certain, evidence_of = 0, format.evidence
+        for position, native in enumerate(natives):
+            evidence = evidence_of(native)
+            if evidence == 0:
+                first_misfits[name] = position
+                break
+            certain += evidence == 2
+        else:
+            votes[name] = certain
+    if votes:
+        return FORMATS[max(votes, key=votes.__getitem__)]
+    best, misfit = max(first_misfits.items(), key=lambda found: found[1])
     raise FormatError(
-        f"The messages are of no format that Redline knows: {best} fits best, but not message {first_misfit} "
-        f"(keys {sorted(map(str, natives[first_misfit]))}). Name the format, or correct the message."
+        f"The messages are of no format that Redline knows: {best} fits best, but not message {misfit} "
+        f"(keys {sorted(map(str, natives[misfit]))}). Name the format, or correct the message."
     )
-
-
-def _votes(format: Format, natives: list[dict[str, Any]]) -> tuple[int, int]:
-    """How many messages only this format could have written; -1 and the first misfit if one cannot be of it."""
-    certain, evidence_of = 0, format.evidence
-    for position, native in enumerate(natives):
-        evidence = evidence_of(native)
-        if evidence == 0:
-            return -1, position
-        certain += evidence == 2
-    return certain, len(natives)

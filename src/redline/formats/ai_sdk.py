@@ -3,12 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-import msgspec
-
-from redline.formats.ai_sdk_flaws import find_flaws
 from redline.formats.base import Composed, Evidence, Format, base64_text, result_words, what_is_lost
 from redline.formats.flaws import Flaw
-from redline.formats.reading import Reader, kind_of, known_role, read_block, split_data_url, string_at
+from redline.formats.reading import kind_of, known_role, split_data_url, string_at
 from redline.values import payloads
 from redline.values.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, value_at
@@ -19,16 +16,17 @@ _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "ass
 _FOREIGN_KEYS = frozenset({"tool_calls", "tool_call_id", "parts", "call_id"})
 _FOREIGN_BLOCKS = frozenset(
     {
-        "thinking",
-        "redacted_thinking",
-        "server_tool_use",
-        "document",
-        "image_url",
-        "input_text",
-        "output_text",
-        "refusal",
+        *("thinking", "redacted_thinking", "server_tool_use", "document"),
+        *("image_url", "input_text", "output_text", "refusal"),
     }
 )
+_MEDIA_BLOCKS = frozenset(
+    {
+        *("file", "image", "media", "file-data", "image-data", "file-url", "image-url"),
+        *("file-id", "image-file-id"),
+    }
+)
+_SIGNATURE_KEYS = ("signature", "redactedData", "reasoningEncryptedContent", "thoughtSignature")
 
 
 class AiSdk(Format):
@@ -39,33 +37,25 @@ class AiSdk(Format):
     system_field: ClassVar[str | None] = "system"
     blocks_field: ClassVar[str | None] = "content"
 
+    # --- reading
+
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its tool parts, impossible by another format's keys, blocks or roles."""
         role, content = known_role(native, _ROLES), native.get("content")
         if role is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
-        if isinstance(content, str):
-            return 0 if role == "tool" else 1
-        return _evidence_of_blocks(content) if isinstance(content, list) else 0
-
-    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """One message, and before it one of role `tool` with all the results."""
-        if role == "system":
-            return _composed_system(parts)
-        lost: list[str] = []
-        answers: list[dict[str, Any]] = []
-        others: list[dict[str, Any]] = []
-        for part in parts:
-            if isinstance(part, ToolResult) and not part.is_hosted:
-                answers.append(_composed_result(part, lost))
-            else:
-                others.extend(_composed(part, lost))
-        turns = (("tool", answers), ("assistant" if role == "assistant" else "user", others))
-        said = tuple({"role": turn, "content": content} for turn, content in turns if content)
-        return Composed(said, tuple(lost))
-
-    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        return find_flaws(native)
+        if not isinstance(content, list):
+            return 1 if isinstance(content, str) and role != "tool" else 0
+        found: Evidence = 1
+        for block in content:
+            kind = kind_of(block)
+            if kind == "unknown":
+                continue
+            if kind in _FOREIGN_BLOCKS or "tool_use_id" in block or (kind == "image" and "source" in block):
+                return 0
+            if kind == "tool-call" or "toolCallId" in block or _is_result(block):
+                found = 2
+        return found
 
     def _role(self, native: dict[str, Any]) -> Role:
         role, content = known_role(native, _ROLES) or "user", native.get("content")
@@ -79,8 +69,11 @@ class AiSdk(Format):
             return (Text(content, ("content",)),)
         if not isinstance(content, list):
             return ()
-        parts = [read_block(block, ("content", position), _READERS) for position, block in enumerate(content)]
-        return tuple([_hosted(part) for part in parts] if role == "assistant" else parts)
+        # A result beside the call it answers: the provider ran the tool.
+        is_hosted = role == "assistant"
+        return tuple([_read_block(block, ("content", place), is_hosted=is_hosted) for place, block in enumerate(content)])
+
+    # --- changing
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         held = value_at(native, part.at)
@@ -91,70 +84,110 @@ class AiSdk(Format):
                 return (*part.at, "text"), replacement
             case ToolCall():
                 return (*part.at, _input_key(held)), replacement
+            case ToolResult() if "output" in held:
+                before = held["output"] if isinstance(held["output"], dict) else {}
+                kept = {key: value for key, value in before.items() if key not in ("type", "value", "reason")}
+                output = {**kept, "type": "error-text" if part.is_error else "text", "value": replacement}
+                return (*part.at, "output"), output
+            case ToolResult() if "experimental_content" in held:
+                kept = {key: value for key, value in held.items() if key != "experimental_content"}
+                return part.at, {**kept, "result": replacement}
             case ToolResult():
-                return _reworded_result(held, part, replacement)
-            case _:
-                return part.at, _words_instead(held, replacement)
+                return (*part.at, *_words_path(held)), replacement
+        # What the caller told the provider about a block (a cache breakpoint) stays with the words in its place.
+        has_options = isinstance(held, dict) and "providerOptions" in held
+        options = {"providerOptions": held["providerOptions"]} if has_options else {}
+        return part.at, {"type": "text", "text": replacement, **options}
 
     def _id_path(self, native: dict[str, Any], part: Part) -> Path:
         is_neovate = str(value_at(native, part.at)["type"]).startswith("tool_")
         return (*part.at, "id" if is_neovate else "toolCallId")
 
+    # --- composing
+
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """One message, and before it one of role `tool` with all the results. The system speaks in one string."""
+        if role == "system":
+            words = "\n".join(part.text for part in parts if isinstance(part, Text))
+            unsaid = tuple(what_is_lost(part, self.name) for part in parts if not isinstance(part, Text))
+            return Composed(({"role": "system", "content": words},) if words else (), unsaid)
+        lost: list[str] = []
+        results: list[dict[str, Any]] = []
+        others: list[dict[str, Any]] = []
+        for part in parts:
+            if isinstance(part, ToolResult) and not part.is_hosted:
+                results.append(_compose_result(part, lost))
+            else:
+                others += _compose_block(part, lost)
+        turns = (("tool", results), ("assistant" if role == "assistant" else "user", others))
+        said = tuple({"role": turn, "content": content} for turn, content in turns if content)
+        return Composed(said, tuple(lost))
+
+    # --- what is sent
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        """Fields that the SDK does not know it leaves out by itself.
+
+        `modelMessageSchema` of the package ai: https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message.
+        """
+        role, content = native.get("role"), native.get("content")
+        if role not in ("system", "user", "assistant", "tool"):
+            yield Flaw("known_roles", ("role",), f"the role {role!r}", "user")
+        if role == "tool" and isinstance(content, str):
+            yield Flaw("known_roles", ("role",), "words of a tool that answer no call", "user")
+        if not isinstance(content, list):
+            return
+        if role == "system":
+            words = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
+            yield Flaw("block_shapes", ("content",), "the system's content is a list, not text", "\n".join(words))
+            return
+        for position, block in enumerate(content):
+            at, kind = ("content", position), kind_of(block)
+            if isinstance(block, str):
+                yield Flaw("block_shapes", at, "a string among the parts", {"type": "text", "text": block})
+            elif kind == "unknown":
+                yield Flaw("block_shapes", at, "a part without a type")
+            elif kind in ("tool-call", "tool-result") and not isinstance(block.get("toolName"), str):
+                found = f"a {kind.removeprefix('tool-')} without the name of its tool"
+                yield Flaw("tool_names", (*at, "toolName"), found, "tool")
+
 
 # --- reading
 
 
-def _hosted(part: Part) -> Part:
-    """A result beside the call it answers: the provider ran the tool."""
-    return msgspec.structs.replace(part, is_hosted=True) if isinstance(part, ToolResult) else part
-
-
-def _read_text(block: dict[str, Any], at: Path) -> Part | None:
-    text = string_at(block, "text")
-    return Text(text, at) if text is not None else None
-
-
-def _read_reasoning(block: dict[str, Any], at: Path) -> Part | None:
-    text = string_at(block, "text")
-    return Reasoning(text, _is_signed(block), at) if text is not None else None
-
-
-def _read_hidden_reasoning(_block: dict[str, Any], at: Path) -> Part:
-    return Reasoning("", is_bound=True, at=at)
-
-
-def _read_reasoning_file(block: dict[str, Any], at: Path) -> Part:
-    return Reasoning("", _is_signed(block), at)
-
-
-def _read_call(block: dict[str, Any], at: Path) -> Part:
-    call_id, name, is_hosted = string_at(block, "toolCallId"), string_at(block, "toolName"), _is_hosted(block)
-    return ToolCall(call_id, name or "", block.get(_input_key(block)), is_hosted, at)
-
-
-def _read_neovate_call(block: dict[str, Any], at: Path) -> Part:
-    return ToolCall(string_at(block, "id"), string_at(block, "name") or "", block.get("input"), at=at)
-
-
-def _read_result(block: dict[str, Any], at: Path) -> Part:
-    call_id, name = string_at(block, "toolCallId"), string_at(block, "toolName")
-    return ToolResult(call_id, _inside(block, at), name, _is_failure(block), _is_hosted(block), at)
-
-
-def _read_neovate_result(block: dict[str, Any], at: Path) -> Part | None:
-    if not _is_result(block):
-        return None
-    return ToolResult(string_at(block, "id"), _inside(block, at), string_at(block, "name"), _is_failure(block), at=at)
+def _read_block(block: Any, at: Path, *, is_hosted: bool = False) -> Part:
+    """A part; of an unknown type, or malformed, it is carried as it is. `is_hosted`: a result in it is the provider's own."""
+    kind = kind_of(block)
+    match kind:
+        case "text" if isinstance(block.get("text"), str):
+            return Text(block["text"], at)
+        case "tool-call":
+            call_id, name = string_at(block, "toolCallId"), string_at(block, "toolName")
+            return ToolCall(call_id, name or "", block.get(_input_key(block)), block.get("providerExecuted") is True, at)
+        case "tool-result":
+            call_id, name = string_at(block, "toolCallId"), string_at(block, "toolName")
+            is_hosted = is_hosted or block.get("providerExecuted") is True
+            return ToolResult(call_id, _result_parts(block, at), name, _is_failure(block), is_hosted, at)
+        case "tool_use":  # of Neovate
+            return ToolCall(string_at(block, "id"), string_at(block, "name") or "", block.get("input"), at=at)
+        case "tool_result" if _is_result(block):  # of Neovate
+            call_id, name = string_at(block, "id"), string_at(block, "name")
+            return ToolResult(call_id, _result_parts(block, at), name, _is_failure(block), is_hosted, at)
+        case "reasoning" if isinstance(block.get("text"), str):
+            return Reasoning(block["text"], _is_signed(block), at)
+        case "redacted-reasoning":
+            return Reasoning("", is_bound=True, at=at)
+        case "reasoning-file":
+            return Reasoning("", _is_signed(block), at)
+        case _ if kind in _MEDIA_BLOCKS:
+            return _read_media(block, at) or Opaque(kind, block, at)
+    return Opaque(kind, block, at)
 
 
 def _is_result(block: Any) -> bool:
     """Also an older Neovate result, which has its own key for the id; one with Anthropic's is not of this format."""
     kind = block.get("type") if isinstance(block, dict) else None
     return kind == "tool-result" or (kind == "tool_result" and "id" in block and "tool_use_id" not in block)
-
-
-def _is_hosted(block: dict[str, Any]) -> bool:
-    return block.get("providerExecuted") is True
 
 
 def _is_signed(block: dict[str, Any]) -> bool:
@@ -169,24 +202,45 @@ def _input_key(block: dict[str, Any]) -> str:
     return "args" if "args" in block and "input" not in block else "input"
 
 
-_SIGNATURE_KEYS = ("signature", "redactedData", "reasoningEncryptedContent", "thoughtSignature")
+def _read_media(block: dict[str, Any], at: Path) -> Media | None:
+    """Its source is a string, or since version 7 an object that holds it under the name of its type."""
+    held = next((block[key] for key in ("data", "image", "url", "fileId") if block.get(key) is not None), None)
+    tag = string_at(held, "type") if isinstance(held, dict) else None
+    source = held.get(tag) if isinstance(held, dict) and tag in ("data", "url", "text") else held
+    if not isinstance(source, str):
+        return None
+    kind = "image/*" if str(block["type"]).startswith("image") else "application/*"
+    media_type = string_at(block, "mediaType") or string_at(block, "mimeType") or kind
+    if tag == "text" or "fileId" in block:
+        return Media(media_type, source, "text" if tag == "text" else "file", at)
+    if inline := split_data_url(source):
+        return Media(inline[0] or media_type, inline[1], "base64", at)
+    source_type: MediaSource = "url" if source.startswith(("http://", "https://", "data:")) else "base64"
+    return Media(media_type, source, source_type, at)
 
 
 # --- results: `output` since version 5, `result` before, `result.llmContent` in Neovate
 
 
-def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
+def _result_parts(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
     path = _words_path(block)
     value, inside = value_at(block, path[:-1]).get(path[-1]), (*at, *path)
+    if value is None:
+        return ()
     if isinstance(value, str):
         return (Text(value, inside),)
-    if isinstance(value, list) and (path[-1] in ("llmContent", "experimental_content") or _output_type(block) == "content"):
-        return tuple([_read_nested(item, (*inside, position)) for position, item in enumerate(value)])
-    return () if value is None else (Text(payloads.encode(value).decode(), inside),)
+    holds_blocks = path[-1] in ("llmContent", "experimental_content") or _output_type(block) == "content"
+    if not isinstance(value, list) or not holds_blocks:
+        return (Text(payloads.encode(value).decode(), inside),)
+    parts: list[Text | Media | Opaque] = []
+    for position, inner in enumerate(value):
+        part = _read_block(inner, (*inside, position))
+        parts.append(part if isinstance(part, Text | Media | Opaque) else Opaque(kind_of(inner), inner, part.at))
+    return tuple(parts)
 
 
 def _words_path(block: dict[str, Any]) -> tuple[str, ...]:
-    """Where the words stand in a result."""
+    """Where the words are in a result."""
     output_type = _output_type(block)
     if output_type is not None:
         return ("output", "reason" if output_type == "execution-denied" else "value")
@@ -206,104 +260,17 @@ def _output_type(block: dict[str, Any]) -> str | None:
 def _is_failure(block: dict[str, Any]) -> bool:
     """Said by the kind of output, or flagged beside it, or in what an MCP server or Neovate's tool returned."""
     output = block.get("output")
-    kind, value = (output.get("type"), output.get("value")) if isinstance(output, dict) else (None, None)
-    if kind in ("error-text", "error-json", "execution-denied") or _is_flagged(value):
+    if isinstance(output, dict) and output.get("type") in ("error-text", "error-json", "execution-denied"):
         return True
-    return _is_flagged(block) or _is_flagged(block.get("result"))
-
-
-def _is_flagged(held: object) -> bool:
-    return isinstance(held, dict) and held.get("isError") is True
-
-
-def _read_nested(block: Any, at: Path) -> Text | Media | Opaque:
-    part = read_block(block, at, _READERS)
-    return part if isinstance(part, Text | Media | Opaque) else Opaque(str(block["type"]), block, at)
-
-
-def _reworded_result(block: dict[str, Any], result: ToolResult, words: str) -> tuple[Path, object]:
-    if "output" in block:
-        before = block["output"] if isinstance(block["output"], dict) else {}
-        kept = {key: value for key, value in before.items() if key not in ("type", "value", "reason")}
-        return (*result.at, "output"), {**kept, "type": "error-text" if result.is_error else "text", "value": words}
-    if "experimental_content" in block:
-        kept = {key: value for key, value in block.items() if key != "experimental_content"}
-        return result.at, {**kept, "result": words}
-    return (*result.at, *_words_path(block)), words
-
-
-def _words_instead(block: Any, words: str) -> dict[str, Any]:
-    """A text block in the place of another; what the caller told the provider about it (a cache breakpoint) stays."""
-    said = {"type": "text", "text": words}
-    has_options = isinstance(block, dict) and "providerOptions" in block
-    return {**said, "providerOptions": block["providerOptions"]} if has_options else said
-
-
-# --- media
-
-
-def _read_media(block: dict[str, Any], at: Path) -> Part | None:
-    """Its source is a string, or since version 7 an object that holds it under the name of its type."""
-    held = next((block[key] for key in ("data", "image", "url", "fileId") if block.get(key) is not None), None)
-    tag = string_at(held, "type") if isinstance(held, dict) else None
-    source = held.get(tag) if isinstance(held, dict) and tag in ("data", "url", "text") else held
-    if not isinstance(source, str):
-        return None
-    kind = "image/*" if str(block["type"]).startswith("image") else "application/*"
-    media_type = string_at(block, "mediaType") or string_at(block, "mimeType") or kind
-    if tag == "text" or "fileId" in block:
-        return Media(media_type, source, "text" if tag == "text" else "file", at)
-    return _located(media_type, source, at)
-
-
-def _located(media_type: str, source: str, at: Path) -> Media:
-    if inline := split_data_url(source):
-        return Media(inline[0] or media_type, inline[1], "base64", at)
-    source_type: MediaSource = "url" if source.startswith(("http://", "https://", "data:")) else "base64"
-    return Media(media_type, source, source_type, at)
-
-
-_READERS: dict[str, Reader[Part]] = {
-    "text": _read_text,
-    "reasoning": _read_reasoning,
-    "redacted-reasoning": _read_hidden_reasoning,
-    "reasoning-file": _read_reasoning_file,
-    "tool-call": _read_call,
-    "tool-result": _read_result,
-    "tool_use": _read_neovate_call,
-    "tool_result": _read_neovate_result,
-    **dict.fromkeys(("file", "image", "media", "file-data", "image-data", "file-url", "image-url"), _read_media),
-    **dict.fromkeys(("file-id", "image-file-id"), _read_media),
-}
-
-
-# --- recognising
-
-
-def _evidence_of_blocks(blocks: list[Any]) -> Evidence:
-    found: Evidence = 1
-    for block in blocks:
-        kind = kind_of(block)
-        if kind == "unknown":
-            continue
-        if kind in _FOREIGN_BLOCKS or "tool_use_id" in block or (kind == "image" and "source" in block):
-            return 0
-        if kind == "tool-call" or "toolCallId" in block or _is_result(block):
-            found = 2
-    return found
+    value = output.get("value") if isinstance(output, dict) else None
+    return any(isinstance(held, dict) and held.get("isError") is True for held in (block, value, block.get("result")))
 
 
 # --- composing
 
 
-def _composed_system(parts: Sequence[Part]) -> Composed:
-    """The system speaks in one string."""
-    words = "\n".join(part.text for part in parts if isinstance(part, Text))
-    lost = tuple(what_is_lost(part, "ai_sdk") for part in parts if not isinstance(part, Text))
-    return Composed(({"role": "system", "content": words},) if words else (), lost)
-
-
-def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+def _compose_block(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+    """The part that says this: one, or none where there is nothing to say or no way to."""
     match part:
         case Text(text):
             return [{"type": "text", "text": text}] if text else []
@@ -316,39 +283,36 @@ def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
             return [{"type": "file", "data": part.source, "mediaType": part.media_type}]
         case Media(source_type="text"):
             return [{"type": "file", "data": base64_text(part.source), "mediaType": "text/plain"}]
-        case _:
-            lost.append(what_is_lost(part, "ai_sdk"))
-            return []
+    lost.append(what_is_lost(part, AiSdk.name))
+    return []
 
 
-def _composed_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+def _compose_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+    """Beside media there is no place for the failure but in words."""
     if result.name is None:
         lost.append(f"the name of the tool that answered call {result.call_id!r}: ai_sdk wants it, the result lacks it")
-    answer = {"type": "tool-result", "toolCallId": result.call_id, "toolName": result.name or ""}
-    return {**answer, "output": _composed_output(result, lost)}
-
-
-def _composed_output(result: ToolResult, lost: list[str]) -> dict[str, Any]:
-    """Beside media there is no place for the failure but in words."""
-    media = [medium for part in result.parts if not isinstance(part, Text) for medium in _composed_inside(part, lost)]
+    media: list[dict[str, Any]] = []
+    for part in result.parts:
+        if isinstance(part, Media):
+            media.append(_compose_media_in_result(part))
+        elif not isinstance(part, Text):
+            lost.append(what_is_lost(part, AiSdk.name))
+    output: dict[str, Any] = {"type": "error-text" if result.is_error else "text", "value": result.text}
     if media:
         words = [{"type": "text", "text": result_words(result)}] if result.text or result.is_error else []
-        return {"type": "content", "value": [*words, *media]}
-    return {"type": "error-text" if result.is_error else "text", "value": result.text}
+        output = {"type": "content", "value": [*words, *media]}
+    return {"type": "tool-result", "toolCallId": result.call_id, "toolName": result.name or "", "output": output}
 
 
-def _composed_inside(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+def _compose_media_in_result(media: Media) -> dict[str, Any]:
     """Media as the SDK names it inside a result; `media` is what versions 5 and 6 both take."""
-    if not isinstance(part, Media):
-        lost.append(what_is_lost(part, "ai_sdk"))
-        return []
-    kind = "image" if part.media_type.startswith("image/") else "file"
-    match part.source_type:
+    kind = "image" if media.media_type.startswith("image/") else "file"
+    match media.source_type:
         case "base64":
-            return [{"type": "media", "data": part.source, "mediaType": part.media_type}]
+            return {"type": "media", "data": media.source, "mediaType": media.media_type}
         case "text":
-            return [{"type": "text", "text": part.source}]
+            return {"type": "text", "text": media.source}
         case "url":
-            return [{"type": f"{kind}-url", "url": part.source}]
+            return {"type": f"{kind}-url", "url": media.source}
         case "file":
-            return [{"type": "image-file-id" if kind == "image" else "file-id", "fileId": part.source}]
+            return {"type": "image-file-id" if kind == "image" else "file-id", "fileId": media.source}

@@ -40,18 +40,28 @@ def read_answer(value: object, format: str | None = None) -> Answer:
     """
     if format is not None:
         find_format(format)
-    given = _given(value)
+    given = _plain_answer(value)
     whole = join_stream(given) if isinstance(given, list) else given
+    answer: Answer | None = None
     if isinstance(whole, dict):
-        answer = _read_whole(whole) or _read_message(whole, format)
-    else:
-        answer = _read_list(given, format) if isinstance(given, list) else None
-    if answer is None:
-        raise ValidationError(f"{_described(value, given)} is not an answer of a model that Redline knows. {_TAKEN}")
-    return answer
+        answer = _read_response(whole) or _read_message(whole, format)
+    elif isinstance(given, list):
+        answer = _read_list(given, format)
+    if answer is not None:
+        return answer
+    named = type(value).__name__
+    match given:
+        case {"error": dict(error)}:
+            named = f"The error {str(error.get('message'))[:200]!r}"
+        case dict():
+            named += f" with {', '.join(sorted(map(str, given))[:8]) or 'nothing in it'}"
+        case list():
+            named += f" of {len(given)} elements"
+    raise ValidationError(f"{named} is not an answer of a model that Redline knows. {_TAKEN}")
 
 
-def _given(value: object) -> Any:
+def _plain_answer(value: object) -> Any:
+    """What was given as plain JSON values; a stream that nobody has read is refused."""
     if isinstance(value, str | bytes):
         try:
             value = payloads.decode_text(value) if isinstance(value, str) else payloads.decode(value)
@@ -65,34 +75,26 @@ def _given(value: object) -> Any:
     return plain_value(value)
 
 
-def _described(value: object, given: object) -> str:
-    if isinstance(given, dict) and isinstance(given.get("error"), dict):
-        return f"The error {str(given['error'].get('message'))[:200]!r}"
-    if isinstance(given, dict):
-        return f"{type(value).__name__} with {', '.join(sorted(map(str, given))[:8]) or 'nothing in it'}"
-    return f"{type(value).__name__} of {len(given)} elements" if isinstance(given, list) else f"{type(value).__name__}"
-
-
 # --- recognising
 
 
-def _read_whole(given: dict[str, Any]) -> Answer | None:
+def _read_response(given: dict[str, Any]) -> Answer | None:
     """The response of an API, which has a shape that no message has."""
     match given:
         case {"type": str(kind), "response": dict(response)} if kind.startswith("response."):
-            return _read_whole(response)
+            return _read_response(response)
         case {"choices": [{"delta": _}, *_]} if (joined := join_stream([given])) is not None:
-            return _read_whole(joined)
+            return _read_response(joined)
         case {"choices": [{"message": dict(message)}, *_]}:
-            return _answer("openai_chat", [_chat_message(message)], given)
+            return _answer("openai_chat", message, given)
         case {"output": list(items)} if "type" not in given:  # an item can have an output, too
-            return _answer("openai_responses", [_response_item(item) for item in items if isinstance(item, dict)], given)
+            return _answer("openai_responses", items, given)
         case {"candidates": [{"content": dict(content)}, *_]}:
-            return _answer("gemini", _gemini_contents(content), given)
+            return _answer("gemini", content, given)
         case {"candidates": list()} | {"usageMetadata": _} | {"usage_metadata": _} | {"promptFeedback": _}:
-            return _answer("gemini", [], given)
-        case {"content": list(blocks), "role": "assistant"} if "stop_reason" in given or "usage" in given:
-            return _answer("anthropic", _anthropic_messages(blocks), given)
+            return _answer("gemini", {}, given)
+        case {"content": list(), "role": "assistant"} if "stop_reason" in given or "usage" in given:
+            return _answer("anthropic", given, given)
     return None
 
 
@@ -107,16 +109,7 @@ def _read_message(given: dict[str, Any], format: str | None) -> Answer | None:
         return None
     if (role := FORMATS[name].interpret(given, given).role) != "assistant":
         raise ValidationError(f"The message is one of the {role}'s; an answer is what the model said. Use add() for it.")
-    match name:
-        case "anthropic" if isinstance(given.get("content"), list):
-            return _answer(name, _anthropic_messages(given["content"]), given)
-        case "openai_chat":
-            return _answer(name, [_chat_message(given)], given)
-        case "openai_responses":
-            return _answer(name, [_response_item(given)], given)
-        case "gemini":
-            return _answer(name, _gemini_contents(given), given)
-    return _answer(name, [given], given)
+    return _answer(name, [given] if name == "openai_responses" else given, given)
 
 
 def _read_list(given: list[Any], format: str | None) -> Answer | None:
@@ -125,7 +118,7 @@ def _read_list(given: list[Any], format: str | None) -> Answer | None:
         return None
     items = FORMATS["openai_responses"]
     if all(items.evidence(item) and items.interpret(item, item).role == "assistant" for item in given):
-        return _answer("openai_responses", [_response_item(item) for item in given], {})
+        return _answer("openai_responses", given, {})
     if all(isinstance(block.get("type"), str) for block in given):
         return _read_message({"role": "assistant", "content": given}, format or "anthropic")
     are_parts = all("role" not in part for part in given) and any(not _GEMINI_PART.isdisjoint(part) for part in given)
@@ -135,7 +128,23 @@ def _read_list(given: list[Any], format: str | None) -> Answer | None:
 _GEMINI_PART = frozenset({"text", "functionCall", "function_call", "inlineData", "inline_data"})
 
 
-def _answer(format: str, messages: list[dict[str, Any]], given: Mapping[str, Any]) -> Answer:
+def _answer(format: str, said: Any, given: Mapping[str, Any]) -> Answer:
+    """What was said, as the API takes it back, with the usage and the model that the response names."""
+    messages: list[dict[str, Any]] = []
+    match format:
+        case "anthropic" if isinstance(said["content"], list):
+            blocks = [_without(block, "parsed_output") for block in said["content"] if isinstance(block, dict)]
+            messages = [{"role": "assistant", "content": blocks}] if blocks else []
+        case "openai_chat":
+            messages = [_chat_message(said)]
+        case "openai_responses":
+            messages = [_response_item(item) for item in said if isinstance(item, dict)]
+        case "gemini":
+            held = said.get("parts")
+            parts = [_gemini_part(part) for part in held if isinstance(part, dict)] if isinstance(held, list) else []
+            messages = [{"role": "model", "parts": [part for part in parts if part]}] if any(parts) else []
+        case _:
+            messages = [said]
     model = next((given[name] for name in _MODEL_NAMES if isinstance(given.get(name), str)), "")
     try:
         usage = read_usage(given)
@@ -155,26 +164,19 @@ def _without(holder: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: held for name, held in holder.items() if name not in names and held is not None}
 
 
-def _anthropic_messages(blocks: list[Any]) -> list[dict[str, Any]]:
-    said = [_without(block, "parsed_output") for block in blocks if isinstance(block, dict)]
-    return [{"role": "assistant", "content": said}] if said else []
-
-
 def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
     said = {"role": "assistant", "content": None, **_without(message, "parsed", "annotations")}
-    if isinstance(said.get("tool_calls"), list):
-        said["tool_calls"] = [_chat_call(call) for call in said["tool_calls"]]
     if not said.get("tool_calls"):
         said.pop("tool_calls", None)
+    elif isinstance(said["tool_calls"], list):
+        said["tool_calls"] = [_chat_call(call) if isinstance(call, dict) else call for call in said["tool_calls"]]
     if isinstance(said.get("audio"), dict):
         said["audio"] = {"id": said["audio"].get("id")}
     does_something = any(said.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
     return said if does_something or said["content"] is not None else {**said, "content": ""}
 
 
-def _chat_call(call: Any) -> Any:
-    if not isinstance(call, dict):
-        return call
+def _chat_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function")
     held = _without(function, "parsed_arguments") if isinstance(function, dict) else None
     return _without({**call, "function": held}, "index")
@@ -193,13 +195,6 @@ def _response_item(item: Mapping[str, Any]) -> dict[str, Any]:
 
 _REQUIRED = {"code_interpreter_call": ("code", "outputs"), "image_generation_call": ("result",)}
 """What an item must say, if only that it is null."""
-
-
-def _gemini_contents(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    held = content.get("parts")
-    parts = [_gemini_part(part) for part in held if isinstance(part, dict)] if isinstance(held, list) else []
-    said = [part for part in parts if part]
-    return [{"role": "model", "parts": said}] if said else []
 
 
 def _gemini_part(part: Mapping[str, Any]) -> dict[str, Any]:

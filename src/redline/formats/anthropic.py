@@ -4,13 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-import msgspec
-
-from redline.formats.anthropic_flaws import ACCEPTED_IMAGES, FAILED_SILENTLY, find_flaws
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
 from redline.formats.cache_control import MOST_BREAKPOINTS, mark_paths
-from redline.formats.flaws import Flaw
-from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
+from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in, null_fields_in
+from redline.formats.reading import input_as_object, kind_of, known_role, string_at
 from redline.values import payloads
 from redline.values.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -21,9 +18,13 @@ _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "
 _OWN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"})
 _FOREIGN_BLOCKS = frozenset({"tool-call", "tool-result", "image_url", "input_text", "output_text", "refusal", "reasoning"})
 _FOREIGN_KEYS = frozenset({"tool_calls", "tool_call_id", "parts", "call_id"})
+_MEDIA_SOURCES: dict[MediaSource, str] = {"base64": "data", "url": "url", "file": "file_id", "text": "data"}
+"""By the type of a source, the key that holds it."""
+_ACCEPTED_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""https://docs.claude.com/en/docs/build-with-claude/vision; in the SDK, Base64ImageSourceParam."""
 _ACCEPTED_ID = re.compile(r"[a-zA-Z0-9_-]+")
-
-
+_FAILED_SILENTLY = "The tool failed and said nothing."
+"""What a failed result says that has no words: `content cannot be empty if is_error is true` (bytedance/trae-agent#230)."""
 _VERSION = re.compile(r"claude-(?:[a-z]+-)*(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 """Of a model, in its name: `claude-opus-4-8`, `claude-3-5-sonnet-20241022`; a date is none."""
 
@@ -36,8 +37,11 @@ class Anthropic(Format):
     system_field: ClassVar[str | None] = "system"
     call_ids_are_unique: ClassVar[bool] = True
     refuses_blank_text: ClassVar[bool] = True
+    takes_empty_answer: ClassVar[bool] = True
     begins_with_system: ClassVar[bool] = False
     blocks_field: ClassVar[str | None] = "content"
+
+    # --- reading
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its own block types, impossible by another provider's keys or roles."""
@@ -48,35 +52,73 @@ class Anthropic(Format):
             return 1
         if not isinstance(content, list):
             return 0
-        return _evidence_of_blocks(content)
+        found: Evidence = 1
+        for block in content:
+            kind = kind_of(block)
+            if kind in _FOREIGN_BLOCKS:
+                return 0
+            # Older Neovate sessions use the same name for a result, and another key for the call it answers.
+            if kind == "tool_result" and "id" in block and "tool_use_id" not in block:
+                return 0
+            if kind in _OWN_BLOCKS:
+                found = 2
+        return found
+
+    def _role(self, native: dict[str, Any]) -> Role:
+        return known_role(native, _ROLES) or "user"
+
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - blocks say what they are
+        content = native.get("content")
+        if isinstance(content, str):
+            return (Text(content, ("content",)),)
+        if isinstance(content, list):
+            return tuple([_read_block(block, ("content", position)) for position, block in enumerate(content)])
+        return ()
+
+    # --- changing
+
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        match part:
+            case ToolCall():
+                return (*part.at, "input"), replacement
+            case ToolResult():
+                return (*part.at, "content"), replacement
+            case _ if isinstance(part.at[-1], str):  # all of a content, not a block in it
+                return part.at, replacement
+            case Text():
+                return (*part.at, "text"), replacement
+        block = value_at(native, part.at)
+        if isinstance(part, Reasoning) and "thinking" in block:
+            return (*part.at, "thinking"), replacement
+        # A cache breakpoint stays where the caller set it.
+        is_breakpoint = isinstance(block, dict) and "cache_control" in block
+        kept = {"cache_control": block["cache_control"]} if is_breakpoint else {}
+        return part.at, {**_text_block(replacement), **kept}
+
+    def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - the same for every message
+        """The API takes letters, digits, underscores and hyphens."""
+        own = part.id if isinstance(part, ToolCall) else part.call_id
+        return own is not None and _ACCEPTED_ID.fullmatch(own) is not None
+
+    def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - the same in every message
+        return (*part.at, "id" if isinstance(part, ToolCall) else "tool_use_id")
+
+    # --- composing
 
     def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """One message; results first, because the provider wants them at the front."""
-        ordered = sorted(parts, key=lambda part: not isinstance(part, ToolResult)) if role != "assistant" else parts
+        """One message; results first, because the provider wants them at the front. The system speaks in words only."""
+        ordered = parts if role == "assistant" else sorted(parts, key=lambda part: not isinstance(part, ToolResult))
+        blocks: list[dict[str, Any]] = []
         lost: list[str] = []
-        compose_part = _composed_in_system if role == "system" else _composed
-        blocks = [block for part in ordered for block in compose_part(part, lost)]
-        wire_role = role if role in ("assistant", "system") else "user"
-        message = {"role": wire_role, "content": blocks}
+        for part in ordered:
+            if role == "system" and not isinstance(part, Text):
+                lost.append(what_is_lost(part, self.name))
+            else:
+                blocks += _compose_block(part, lost)
+        message = {"role": role if role in ("assistant", "system") else "user", "content": blocks}
         return Composed((message,) if blocks else (), tuple(lost))
 
-    def says_something(self, message: Message) -> bool:
-        """As for every format; a system message may hold nothing but settings (in the SDK, BetaSystemMessageParam)."""
-        if message.parts or message.role != "system":
-            return bool(message.parts)
-        return bool(payloads.decode(message.native).get("output_config"))
-
-    def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
-        """The messages with four breakpoints at most: the last ones, which end the longest stretches that can be cached."""
-        marked = [(place, mark_paths(decoded)) for place, decoded in enumerate(map(payloads.decode, messages))]
-        surplus = sum(len(paths) for _, paths in marked) - MOST_BREAKPOINTS
-        kept = list(messages)
-        for place, paths in marked:
-            if surplus <= 0:
-                break
-            kept[place] = payloads.remove(kept[place], paths[:surplus]) if paths else kept[place]
-            surplus -= len(paths)
-        return kept
+    # --- what is sent
 
     def takes_later_system(self, model: str) -> bool:
         """From Claude 4.8 on; earlier models answer "role 'system' is not supported on this model".
@@ -91,115 +133,89 @@ class Anthropic(Format):
         blocks: list[dict[str, Any]] = []
         for message in messages:
             held = payloads.decode(self.sendable(message.native)).get("content")
-            said = [{"type": "text", "text": held}] if isinstance(held, str) else held
+            said = [_text_block(held)] if isinstance(held, str) else held
             blocks += [block for block in said or () if kind_of(block) == "text" and block.get("text")]
         return blocks
 
+    def says_something(self, message: Message) -> bool:
+        """As for every format; a system message may hold nothing but settings (in the SDK, BetaSystemMessageParam)."""
+        if message.parts or message.role != "system":
+            return bool(message.parts)
+        return bool(payloads.decode(message.native).get("output_config"))
+
+    def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
+        """The messages with four breakpoints at most: the last ones, which end the longest prefixes that can be cached."""
+        marked = [(place, mark_paths(decoded)) for place, decoded in enumerate(map(payloads.decode, messages))]
+        surplus = sum(len(paths) for _, paths in marked) - MOST_BREAKPOINTS
+        kept = list(messages)
+        for place, paths in marked:
+            if surplus <= 0:
+                break
+            kept[place] = payloads.remove(kept[place], paths[:surplus]) if paths else kept[place]
+            surplus -= len(paths)
+        return kept
+
     def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        return find_flaws(native)
-
-    def _role(self, native: dict[str, Any]) -> Role:
-        return known_role(native, _ROLES) or "user"
-
-    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - blocks say what they are
-        content = native.get("content")
-        if isinstance(content, str):
-            return (Text(content, ("content",)),)
-        if isinstance(content, list):
-            return tuple([read_block(block, ("content", at), _READERS, _carried) for at, block in enumerate(content)])
-        return ()
-
-    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
-        match part:
-            case ToolCall():
-                return (*part.at, "input"), replacement
-            case ToolResult():
-                return (*part.at, "content"), replacement
-            case _ if isinstance(part.at[-1], str):  # all of a content, not a block in it
-                return part.at, replacement
-            case Text():
-                return (*part.at, "text"), replacement
-            case Reasoning() if "thinking" in value_at(native, part.at):
-                return (*part.at, "thinking"), replacement
-            case _:
-                return part.at, _words_instead(value_at(native, part.at), replacement)
-
-    def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - the same for every message
-        """The API takes letters, digits, underscores and hyphens."""
-        own = part.id if isinstance(part, ToolCall) else part.call_id
-        return own is not None and _ACCEPTED_ID.fullmatch(own) is not None
-
-    def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - the same in every message
-        return (*part.at, "id" if isinstance(part, ToolCall) else "tool_use_id")
-
-
-def _words_instead(block: Any, words: str) -> dict[str, Any]:
-    """A text block in the place of another; a cache breakpoint stays where the caller set it."""
-    said = {"type": "text", "text": words}
-    is_breakpoint = isinstance(block, dict) and "cache_control" in block
-    return {**said, "cache_control": block["cache_control"]} if is_breakpoint else said
+        role, content = native.get("role"), native.get("content")
+        if role not in ("user", "assistant", "system"):
+            yield Flaw("known_roles", ("role",), f"the role {role!r}", "user")
+        taken = _SYSTEM_FIELDS if role == "system" else _MESSAGE_FIELDS
+        if not native.keys() <= taken:
+            yield from fields_in(native, native.keys() - taken)
+        if not isinstance(content, str | list) and not (role == "system" and content is None):
+            found = f"the content is {type(content).__name__}, not text or blocks"
+            yield Flaw("block_shapes", ("content",), found, "" if content is None else str(content))
+        for position, block in enumerate(content if isinstance(content, list) else ()):
+            at, kind = ("content", position), kind_of(block)
+            if isinstance(block, str):
+                yield Flaw("block_shapes", at, "a string among the blocks", _text_block(block))
+            elif role != "user" and kind in _USERS_BLOCKS:
+                yield Flaw("block_shapes", at, f"a block of type {kind!r} that is not the user's", _not_shown(kind))
+            else:
+                yield from _block_flaws(block, at)
 
 
 # --- reading
 
 
 def _read_block(block: Any, at: Path) -> Part:
-    """One content block as a part; unknown ones are carried as they are."""
-    return read_block(block, at, _READERS, _carried)
+    """One content block as a part; of an unknown type, or malformed, it is carried as it is. The commonest types come first."""
+    kind = kind_of(block)
+    match kind:
+        case "text" if isinstance(block.get("text"), str):
+            return Text(block["text"], at)
+        case "tool_result":
+            return _read_result(block, at, is_hosted=False)
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            name = string_at(block, "name") or ""
+            return ToolCall(string_at(block, "id"), name, block.get("input"), kind != "tool_use", at)
+        case "thinking" if isinstance(block.get("thinking"), str):
+            return Reasoning(block["thinking"], bool(block.get("signature")), at)
+        case "redacted_thinking":
+            return Reasoning("", is_bound=True, at=at)
+        case "image" | "document":
+            return _read_media(block, at) or Opaque(kind, block, at)
+        case _ if kind.endswith("_tool_result"):
+            return _read_result(block, at, is_hosted=True)
+    return Opaque(kind, block, at)
 
 
-def _carried(kind: str, block: Any, at: Path) -> Part:
-    return _hosted_result(block, at) if kind.endswith("_tool_result") else Opaque(kind, block, at)
-
-
-def _text(block: dict[str, Any], at: Path) -> Part | None:
-    text = block.get("text")
-    return Text(text, at) if isinstance(text, str) else None
-
-
-def _thinking(block: dict[str, Any], at: Path) -> Part | None:
-    text = block.get("thinking")
-    return Reasoning(text, bool(block.get("signature")), at) if isinstance(text, str) else None
-
-
-def _redacted_thinking(_block: dict[str, Any], at: Path) -> Part:
-    return Reasoning("", is_bound=True, at=at)
-
-
-def _call(block: dict[str, Any], at: Path) -> Part:
-    return ToolCall(string_at(block, "id"), string_at(block, "name") or "", block.get("input"), at=at)
-
-
-def _hosted_call(block: dict[str, Any], at: Path) -> Part:
-    return msgspec.structs.replace(_call(block, at), is_hosted=True)
-
-
-def _result(block: dict[str, Any], at: Path) -> Part:
-    failed = bool(block.get("is_error"))
-    return ToolResult(string_at(block, "tool_use_id"), _inside(block, at), None, failed, at=at)
-
-
-def _hosted_result(block: dict[str, Any], at: Path) -> Part:
-    return msgspec.structs.replace(_result(block, at), is_hosted=True)
-
-
-def _inside(block: dict[str, Any], at: Path) -> tuple[Text | Media | Opaque, ...]:
-    content, inner = block.get("content"), (*at, "content")
+def _read_result(block: dict[str, Any], at: Path, *, is_hosted: bool) -> ToolResult:
+    content, inside = block.get("content"), (*at, "content")
+    parts: list[Text | Media | Opaque] = []
     if isinstance(content, str):
-        return (Text(content, inner),)
-    if isinstance(content, list):
-        return tuple([_nested(item, (*inner, position)) for position, item in enumerate(content)])
-    if content is None:
-        return ()
-    return (Opaque(str(content.get("type")) if isinstance(content, dict) else "unknown", content, inner),)
+        parts.append(Text(content, inside))
+    elif isinstance(content, list):
+        for position, inner in enumerate(content):
+            part = _read_block(inner, (*inside, position))
+            parts.append(part if isinstance(part, Text | Media | Opaque) else Opaque(kind_of(inner), inner, part.at))
+    elif content is not None:
+        parts.append(Opaque(kind_of(content), content, inside))
+    failed = bool(block.get("is_error"))
+    return ToolResult(string_at(block, "tool_use_id"), tuple(parts), None, failed, is_hosted, at)
 
 
-def _nested(block: Any, at: Path) -> Text | Media | Opaque:
-    part = _read_block(block, at)
-    return part if isinstance(part, Text | Media | Opaque) else Opaque(str(block["type"]), block, at)
-
-
-def _media(block: dict[str, Any], at: Path) -> Part | None:
+def _read_media(block: dict[str, Any], at: Path) -> Media | None:
     source = block.get("source")
     if not isinstance(source, dict):
         return None
@@ -210,95 +226,158 @@ def _media(block: dict[str, Any], at: Path) -> Part | None:
     return None
 
 
-_ACCEPTED_TYPES = ACCEPTED_IMAGES | {"application/pdf"}
-_MEDIA_SOURCES: dict[MediaSource, str] = {"base64": "data", "url": "url", "file": "file_id", "text": "data"}
-
-_READERS: dict[str, Reader[Part]] = {
-    "text": _text,
-    "thinking": _thinking,
-    "redacted_thinking": _redacted_thinking,
-    "tool_use": _call,
-    "server_tool_use": _hosted_call,
-    "mcp_tool_use": _hosted_call,
-    "tool_result": _result,
-    "image": _media,
-    "document": _media,
-}
-
-
-# --- recognising
-
-
-def _evidence_of_blocks(blocks: list[Any]) -> Evidence:
-    found: Evidence = 1
-    for block in blocks:
-        kind = kind_of(block)
-        if kind in _FOREIGN_BLOCKS or (kind == "tool_result" and _is_foreign_result(block)):
-            return 0
-        if kind in _OWN_BLOCKS:
-            found = 2
-    return found
-
-
-def _is_foreign_result(block: dict[str, Any]) -> bool:
-    """Older Neovate sessions use the same name for a result, and another key for the call it answers."""
-    return "id" in block and "tool_use_id" not in block
-
-
 # --- composing
 
 
-def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+def _compose_block(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+    """The block that says this: one, or none where there is nothing to say or no way to."""
     match part:
         case Text(text):
-            return [{"type": "text", "text": text}] if text else []
+            return [_text_block(text)] if text else []
         case ToolCall(id, name, is_hosted=False):
             return [{"type": "tool_use", "id": id, "name": name, "input": part.arguments}]
         case ToolResult(is_hosted=False):
-            return [_composed_result(part, lost)]
-        case Media() if _is_accepted(part):
-            return [_composed_media(part)]
-        case _:
-            lost.append(what_is_lost(part, "anthropic"))
-            return []
-
-
-def _composed_in_system(part: Part, lost: list[str]) -> list[dict[str, Any]]:
-    """The system speaks in words only."""
-    if isinstance(part, Text):
-        return _composed(part, lost)
-    lost.append(what_is_lost(part, "anthropic"))
+            return [_compose_result(part, lost)]
+        case Media() if (block := _compose_media(part)) is not None:
+            return [block]
+    lost.append(what_is_lost(part, Anthropic.name))
     return []
 
 
-def _composed_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+def _compose_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
     """A failure is told in words; beside a picture there is no other way to tell it."""
     answer = {"type": "tool_result", "tool_use_id": result.call_id}
-    blocks = [block for part in result.parts for block in _composed(part, lost)]
+    blocks = [block for part in result.parts for block in _compose_block(part, lost)]
     if any(block["type"] != "text" for block in blocks):
-        told = [{"type": "text", "text": "Error:"}] if result.is_error else []
-        return {**answer, "content": [*told, *blocks]}
+        return {**answer, "content": [*([_text_block("Error:")] if result.is_error else []), *blocks]}
     if result.is_error:
-        return {**answer, "content": result.text or FAILED_SILENTLY, "is_error": True}
+        return {**answer, "content": result.text or _FAILED_SILENTLY, "is_error": True}
     return {**answer, "content": result.text}
 
 
-def _is_accepted(media: Media) -> bool:
-    """The API refuses a whole request for one picture or document of a type it does not take."""
-    match media.source_type:
-        case "base64":
-            return media.media_type in _ACCEPTED_TYPES
-        case "text":
-            return True
-        case _:
-            return media.media_type.startswith(("image/", "application/", "text/"))
-
-
-def _composed_media(media: Media) -> dict[str, Any]:
+def _compose_media(media: Media) -> dict[str, Any] | None:
+    """None for a type that is not taken: the API refuses a whole request for one such picture or document."""
     if media.source_type == "text":
         return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": media.source}}
-    kind = "image" if media.media_type.startswith("image/") else "document"
     source = {"type": media.source_type, _MEDIA_SOURCES[media.source_type]: media.source}
     if media.source_type == "base64":
+        if media.media_type not in (*_ACCEPTED_IMAGES, "application/pdf"):
+            return None
         source["media_type"] = media.media_type
-    return {"type": kind, "source": source}
+    elif not media.media_type.startswith(("image/", "application/", "text/")):
+        return None
+    return {"type": "image" if media.media_type.startswith("image/") else "document", "source": source}
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+# --- what the API refuses, wherever the message is
+
+
+_MESSAGE_FIELDS = frozenset({"role", "content"})
+_SYSTEM_FIELDS = _MESSAGE_FIELDS | {"output_config", "clear_at"}
+"""`Extra inputs are not permitted`; in the SDK, UserMessageParam, AssistantMessageParam, BetaSystemMessageParam."""
+_USERS_BLOCKS = frozenset({"image", "document"})
+"""`'image' blocks are not permitted within assistant turns` (SEMOSS/Semoss#2323)."""
+_NOT_IN_RESULTS = frozenset({"thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"})
+"""In the SDK, ToolResultBlockParam.content."""
+_LONGEST_NAME = 200
+"""`tool_use.name: String should have at most 200 characters`."""
+
+# Fields that are refused in a call; in a block that has no id; in one that no cache breakpoint can end in, as thinking:
+# https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+_NOT_IN_CALLS = STORED_FIELDS | {"index", "partial_json"}
+_NOT_IN_BLOCKS = _NOT_IN_CALLS | {"id"}
+_NOT_IN_THINKING = _NOT_IN_BLOCKS | {"cache_control"}
+
+
+def _block_flaws(block: Any, at: Path) -> Iterator[Flaw]:
+    """Blocks of types that Redline does not know are carried as they are."""
+    kind = kind_of(block)
+    match kind:
+        case "text" if isinstance(block.get("text"), str):
+            yield from fields_in(block, _NOT_IN_BLOCKS, at)
+        case "text":
+            yield Flaw("block_shapes", at, "a text block without text")
+        case "tool_use":
+            yield from _call_flaws(block, at)
+        case "tool_result":
+            yield from _result_flaws(block, at)
+        case "thinking" | "redacted_thinking":
+            # Without its signature it is another model's: `thinking.signature: Field required`. Servers that speak this
+            # format may leave it empty, and want it back so.
+            needed = ("thinking", "signature") if kind == "thinking" else ("data",)
+            if all(isinstance(block.get(key), str) for key in needed):
+                yield from fields_in(block, _NOT_IN_THINKING, at)
+            else:
+                yield Flaw("signed_reasoning", at, f"{kind} without its {needed[-1]}")
+        case "image" if (refused := _refused_image(block)) is not None:
+            yield Flaw("accepted_media", at, *refused)
+        case "image":
+            yield from fields_in(block, _NOT_IN_BLOCKS, at)
+        case "unknown":
+            found = "a block without a type" if isinstance(block, dict) else f"a {type(block).__name__} among the blocks"
+            yield Flaw("block_shapes", at, found)
+
+
+def _call_flaws(block: dict[str, Any], at: Path) -> Iterator[Flaw]:
+    yield from fields_in(block, _NOT_IN_CALLS, at)
+    yield from null_fields_in(block, ("caller",), at)
+    held, name = block.get("input"), block.get("name")
+    if not isinstance(held, dict):
+        found = f"the input is {type(held).__name__}, not an object"
+        yield Flaw("call_inputs", (*at, "input"), found, input_as_object(held))
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+        named = name[:_LONGEST_NAME] if isinstance(name, str) and name else "tool"
+        yield Flaw("tool_names", (*at, "name"), f"the name {str(name)[:40]!r}", named)
+
+
+def _result_flaws(block: dict[str, Any], at: Path) -> Iterator[Flaw]:
+    yield from fields_in(block, _NOT_IN_BLOCKS, at)
+    content, is_error = block.get("content"), block.get("is_error")
+    yield from null_fields_in(block, ("is_error",) if is_error else ("is_error", "content"), at)
+    if isinstance(content, dict | int | float):
+        yield Flaw("block_shapes", (*at, "content"), f"the content is {type(content).__name__}", str(content))
+        return
+    blocks = content if isinstance(content, list) else []
+    is_silent = not any(kind_of(inner) != "text" or inner.get("text") for inner in blocks) if blocks else not content
+    if is_error and is_silent:
+        yield Flaw("failed_results", (*at, "content"), "a failure without a word", _FAILED_SILENTLY)
+    elif is_error and any(kind_of(inner) != "text" for inner in blocks):
+        found = "a failure that holds something else than text"
+        yield Flaw("failed_results", (*at, "is_error"), found, False)
+        yield Flaw("failed_results", (*at, "content"), found, [_text_block("Error:"), *_accepted_in_result(blocks)])
+    elif blocks and (accepted := _accepted_in_result(blocks)) != blocks:
+        yield Flaw("block_shapes", (*at, "content"), "a block in it that is refused", accepted)
+
+
+def _accepted_in_result(blocks: list[Any]) -> list[Any]:
+    """What is inside a result, without what is refused there: strings become blocks, blank texts and odd values go."""
+    accepted: list[Any] = []
+    for inner in blocks:
+        kind = kind_of(inner)
+        if isinstance(inner, str) and inner:
+            accepted.append(_text_block(inner))
+        elif kind == "image":
+            refused = _refused_image(inner)
+            accepted.append(refused[1] if refused else inner)
+        elif kind not in _NOT_IN_RESULTS and kind != "unknown" and (kind != "text" or inner.get("text")):
+            accepted.append(inner)
+    return accepted
+
+
+def _refused_image(block: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Why a picture is not taken, and the words that are sent for it; None for one that is taken."""
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return "a picture without a source", _not_shown("picture")
+    media_type = str(source.get("media_type"))  # which may be anything
+    if source.get("type") == "base64" and media_type not in _ACCEPTED_IMAGES:
+        return f"a picture of type {media_type!r}", _not_shown(media_type)
+    return None
+
+
+def _not_shown(kind: str) -> dict[str, Any]:
+    return _text_block(f"[{kind}: not shown, the provider does not take it]")

@@ -43,7 +43,7 @@ def sdk_arguments(
             prompt = {"instructions": _words(system)} if system else {}
             return _joined({"model": model, **prompt, "input": list(messages), **usable}, more)
     own = {"system_instruction": _words(system)} if system else {}
-    config = _joined(_joined({**own, **usable}, _config(more.pop("config", None))), more)
+    config = _joined(_joined({**own, **usable}, _config_fields(more.pop("config", None))), more)
     return {"model": model, "contents": list(messages), **({"config": config} if config else {})}
 
 
@@ -74,7 +74,7 @@ def _words(system: str | Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(texts)
 
 
-def _config(config: object) -> dict[str, Any]:
+def _config_fields(config: object) -> dict[str, Any]:
     """The caller's own settings, from a dictionary or the SDK's object, with values of any type."""
     if config is None:
         return {}

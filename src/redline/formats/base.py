@@ -47,7 +47,7 @@ class Split(NamedTuple):
 class Format(ABC):
     """One provider's wire shape: the only place where its field names appear.
 
-    A format writes `_role`, `_parts`, `_flaws`, `evidence`, `_reworded`, `_id_path` and `compose`; the rest is shared.
+    A format writes `evidence`, `_role`, `_parts`, `_reworded`, `_id_path`, `compose` and `_flaws`; the rest is shared.
     """
 
     name: ClassVar[str]
@@ -63,6 +63,8 @@ class Format(ABC):
     calls_follow_user: ClassVar[bool] = False
     """Whether the provider refuses calls directly after another message of the model."""
     refuses_blank_text: ClassVar[bool] = False
+    takes_empty_answer: ClassVar[bool] = False
+    """Whether the last message may be the assistant's and empty: an answer that the provider goes on with."""
     has_system_messages: ClassVar[bool] = True
     """Whether a system message may be among the others, after somebody else has spoken."""
     begins_with_system: ClassVar[bool] = True
@@ -70,7 +72,7 @@ class Format(ABC):
     blocks_field: ClassVar[str | None] = None
     """The field that holds a message's blocks, results among them; None where each result is a message of its own."""
 
-    # --- the same for all
+    # --- reading and writing
 
     def read(self, payload: Payload) -> Message:
         """The message in a payload. The payload itself is kept, and never changed."""
@@ -93,7 +95,7 @@ class Format(ABC):
         return self.read(self.reword(message.native, part, replacement))
 
     def reword(self, payload: Payload, part: Part, replacement: str | dict[str, Any]) -> Payload:
-        """The same for the payload of a message, for those who need not read it again."""
+        """What `rewrite` does, on the payload alone: for those who need not read it again."""
         if not part.at:
             raise ValidationError(f"{self.name}: {type(part).__name__} was not read from a payload; pass a part of the message")
         path, value = self._reworded(payloads.decode(payload), part, replacement)
@@ -101,10 +103,10 @@ class Format(ABC):
 
     def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
         """The message without these parts; None when nothing is left of it."""
-        gone = {part.at for part in parts}
-        if all(part.at in gone for part in message.parts):
+        removed = {part.at for part in parts}
+        if all(part.at in removed for part in message.parts):
             return None
-        return self.read(self._pruned(payloads.remove(message.native, gone)))
+        return self.read(self._pruned(payloads.remove(message.native, removed)))
 
     def read_request(self, body: dict[str, Any]) -> tuple[Message, ...]:
         """The messages of a whole request body."""
@@ -176,37 +178,6 @@ class Format(ABC):
         """The messages with no more of anything than one request may hold; each that needs no change is the same object."""
         return list(messages)
 
-    # --- one per format
-
-    @abstractmethod
-    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]: ...
-
-    @abstractmethod
-    def evidence(self, native: dict[str, Any]) -> Evidence:
-        """Whether a payload could be of this format."""
-
-    @abstractmethod
-    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """New payloads that say these parts in this format, and what it cannot say."""
-
-    @abstractmethod
-    def _role(self, native: dict[str, Any]) -> Role: ...
-
-    @abstractmethod
-    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]: ...
-
-    @abstractmethod
-    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
-        """The path to exchange and the value to put there, so that the part says the replacement."""
-
-    def _pruned(self, payload: Payload) -> Payload:
-        """The payload after a removal, without what the provider refuses when empty (a `tool_calls` list, say)."""
-        return payload
-
-    def _listed(self, held: Any) -> list[Any]:
-        """The messages field as a list; some providers also take one message, or a plain string, there."""
-        return held if isinstance(held, list) else []
-
     # --- what the repair of calls and results needs
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - a format may look at it
@@ -249,9 +220,43 @@ class Format(ABC):
         native = payloads.decode(message.native)
         return [value_at(native, result.at) for result in message.results]
 
+    # --- what each format writes itself
+
+    @abstractmethod
+    def evidence(self, native: dict[str, Any]) -> Evidence:
+        """Whether a payload could be of this format."""
+
+    @abstractmethod
+    def _role(self, native: dict[str, Any]) -> Role:
+        """Who says the message."""
+
+    @abstractmethod
+    def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:
+        """What the message says, each part with its place in the payload."""
+
+    @abstractmethod
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        """The path to exchange and the value to put there, so that the part says the replacement."""
+
     @abstractmethod
     def _id_path(self, native: dict[str, Any], part: Part) -> Path:
         """Where a call or result holds the id that pairs them."""
+
+    @abstractmethod
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """New payloads that say these parts in this format, and what it cannot say."""
+
+    @abstractmethod
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        """What the provider refuses in a message wherever it is: each rule with where it is written down."""
+
+    def _pruned(self, payload: Payload) -> Payload:
+        """The payload after a removal, without what the provider refuses when empty (a `tool_calls` list, say)."""
+        return payload
+
+    def _listed(self, held: Any) -> list[Any]:
+        """The messages field as a list; some providers also take one message, or a plain string, there."""
+        return held if isinstance(held, list) else []
 
 
 def decode_object(payload: Payload) -> dict[str, Any]:
@@ -279,7 +284,9 @@ def what_is_lost(part: Part, format_name: str) -> str:
             return f"signed reasoning ({len(part.text)} characters): only the provider that made it can take it back"
         case Reasoning():
             return f"reasoning ({len(part.text)} characters): {format_name} has no place for another model's reasoning"
-        case ToolCall() | ToolResult():
+        case ToolCall(is_hosted=False):
+            return f"call of {part.name!r}: in {format_name} only the assistant calls tools"
+        case ToolCall() | ToolResult(is_hosted=True):
             return f"{type(part).__name__} that the provider itself ran: {format_name} has no place for it"
         case Opaque(kind):
             return f"block of type {kind!r}: {format_name} has no place for it"

@@ -11,7 +11,7 @@ from redline.values.payloads import Path, Payload
 __all__ = ["KNOWN_FIELDS", "STORED_FIELDS", "Flaw", "corrected", "fields_in", "null_fields_in", "stored_fields_in"]
 
 KNOWN_FIELDS = "known_fields"
-"""The law that a field is unknown by; such flaws are taken out of every message that is sent."""
+"""The law that refuses unknown fields; they are taken out of every message that is sent."""
 
 STORED_FIELDS = frozenset(
     {
@@ -27,22 +27,22 @@ class Flaw(msgspec.Struct, frozen=True):
     """Something that the provider refuses wherever the message is."""
 
     law: str
-    """The law it breaks."""
+    """The name of the law it breaks: see `redline.laws`."""
     path: Path
     found: str
-    instead: Any = msgspec.UNSET
-    """What the provider takes there; unset if nothing: the place goes."""
+    replacement: Any = msgspec.UNSET
+    """What the provider takes there; unset if nothing: the place is removed."""
 
 
 def corrected(payload: Payload, flaws: Iterable[Flaw]) -> Payload:
     """The payload without these flaws: the very same object or bytes if there are none."""
-    gone = []
+    removed = []
     for flaw in flaws:
-        if flaw.instead is msgspec.UNSET:
-            gone.append(flaw.path)
+        if flaw.replacement is msgspec.UNSET:
+            removed.append(flaw.path)
         else:
-            payload = payloads.replace(payload, flaw.path, flaw.instead)
-    return payloads.remove(payload, gone) if gone else payload
+            payload = payloads.replace(payload, flaw.path, flaw.replacement)
+    return payloads.remove(payload, removed) if removed else payload
 
 
 def fields_in(held: Mapping[str, Any], refused: Set[str], at: Path = ()) -> Iterator[Flaw]:
@@ -53,11 +53,11 @@ def fields_in(held: Mapping[str, Any], refused: Set[str], at: Path = ()) -> Iter
                 yield Flaw(KNOWN_FIELDS, (*at, key), f"the field {key!r} is not taken there")
 
 
-def stored_fields_in(items: object, at: Path, more: Set[str] = frozenset()) -> Iterator[Flaw]:
+def stored_fields_in(items: Iterable[object], at: Path) -> Iterator[Flaw]:
     """The fields of a list's objects that only a store or an SDK writes there."""
-    for position, item in enumerate(items if isinstance(items, list) else ()):
+    for position, item in enumerate(items):
         if isinstance(item, dict):
-            yield from fields_in(item, STORED_FIELDS | more if more else STORED_FIELDS, (*at, position))
+            yield from fields_in(item, STORED_FIELDS, (*at, position))
 
 
 def null_fields_in(held: Mapping[str, Any], names: Iterable[str], at: Path = ()) -> Iterator[Flaw]:

@@ -1,13 +1,13 @@
 """The Gemini format: contents made of parts, each part named by the one key it holds, in camelCase or snake_case."""
 
 import base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
-from redline.formats.flaws import Flaw
-from redline.formats.gemini_flaws import find_flaws
+from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in
+from redline.formats.reading import input_as_object
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, value_at
@@ -15,7 +15,13 @@ from redline.values.payloads import Path, value_at
 __all__ = ["Gemini"]
 
 _KNOWN_ROLES = (None, "user", "model", "function", "tool", "system")
+"""`system` is known, and its place is beside the contents: another law."""
 _WIRE_ROLES = {"assistant": "model", "system": "system"}
+_ANY_PART_KEYS = frozenset({"thought", "thoughtSignature", "thought_signature", "partMetadata", "part_metadata"})
+"""What may be beside the data of any kind of part, and is none."""
+_WORD_KEYS = ("output", "result", "content", "error")
+"""Customary keys for the words of a response."""
+_CODE_TOOL = "code_execution"
 _FILES_API = "https://generativelanguage.googleapis.com/"
 
 
@@ -30,9 +36,7 @@ class Gemini(Format):
     calls_follow_user: ClassVar[bool] = True
     blocks_field: ClassVar[str | None] = "parts"
 
-    def write_system(self, prompt: str) -> object:
-        """A content like any other, without a role."""
-        return {"parts": [{"text": prompt}]}
+    # --- reading
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its list of parts; the parts of other formats say their type."""
@@ -40,26 +44,6 @@ class Gemini(Format):
         if not isinstance(parts, list) or "content" in native or native.get("role") not in _KNOWN_ROLES:
             return 0
         return 0 if any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts) else 2
-
-    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """One content; all results of a turn together, before anything else.
-
-        The system's is read back as such, and is sent beside the others: see `split_system`.
-        """
-        ordered = parts if role == "assistant" else sorted(parts, key=lambda part: not isinstance(part, ToolResult))
-        lost: list[str] = []
-        compose_part = _composed_in_system if role == "system" else _composed
-        composed = [said for part in ordered for said in compose_part(part, lost)]
-        content = {"role": _WIRE_ROLES.get(role, "user"), "parts": composed}
-        return Composed((content,) if composed else (), tuple(lost))
-
-    def _system_of(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """One content of all their parts, each as it was said."""
-        natives = [payloads.decode(self.sendable(message.native)) for message in messages]
-        return {"parts": [part for native in natives for part in _part_list(native)]}
-
-    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        return find_flaws(native)
 
     def _role(self, native: dict[str, Any]) -> Role:
         match native.get("role"):
@@ -73,25 +57,40 @@ class Gemini(Format):
     def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - parts say what they are
         return tuple([_read_part(part, ("parts", position)) for position, part in enumerate(_part_list(native))])
 
-    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
-        held = value_at(native, part.at)
-        if len(part.at) > len(("parts", 0)):
-            return part.at, _reworded_inside(held, part, replacement)
-        match part:
-            case ToolCall():
-                return _reworded_call(held, part, replacement)
-            case ToolResult():
-                return _reworded_result(held, part, replacement)
-            case Text() | Reasoning() if _kind(held)[0] == "text":
-                return (*part.at, "text"), replacement
-            case _:
-                return part.at, _words_instead(held, replacement, is_thought=isinstance(part, Reasoning))
-
     def _listed(self, held: Any) -> list[Any]:
         """The SDKs also take one content, or plain words."""
         if isinstance(held, str):
             return [{"role": "user", "parts": [{"text": held}]}]
         return [held] if isinstance(held, dict) else super()._listed(held)
+
+    # --- changing
+
+    def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
+        held = value_at(native, part.at)
+        is_inside_result = len(part.at) > len(("parts", 0))
+        if is_inside_result and not isinstance(part, Text):  # only a text file can take the place of media
+            return part.at, {"inlineData": {"mimeType": "text/plain", "data": base64_text(replacement)}}
+        if is_inside_result:
+            return part.at, replacement if isinstance(held, str) else _response(replacement, is_error=_is_failure(held))
+        kind, key = _kind(held)
+        inside = (*part.at, key)
+        match part:
+            case ToolCall():
+                return (inside if kind == "executableCode" else (*inside, "args")), replacement
+            case ToolResult() if kind == "codeExecutionResult":
+                return (*inside, "output"), replacement
+            case ToolResult(is_error=is_error):
+                # The whole response gives way to the customary `output`, or `error`; media attached to it go with it.
+                response = _response(replacement, is_error=is_error)
+                if "parts" not in held[key]:
+                    return (*inside, "response"), response
+                return inside, {**{name: value for name, value in held[key].items() if name != "parts"}, "response": response}
+            case Text() | Reasoning() if kind == "text":
+                return (*part.at, "text"), replacement
+        # Words in the place of another part. Its signature stays: the API misses it even where the rest is gone.
+        keys = _ANY_PART_KEYS if isinstance(part, Reasoning) else _ANY_PART_KEYS - {"thought"}
+        kept = {name: value for name, value in held.items() if name in keys} if isinstance(held, dict) else {}
+        return part.at, {"text": replacement, **kept}
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:  # noqa: ARG002 - every id is taken
         """Ids are free, and may be absent: the name pairs then."""
@@ -99,6 +98,43 @@ class Gemini(Format):
 
     def _id_path(self, native: dict[str, Any], part: Part) -> Path:
         return (*part.at, _kind(value_at(native, part.at))[1], "id")
+
+    # --- composing
+
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """One content; all results of a turn together, before anything else. The system speaks in words only.
+
+        The system's is read back as such, and is sent beside the others: see `split_system`.
+        """
+        ordered = parts if role == "assistant" else sorted(parts, key=lambda part: not isinstance(part, ToolResult))
+        composed: list[dict[str, Any]] = []
+        lost: list[str] = []
+        for part in ordered:
+            if role == "system" and not isinstance(part, Text):
+                lost.append(what_is_lost(part, self.name))
+            else:
+                composed += _compose_part(part, lost)
+        content = {"role": _WIRE_ROLES.get(role, "user"), "parts": composed}
+        return Composed((content,) if composed else (), tuple(lost))
+
+    # --- what is sent
+
+    def write_system(self, prompt: str) -> object:
+        """A content like any other, without a role."""
+        return {"parts": [{"text": prompt}]}
+
+    def _system_of(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """One content of all their parts, each as it was said."""
+        natives = [payloads.decode(self.sendable(message.native)) for message in messages]
+        return {"parts": [part for native in natives for part in _part_list(native)]}
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        if native.get("role") not in _KNOWN_ROLES:
+            yield Flaw("known_roles", ("role",), f"the role {native.get('role')!r}", "user")
+        if not native.keys() <= _CONTENT_FIELDS:
+            yield from fields_in(native, native.keys() - _CONTENT_FIELDS)
+        for position, part in enumerate(_part_list(native)):
+            yield from _part_flaws(part, ("parts", position))
 
 
 # --- keys: camelCase on the wire, snake_case from the Python SDK
@@ -109,17 +145,10 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
-def _key(holder: dict[str, Any], name: str) -> str | None:
-    """The spelling under which a value stands. Null is none: the Python SDK dumps every absent field as null."""
-    if holder.get(name) is not None:
-        return name
-    snake = _snake(name)
-    return snake if holder.get(snake) is not None else None
-
-
 def _get(holder: dict[str, Any], name: str) -> Any:
-    key = _key(holder, name)
-    return holder[key] if key is not None else None
+    """The value under either spelling. Null is none: the Python SDK dumps every absent field as null."""
+    held = holder.get(name)
+    return holder.get(_snake(name)) if held is None else held
 
 
 def _string(holder: dict[str, Any], name: str) -> str | None:
@@ -132,7 +161,15 @@ def _part_list(native: dict[str, Any]) -> list[Any]:
     return parts if isinstance(parts, list) else []
 
 
-# --- reading
+_CALLS_AND_RESULTS = (
+    *("functionCall", "functionResponse", "toolCall", "toolResponse"),
+    *("executableCode", "codeExecutionResult"),
+)
+_SHAPES: dict[str, type] = {**dict.fromkeys(_CALLS_AND_RESULTS, dict), "inlineData": dict, "fileData": dict, "text": str}
+_NAMES = {spelling: name for name in _SHAPES for spelling in (name, _snake(name))}
+"""By the spelling of a key, the kind of part that it makes."""
+_RANKS = {spelling: rank for rank, spelling in enumerate(_NAMES)}
+"""Which key counts where a part holds several."""
 
 
 def _kind(part: Any) -> tuple[str, str]:
@@ -144,13 +181,24 @@ def _kind(part: Any) -> tuple[str, str]:
     return "", ""
 
 
+# --- reading
+
+
 def _read_part(part: Any, at: Path) -> Part:
     kind, key = _kind(part)
-    if kind in _READERS:
-        return _READERS[kind](part[key], at, (*at, key))
-    text = part[key] if kind == "text" else ""
+    held: Any = part[key] if kind else None
+    match kind:
+        case "functionCall":
+            return ToolCall(_string(held, "id") or None, _string(held, "name") or "", held.get("args"), at=at)
+        case "functionResponse" | "toolResponse" | "codeExecutionResult":
+            return _read_result(held, kind, at, (*at, key))
+        case "toolCall":
+            return ToolCall(_string(held, "id"), _string(held, "toolType") or "", held.get("args"), is_hosted=True, at=at)
+        case "executableCode":
+            return ToolCall(_string(held, "id"), _CODE_TOOL, held, is_hosted=True, at=at)
+    text = held if kind == "text" else ""
     if isinstance(part, dict) and _is_thought(part, kind, text):
-        return Reasoning(text, _is_signed(part), at)
+        return Reasoning(text, bool(_get(part, "thoughtSignature")), at)
     return Text(text, at) if kind == "text" else _read_media(part, at)
 
 
@@ -158,69 +206,23 @@ def _is_thought(part: dict[str, Any], kind: str, text: str) -> bool:
     """Marked as one, in words or pictures; or empty but for a signature, which must go back as it came."""
     if part.get("thought") is True and kind != "":
         return True
-    if text or not _is_signed(part):
+    if text or not _get(part, "thoughtSignature"):
         return False
-    return _KEPT_KEYS.issuperset(key for key, value in part.items() if value not in (None, ""))
+    return _ANY_PART_KEYS.issuperset(key for key, value in part.items() if value not in (None, ""))
 
 
-def _is_signed(part: dict[str, Any]) -> bool:
-    return bool(_get(part, "thoughtSignature"))
-
-
-def _read_call(call: dict[str, Any], at: Path, _inside: Path) -> Part:
-    return ToolCall(_string(call, "id") or None, _string(call, "name") or "", call.get("args"), at=at)
-
-
-def _read_result(answer: dict[str, Any], at: Path, inside: Path) -> Part:
-    response, attached = answer.get("response"), _part_list(answer)
-    words = _response_words(response, (*inside, "response"))
-    media = tuple(_read_media(item, (*inside, "parts", position)) for position, item in enumerate(attached))
-    own = _string(answer, "id") or None
-    return ToolResult(own, (*words, *media), _string(answer, "name"), _is_failure(response), at=at)
-
-
-def _read_hosted_call(call: dict[str, Any], at: Path, _inside: Path) -> Part:
-    return ToolCall(_string(call, "id"), _string(call, "toolType") or "", call.get("args"), is_hosted=True, at=at)
-
-
-def _read_hosted_result(answer: dict[str, Any], at: Path, inside: Path) -> Part:
-    words = _response_words(answer.get("response"), (*inside, "response"))
-    failed = _is_failure(answer.get("response"))
-    return ToolResult(_string(answer, "id"), words, _string(answer, "toolType"), failed, is_hosted=True, at=at)
-
-
-def _read_code(code: dict[str, Any], at: Path, _inside: Path) -> Part:
-    return ToolCall(_string(code, "id"), _CODE_TOOL, code, is_hosted=True, at=at)
-
-
-def _read_code_result(ran: dict[str, Any], at: Path, inside: Path) -> Part:
-    output = _string(ran, "output")
-    words = (Text(output, (*inside, "output")),) if output is not None else ()
-    failed = ran.get("outcome") not in (None, "OUTCOME_OK", "OUTCOME_UNSPECIFIED")
-    return ToolResult(_string(ran, "id"), words, _CODE_TOOL, failed, is_hosted=True, at=at)
-
-
-def _read_media(part: Any, at: Path) -> Media | Opaque:
-    kind, key = _kind(part)
-    data = _get(part[key], "data") if kind == "inlineData" else None
-    if isinstance(data, bytes):  # the Python SDK's own objects
-        data = base64.b64encode(data).decode()
-    if isinstance(data, str):
-        return Media(_media_type(part[key]), data, "base64", at)
-    uri = _string(part[key], "fileUri") if kind == "fileData" else None
-    if uri is not None:
-        is_public = uri.startswith(("https://", "http://")) and not uri.startswith(_FILES_API)
-        return Media(_media_type(part[key]), uri, "url" if is_public else "file", at)
-    return Opaque(_first_key(part), part, at)
-
-
-def _media_type(held: dict[str, Any]) -> str:
-    return _string(held, "mimeType") or "application/*"
-
-
-def _first_key(part: Any) -> str:
-    present = (key for key, value in part.items() if value is not None) if isinstance(part, dict) else ()
-    return next(iter(present), "unknown")
+def _read_result(answer: dict[str, Any], kind: str, at: Path, inside: Path) -> ToolResult:
+    if kind == "codeExecutionResult":
+        output = _string(answer, "output")
+        printed = () if output is None else (Text(output, (*inside, "output")),)
+        failed = answer.get("outcome") not in (None, "OUTCOME_OK", "OUTCOME_UNSPECIFIED")
+        return ToolResult(_string(answer, "id"), printed, _CODE_TOOL, failed, is_hosted=True, at=at)
+    response = answer.get("response")
+    words, failed = _response_words(response, (*inside, "response")), _is_failure(response)
+    if kind == "toolResponse":
+        return ToolResult(_string(answer, "id"), words, _string(answer, "toolType"), failed, is_hosted=True, at=at)
+    media = [_read_media(item, (*inside, "parts", position)) for position, item in enumerate(_part_list(answer))]
+    return ToolResult(_string(answer, "id") or None, (*words, *media), _string(answer, "name"), failed, at=at)
 
 
 def _response_words(response: Any, at: Path) -> tuple[Text, ...]:
@@ -240,117 +242,109 @@ def _is_failure(response: Any) -> bool:
     return isinstance(response, dict) and (bool(response.get("error")) or list(response) == ["error"])
 
 
-_KEPT_KEYS = frozenset({"thought", "thoughtSignature", "thought_signature", "partMetadata", "part_metadata"})
-"""What may stand beside any kind of part."""
-
-_CODE_TOOL = "code_execution"
-_WORD_KEYS = ("output", "result", "content", "error")
-
-_READERS: dict[str, Callable[[dict[str, Any], Path, Path], Part]] = {
-    "functionCall": _read_call,
-    "functionResponse": _read_result,
-    "toolCall": _read_hosted_call,
-    "toolResponse": _read_hosted_result,
-    "executableCode": _read_code,
-    "codeExecutionResult": _read_code_result,
-}
-_SHAPES: dict[str, type] = {**dict.fromkeys(_READERS, dict), "inlineData": dict, "fileData": dict, "text": str}
-_NAMES = {spelling: name for name in _SHAPES for spelling in (name, _snake(name))}
-"""By the spelling of a key, the kind of part that it makes."""
-_RANKS = {spelling: rank for rank, spelling in enumerate(_NAMES)}
-"""Which key counts where a part holds several."""
+def _read_media(part: Any, at: Path) -> Media | Opaque:
+    kind, key = _kind(part)
+    data = _get(part[key], "data") if kind == "inlineData" else None
+    if isinstance(data, bytes):  # the Python SDK's own objects
+        data = base64.b64encode(data).decode()
+    if isinstance(data, str):
+        return Media(_media_type(part[key]), data, "base64", at)
+    uri = _string(part[key], "fileUri") if kind == "fileData" else None
+    if uri is not None:
+        is_public = uri.startswith(("https://", "http://")) and not uri.startswith(_FILES_API)
+        return Media(_media_type(part[key]), uri, "url" if is_public else "file", at)
+    present = [name for name, value in part.items() if value is not None] if isinstance(part, dict) else []
+    return Opaque(present[0] if present else "unknown", part, at)
 
 
-# --- rewording
+def _media_type(held: dict[str, Any]) -> str:
+    return _string(held, "mimeType") or "application/*"
 
 
-def _reworded_call(held: dict[str, Any], call: ToolCall, arguments: Any) -> tuple[Path, object]:
-    kind, key = _kind(held)
-    inside = (*call.at, key)
-    return (inside if kind == "executableCode" else (*inside, "args")), arguments
+# --- composing
 
 
-def _reworded_result(held: dict[str, Any], result: ToolResult, words: str) -> tuple[Path, object]:
-    """The whole response gives way to the customary `output`, or `error`; media attached to it go with it."""
-    kind, key = _kind(held)
-    inside = (*result.at, key)
-    if kind == "codeExecutionResult":
-        return (*inside, "output"), words
-    response = _response(words, is_error=result.is_error)
-    if "parts" not in held[key]:
-        return (*inside, "response"), response
-    kept = {name: value for name, value in held[key].items() if name != "parts"}
-    return inside, {**kept, "response": response}
+def _compose_part(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+    """The part that says this: one, or none where there is nothing to say or no way to."""
+    match part:
+        case Text(text):
+            return [{"text": text}] if text else []
+        case ToolCall(is_hosted=False):
+            return [{"functionCall": {**_id_field(part.id), "name": part.name, "args": part.arguments}}]
+        case ToolResult(is_hosted=False):
+            return [{"functionResponse": _compose_result(part, lost)}]
+        case Media() if (composed := _compose_media(part)) is not None:
+            return [composed]
+    lost.append(what_is_lost(part, Gemini.name))
+    return []
 
 
-def _reworded_inside(held: Any, part: Part, words: str) -> object:
-    """What stands inside a response: its string, all of it, or media, in whose place only a text file can stand."""
-    if not isinstance(part, Text):
-        return {"inlineData": {"mimeType": "text/plain", "data": base64_text(words)}}
-    return words if isinstance(held, str) else _response(words, is_error=_is_failure(held))
+def _compose_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+    """The name is required; media are attached, as Gemini 3 and later take them."""
+    if result.name is None:
+        lost.append(f"the name of the tool that answered call {result.call_id!r}: gemini wants it, the result lacks it")
+    response = _response(result.text, is_error=result.is_error)
+    answer = {**_id_field(result.call_id), "name": result.name or "", "response": response}
+    others = [part for part in result.parts if not isinstance(part, Text)]
+    attached = [medium for part in others for medium in _compose_part(part, lost)]
+    return {**answer, "parts": attached} if attached else answer
+
+
+def _id_field(call_id: str | None) -> dict[str, str]:
+    return {} if call_id is None else {"id": call_id}
 
 
 def _response(words: str, *, is_error: bool) -> dict[str, str]:
     return {"error" if is_error else "output": words}
 
 
-def _words_instead(held: Any, words: str, *, is_thought: bool) -> dict[str, Any]:
-    """Words in the place of another part. Its signature stays: the API misses it even where the rest is gone."""
-    keys = _KEPT_KEYS if is_thought else _KEPT_KEYS - {"thought"}
-    kept = {key: value for key, value in held.items() if key in keys} if isinstance(held, dict) else {}
-    return {"text": words, **kept}
-
-
-# --- composing
-
-
-def _composed(part: Part, lost: list[str]) -> list[dict[str, Any]]:
-    match part:
-        case Text(text):
-            return [{"text": text}] if text else []
-        case ToolCall(is_hosted=False):
-            return [{"functionCall": {**_identified(part.id), "name": part.name, "args": part.arguments}}]
-        case ToolResult(is_hosted=False):
-            return [{"functionResponse": _composed_result(part, lost)}]
-        case Media():
-            return _composed_media(part, lost)
-        case _:
-            lost.append(what_is_lost(part, "gemini"))
-            return []
-
-
-def _composed_in_system(part: Part, lost: list[str]) -> list[dict[str, Any]]:
-    """The system speaks in words only."""
-    if isinstance(part, Text):
-        return _composed(part, lost)
-    lost.append(what_is_lost(part, "gemini"))
-    return []
-
-
-def _identified(call_id: str | None) -> dict[str, str]:
-    return {} if call_id is None else {"id": call_id}
-
-
-def _composed_result(result: ToolResult, lost: list[str]) -> dict[str, Any]:
-    """The name is required; media are attached, as Gemini 3 and later take them."""
-    if result.name is None:
-        lost.append(f"the name of the tool that answered call {result.call_id!r}: gemini wants it, the result lacks it")
-    response = _response(result.text, is_error=result.is_error)
-    answer = {**_identified(result.call_id), "name": result.name or "", "response": response}
-    others = [part for part in result.parts if not isinstance(part, Text)]
-    attached = [medium for part in others for medium in _composed(part, lost)]
-    return {**answer, "parts": attached} if attached else answer
-
-
-def _composed_media(media: Media, lost: list[str]) -> list[dict[str, Any]]:
+def _compose_media(media: Media) -> dict[str, Any] | None:
     is_exact = not media.media_type.endswith("*")
     typed = {"mimeType": media.media_type} if is_exact else {}
     match media.source_type:
         case "base64" if is_exact:
-            return [{"inlineData": {**typed, "data": media.source}}]
+            return {"inlineData": {**typed, "data": media.source}}
         case "text":
-            return [{"inlineData": {"mimeType": "text/plain", "data": base64_text(media.source)}}]
+            return {"inlineData": {"mimeType": "text/plain", "data": base64_text(media.source)}}
         case "url" | "file" if "://" in media.source:  # another provider's file id is no address
-            return [{"fileData": {**typed, "fileUri": media.source}}]
-    lost.append(what_is_lost(media, "gemini"))
-    return []
+            return {"fileData": {**typed, "fileUri": media.source}}
+    return None
+
+
+# --- what the API refuses, wherever the content is
+
+
+_CONTENT_FIELDS = frozenset({"role", "parts"})
+"""`Unknown name "…" at 'contents[0]': Cannot find field`; in the SDK, types.Content."""
+_NOT_IN_PARTS = STORED_FIELDS | {"type", "id"}
+_NO_DATA = _NOT_IN_PARTS | _ANY_PART_KEYS
+
+
+def _part_flaws(part: Any, at: Path) -> Iterator[Flaw]:
+    if isinstance(part, str):
+        yield Flaw("block_shapes", at, "a string among the parts", {"text": part})
+        return
+    # `required oneof field 'data' must have one initialized field`; a signature alone is sent back as it came.
+    fields = part if isinstance(part, dict) else {}
+    has_data = any(value is not None for key, value in fields.items() if key not in _NO_DATA)
+    if not has_data and not _get(fields, "thoughtSignature"):
+        yield Flaw("block_shapes", at, "a part that holds no data")
+        return
+    yield from fields_in(part, _NOT_IN_PARTS, at)
+    for key, held in part.items():
+        kind = _NAMES.get(key)
+        if kind in ("functionCall", "functionResponse") and isinstance(held, dict):
+            yield from _function_flaws(held, kind, (*at, key))
+
+
+def _function_flaws(held: dict[str, Any], kind: str, at: Path) -> Iterator[Flaw]:
+    """`response` is a Struct (https://ai.google.dev/api/caching#FunctionResponse), and so are `args`, which may be absent."""
+    args, response, name = held.get("args"), held.get("response"), held.get("name")
+    if kind == "functionCall" and args is not None and not isinstance(args, dict):
+        found = f"the args are {type(args).__name__}, not an object"
+        yield Flaw("call_inputs", (*at, "args"), found, input_as_object(args))
+    if kind == "functionResponse" and not isinstance(response, dict):
+        said = {} if response is None else {"output": response}
+        yield Flaw("block_shapes", (*at, "response"), f"the response is {type(response).__name__}, not an object", said)
+    if not isinstance(name, str) or not name:  # `function_response.name: Name cannot be empty` (google-gemini/gemini-cli)
+        yield Flaw("tool_names", (*at, "name"), f"the name {name!r}", "tool")

@@ -1,13 +1,14 @@
-"""What the two OpenAI formats share: content parts, failures told by words, and how a call's input is held."""
+"""What the two OpenAI formats share: content parts, failures told by words, ids, and how a call's input is held."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from redline.formats.base import what_is_lost
-from redline.formats.reading import Reader, kind_of, read_block, split_data_url
+from redline.formats.flaws import Flaw
+from redline.formats.reading import input_as_object, kind_of, split_data_url
 from redline.values import payloads
 from redline.values.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
@@ -15,52 +16,52 @@ from redline.values.payloads import Path
 __all__ = [
     "Content",
     "arguments_text",
+    "call_flaws",
     "data_url",
     "file_name",
     "has_known_type",
-    "identified",
     "input_as_held",
+    "input_as_text",
     "is_failure",
-    "lost_words",
     "media_from_url",
     "read_audio",
     "read_content",
     "read_file",
     "read_words",
     "text_key",
+    "with_ids",
 ]
 
 Content = Text | Media | Opaque
-"""What may stand in a message's content, and inside a result."""
-
-_WORD_KEYS = {"refusal": "refusal", "logs": "logs"}
+"""What may be in a message's content, and inside a result."""
 
 # --- reading
 
 
-def read_content(native: dict[str, Any], key: str, readers: Mapping[str, Reader[Content]]) -> tuple[Content, ...]:
+def read_content(native: dict[str, Any], key: str, read_part: Callable[[Any, Path], Content]) -> tuple[Content, ...]:
     """The parts under a key that holds a string, a list of parts, or nothing."""
     content = native.get(key)
     if isinstance(content, str):
         return (Text(content, (key,)),)
     if isinstance(content, list):
-        return tuple([read_block(block, (key, position), readers) for position, block in enumerate(content)])
+        return tuple([read_part(block, (key, position)) for position, block in enumerate(content)])
     return () if content is None else (Opaque("unknown", content, (key,)),)
 
 
 def text_key(block: dict[str, Any]) -> str:
     """The key under which a content part holds its words."""
-    return _WORD_KEYS.get(kind_of(block), "text")
+    kind = kind_of(block)
+    return kind if kind in ("refusal", "logs") else "text"
 
 
-def read_words(block: dict[str, Any], at: Path) -> Content | None:
+def read_words(block: dict[str, Any], at: Path) -> Text | None:
     """A content part that says something."""
     words = block.get(text_key(block))
     return Text(words, at) if isinstance(words, str) else None
 
 
 def media_from_url(url: str, media_type: str, at: Path) -> Media:
-    """What stands at a URL. A base64 data URL is taken apart; the type given is for a URL that names none."""
+    """What is found at a URL. A base64 data URL is taken apart; the type given is for a URL that names none."""
     held = split_data_url(url)
     return Media(held[0] or media_type, held[1], "base64", at) if held else Media(media_type, url, "url", at)
 
@@ -78,7 +79,7 @@ def read_file(held: dict[str, Any], at: Path) -> Media | None:
     return None
 
 
-def read_audio(block: dict[str, Any], at: Path) -> Content | None:
+def read_audio(block: dict[str, Any], at: Path) -> Media | None:
     """Recorded speech in an `input_audio` part."""
     match block.get("input_audio"):
         case {"data": str(sound), "format": str(encoding)}:
@@ -96,7 +97,7 @@ def is_failure(native: dict[str, Any], parts: Iterable[Part]) -> bool:
     return False
 
 
-# --- rewriting
+# --- the input of a call
 
 
 def input_as_held(held: Any, replacement: Any) -> Any:
@@ -106,29 +107,9 @@ def input_as_held(held: Any, replacement: Any) -> Any:
     return payloads.encode(replacement).decode()
 
 
-# --- composing
-
-
-def identified(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts, each call and result without an id given one from its tool's name and how often that came before.
-
-    The nth unnamed call of a tool and its nth unnamed result get the same id, though they are composed apart.
-    """
-    seen: Counter[tuple[type, str]] = Counter()
-    for part in parts:
-        match part:
-            case ToolCall(id=None, name=name):
-                yield msgspec.structs.replace(part, id=_made_up_id(seen, ToolCall, name))
-            case ToolResult(call_id=None, name=name):
-                yield msgspec.structs.replace(part, call_id=_made_up_id(seen, ToolResult, name or ""))
-            case _:
-                yield part
-
-
-def _made_up_id(seen: Counter[tuple[type, str]], kind: type, name: str) -> str:
-    seen[kind, name] += 1
-    count = seen[kind, name]
-    return f"call_{name or 'tool'}" + (f"_{count}" if count > 1 else "")
+def input_as_text(held: Any) -> str:
+    """A call's input as the JSON text of an object; text stays as it is, well formed or not."""
+    return held if isinstance(held, str) else payloads.encode(input_as_object(held)).decode()
 
 
 def arguments_text(call: ToolCall) -> str:
@@ -141,11 +122,43 @@ def arguments_text(call: ToolCall) -> str:
     return payloads.encode(arguments).decode() if arguments == {"input": call.input} else call.input
 
 
-def lost_words(part: Part, format_name: str) -> str:
-    """In words, a part that has no place here; a client's call is out of place only where another speaks."""
-    if isinstance(part, ToolCall) and not part.is_hosted:
-        return f"call of {part.name!r}: in {format_name} only the assistant calls tools"
-    return what_is_lost(part, format_name)
+def call_flaws(called: dict[str, Any], input_key: str, at: Path = (), *, longest_name: int) -> Iterator[Flaw]:
+    """What both APIs refuse in a call: an input that is not text, and a name of other characters or too long."""
+    held, name = called.get(input_key), called.get("name")
+    if not isinstance(held, str):
+        found = f"the {input_key} are {type(held).__name__}, not text"
+        yield Flaw("call_inputs", (*at, input_key), found, input_as_text(held))
+    if not isinstance(name, str) or not 0 < len(name) <= longest_name or _REFUSED_IN_NAMES.search(name):
+        accepted = _REFUSED_IN_NAMES.sub("_", name)[:longest_name] if isinstance(name, str) and name else "tool"
+        yield Flaw("tool_names", (*at, "name"), f"the name {str(name)[:40]!r}", accepted)
+
+
+_REFUSED_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+# --- composing
+
+
+def with_ids(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts, each call and result without an id given one from its tool's name and how often that came before.
+
+    The nth unnamed call of a tool and its nth unnamed result get the same id, though they are composed apart.
+    """
+    calls: Counter[str] = Counter()
+    results: Counter[str] = Counter()
+    for part in parts:
+        match part:
+            case ToolCall(id=None, name=name):
+                yield msgspec.structs.replace(part, id=_made_up_id(name, calls))
+            case ToolResult(call_id=None, name=name):
+                yield msgspec.structs.replace(part, call_id=_made_up_id(name or "", results))
+            case _:
+                yield part
+
+
+def _made_up_id(name: str, seen: Counter[str]) -> str:
+    seen[name] += 1
+    return f"call_{name or 'tool'}" + (f"_{seen[name]}" if seen[name] > 1 else "")
 
 
 def data_url(media: Media) -> str:

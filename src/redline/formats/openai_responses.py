@@ -1,32 +1,32 @@
-"""The OpenAI Responses format: a flat list of items, in which each call, result and thought stands alone."""
+"""The OpenAI Responses format: a flat list of items, in which each call, result and thought is an item of its own."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from redline.errors import ValidationError
-from redline.formats.base import Composed, Evidence, Format, result_words
-from redline.formats.flaws import Flaw
+from redline.formats.base import Composed, Evidence, Format, result_words, what_is_lost
+from redline.formats.flaws import KNOWN_FIELDS, STORED_FIELDS, Flaw, fields_in, null_fields_in, stored_fields_in
 from redline.formats.openai_parts import (
     Content,
     arguments_text,
+    call_flaws,
     data_url,
     file_name,
     has_known_type,
-    identified,
     input_as_held,
+    input_as_text,
     is_failure,
-    lost_words,
     media_from_url,
     read_audio,
     read_content,
     read_file,
     read_words,
     text_key,
+    with_ids,
 )
-from redline.formats.openai_responses_flaws import find_flaws
-from redline.formats.reading import Reader, kind_of, known_role, read_block, string_at
+from redline.formats.reading import kind_of, known_role, string_at
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -34,7 +34,7 @@ from redline.values.payloads import Path, Payload, value_at
 __all__ = ["OpenAIResponses"]
 
 
-class _Call(NamedTuple):
+class _CallItem(NamedTuple):
     """How an item asks for a tool."""
 
     input_key: str
@@ -45,22 +45,22 @@ class _Call(NamedTuple):
 
 
 _CLIENT_CALLS = {
-    "function_call": _Call("arguments"),
-    "custom_tool_call": _Call("input"),
-    "computer_call": _Call("action", "computer"),
-    "local_shell_call": _Call("action", "local_shell"),
+    "function_call": _CallItem("arguments"),
+    "custom_tool_call": _CallItem("input"),
+    "computer_call": _CallItem("action", "computer"),
+    "local_shell_call": _CallItem("action", "local_shell"),
     # Also run in the provider's own container, but call and output are two items there too, and pair in the same way.
-    "shell_call": _Call("action", "shell"),
-    "apply_patch_call": _Call("operation", "apply_patch"),
+    "shell_call": _CallItem("action", "shell"),
+    "apply_patch_call": _CallItem("operation", "apply_patch"),
 }
 _HOSTED_CALLS = {
-    "web_search_call": _Call("action", "web_search"),
-    "file_search_call": _Call("queries", "file_search", "results"),
-    "code_interpreter_call": _Call("code", "code_interpreter", "outputs"),
-    "image_generation_call": _Call("revised_prompt", "image_generation", "result"),
-    "mcp_call": _Call("arguments", None, "output"),
-    "program": _Call("code", "program"),
-    "tool_search_call": _Call("arguments", "tool_search"),
+    "web_search_call": _CallItem("action", "web_search"),
+    "file_search_call": _CallItem("queries", "file_search", "results"),
+    "code_interpreter_call": _CallItem("code", "code_interpreter", "outputs"),
+    "image_generation_call": _CallItem("revised_prompt", "image_generation", "result"),
+    "mcp_call": _CallItem("arguments", None, "output"),
+    "program": _CallItem("code", "program"),
+    "tool_search_call": _CallItem("arguments", "tool_search"),
 }
 """`tool_search_call` is the client's where the item says so."""
 _CALLS = _CLIENT_CALLS | _HOSTED_CALLS
@@ -75,7 +75,7 @@ _MESSAGES = frozenset({"message", "agent_message"})
 _WORDED_ITEMS = _MESSAGES | {
     *("function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output"),
 }
-"""Items in which a text may stand for any other part."""
+"""Items in which a text may take the place of any other part."""
 _CARRIED: dict[str, Role] = {
     "item_reference": "assistant",
     "compaction": "assistant",
@@ -105,21 +105,7 @@ class OpenAIResponses(Format):
     system_field: ClassVar[str | None] = "instructions"
     items_are_messages: ClassVar[bool] = True
 
-    def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
-        """As for every format; a call, a result or an unknown item goes whole, being nothing without its fields."""
-        gone = tuple(parts)
-        places = {part.at for part in gone}
-        is_divisible = _item_kind(payloads.decode(message.native)) in (*_MESSAGES, "reasoning")
-        if not is_divisible and any(part.at in places for part in message.parts):
-            return None
-        return super().remove(message, gone)
-
-    def write_request(self, body: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
-        """As for every format; an input that is a plain string stays one while its message is unchanged."""
-        held = body.get(self.messages_field)
-        if isinstance(held, str) and [message.native for message in messages] == self._listed(held):
-            return body
-        return super().write_request(body, messages)
+    # --- reading
 
     def evidence(self, native: dict[str, Any]) -> Evidence:
         """Certain by its item and part types; a plain message could be another's, and so could an unknown item."""
@@ -130,34 +116,13 @@ class OpenAIResponses(Format):
             return 1 if kind.endswith(("_call", "_output")) and "role" not in native else 0
         if known_role(native, _ROLES) is None or not _FOREIGN_KEYS.isdisjoint(native):
             return 0
-        return _evidence_of_content(native.get("content"))
-
-    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
-        """An item for each thing the assistant says or calls, and each result; what others say is one message after.
-
-        Every call becomes a `function_call`. A call or result without an id is given one made from its tool's name, the
-        same for both.
-        """
-        lost: list[str] = []
-        known = tuple(identified(parts))
-        if role == "assistant":
-            return Composed(tuple(item for part in known for item in _assistant_item(part, lost)), tuple(lost))
-        results = [part for part in known if isinstance(part, ToolResult) and not part.is_hosted]
-        others = [part for part in known if not isinstance(part, ToolResult) or part.is_hosted]
-        outputs = [_output_item(result, lost) for result in results]
-        blocks = [block for part in others for block in _input_blocks(part, lost)]
-        wire_role = "system" if role == "system" else "user"
-        return Composed((*outputs, *_message_item(wire_role, blocks)), tuple(lost))
-
-    def untied(self, message: Message) -> Message:
-        """By its id the provider knows an item, and asks for the reasoning that led to it (0xPlaygrounds/rig#751)."""
-        native = payloads.decode(message.native)
-        if message.role != "assistant" or "id" not in native or _item_kind(native) not in _TIED_ITEMS:
-            return message
-        return msgspec.structs.replace(message, native=payloads.remove(message.native, [("id",)]))
-
-    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        return find_flaws(native)
+        content = native.get("content")
+        if not isinstance(content, list):
+            return 1 if isinstance(content, str) else 0
+        kinds = {kind_of(block) for block in content}
+        if kinds & _OWN_PARTS:
+            return 2
+        return 1 if kinds <= _SHARED_PARTS else 0
 
     def _role(self, native: dict[str, Any]) -> Role:
         kind = _item_kind(native)
@@ -172,16 +137,19 @@ class OpenAIResponses(Format):
     def _parts(self, native: dict[str, Any], role: Role) -> tuple[Part, ...]:  # noqa: ARG002 - items say what they are
         kind = _item_kind(native)
         if kind in _MESSAGES:
-            return read_content(native, "content", _READERS)
+            return read_content(native, "content", _read_part)
         if kind == "reasoning":
-            return tuple(_thoughts(native))
+            return _read_thoughts(native)
         if kind in _CALLS:
-            return _call(native, _CALLS[kind], kind)
-        return (
-            _output(native, kind)
-            if kind in _OUTPUTS
-            else Opaque(kind, native, ("type",), is_reference=kind == "item_reference"),
-        )
+            return _read_call(native, kind)
+        if kind in _OUTPUTS:
+            return (_read_output(native, kind),)
+        return (Opaque(kind, native, ("type",), is_reference=kind == "item_reference"),)
+
+    def _listed(self, held: Any) -> list[Any]:
+        return [{"role": "user", "content": held}] if isinstance(held, str) else super()._listed(held)
+
+    # --- changing
 
     def _reworded(self, native: dict[str, Any], part: Part, replacement: Any) -> tuple[Path, object]:
         match part:
@@ -195,7 +163,16 @@ class OpenAIResponses(Format):
             case Text():
                 held = value_at(native, part.at)
                 return part.at if isinstance(held, str) else (*part.at, text_key(held)), replacement
-        return part.at, _block_saying(replacement, native, part.at)
+        return part.at, _part_saying(replacement, native, part.at)
+
+    def remove(self, message: Message, parts: Iterable[Part]) -> Message | None:
+        """As for every format; a call, a result or an unknown item goes whole, being nothing without its fields."""
+        removed = tuple(parts)
+        places = {part.at for part in removed}
+        is_divisible = _item_kind(payloads.decode(message.native)) in (*_MESSAGES, "reasoning")
+        if not is_divisible and any(part.at in places for part in message.parts):
+            return None
+        return super().remove(message, removed)
 
     def _pruned(self, payload: Payload) -> Payload:
         """Fields that must be there, and that the removal took or left empty in a way the provider refuses."""
@@ -204,34 +181,110 @@ class OpenAIResponses(Format):
             case "reasoning" if "summary" not in native:
                 return payloads.replace(payload, ("summary",), [])
             case "shell_call_output":
-                for path in _missing_streams(native):
-                    payload = payloads.replace(payload, path, "")
+                for position, run in _shell_runs(native):
+                    for stream in _STREAMS:
+                        if stream not in run:
+                            payload = payloads.replace(payload, ("output", position, stream), "")
             case kind if kind in _OUTPUTS and native.get("output") == []:
                 return payloads.replace(payload, ("output",), "")
         return payload
+
+    def write_request(self, body: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+        """As for every format; an input that is a plain string stays one while its message is unchanged."""
+        held = body.get(self.messages_field)
+        if isinstance(held, str) and [message.native for message in messages] == self._listed(held):
+            return body
+        return super().write_request(body, messages)
 
     def accepts_id(self, message: Message, part: ToolCall | ToolResult) -> bool:
         """There must be one, of 64 characters at most."""
         own = part.id if isinstance(part, ToolCall) else part.call_id
         return super().accepts_id(message, part) and len(own or "") <= _LONGEST_ID
 
-    def _listed(self, held: Any) -> list[Any]:
-        return [{"role": "user", "content": held}] if isinstance(held, str) else super()._listed(held)
+    def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - an item holds one of them
+        is_by_own_id = native.get("type") == "local_shell_call_output" and not native.get("call_id")
+        return ("id",) if is_by_own_id else ("call_id",)
 
     def answer(self, message: Message, call: ToolCall, words: str) -> Message | None:
         """As for every format, in the item that fits the call; a computer's can only show a picture."""
         kind = _item_kind(payloads.decode(message.native))
-        if kind == "computer_call":
-            return None
-        if kind not in _FAILURES:
-            return super().answer(message, call, words)
-        id_key = "id" if kind == "local_shell_call" else "call_id"
-        failure = {"type": _output_kind(kind), id_key: call.id, **_FAILURES[kind](words)}
-        return self.read(failure)
+        item: dict[str, Any] = {"type": f"{kind}_output", "call_id": call.id}
+        match kind:
+            case "computer_call":
+                return None
+            case "custom_tool_call":
+                item["output"] = f"Error: {words}"
+            case "local_shell_call":
+                item = {"type": item["type"], "id": call.id, "output": f"Error: {words}"}
+            case "shell_call":
+                item["output"] = [{"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}]
+            case "apply_patch_call":
+                item |= {"status": "failed", "output": words}
+            case "tool_search_call":  # answered with tools, here none; there is no place for words
+                item |= {"type": "tool_search_output", "execution": "client", "status": "incomplete", "tools": []}
+            case _:
+                return super().answer(message, call, words)
+        return self.read(item)
 
-    def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - an item holds one of them
-        is_by_own_id = native.get("type") == "local_shell_call_output" and not native.get("call_id")
-        return ("id",) if is_by_own_id else ("call_id",)
+    def untied(self, message: Message) -> Message:
+        """By its id the provider knows an item, and asks for the reasoning that led to it (0xPlaygrounds/rig#751)."""
+        native = payloads.decode(message.native)
+        if message.role != "assistant" or "id" not in native or _item_kind(native) not in _TIED_ITEMS:
+            return message
+        return msgspec.structs.replace(message, native=payloads.remove(message.native, [("id",)]))
+
+    # --- composing
+
+    def compose(self, role: Role, parts: Sequence[Part]) -> Composed:
+        """An item for each thing the assistant says or calls, and each result; what others say is one message after.
+
+        Every call becomes a `function_call`. A call or result without an id is given one made from its tool's name, the
+        same for both.
+        """
+        lost: list[str] = []
+        items: list[dict[str, Any]] = []
+        said: list[dict[str, Any]] = []
+        for part in with_ids(parts):
+            match part:
+                case ToolResult(is_hosted=False):
+                    items.append(_compose_output(part, lost))
+                case _ if role != "assistant":
+                    said += _compose_part(part, lost)
+                case ToolCall(is_hosted=False):
+                    call = {"call_id": part.id, "name": part.name, "arguments": arguments_text(part)}
+                    items.append({"type": "function_call", **call})
+                case Text(text):
+                    # A plain string, because a list of output_text carries an id that only the provider can give.
+                    items += [{"type": "message", "role": role, "content": text}] if text else []
+                case _:
+                    lost.append(what_is_lost(part, self.name))
+        if said:
+            is_text = len(said) == 1 and said[0]["type"] == "input_text"
+            content = said[0]["text"] if is_text else said
+            items.append({"type": "message", "role": "system" if role == "system" else "user", "content": content})
+        return Composed(tuple(items), tuple(lost))
+
+    # --- what is sent
+
+    def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
+        kind = _item_kind(native)
+        yield from fields_in(native, _NOT_IN_ITEMS)
+        own, prefix = native.get("id"), _ID_PREFIXES.get(kind, "")
+        if "id" in native and prefix and not (isinstance(own, str) and own.startswith(prefix)):
+            yield Flaw(KNOWN_FIELDS, ("id",), f"the id {str(own)[:40]!r} does not begin with {prefix!r}")
+        match kind:
+            case "message" | "agent_message":
+                yield from _message_flaws(native, kind)
+            case "function_call":
+                yield from call_flaws(native, "arguments", longest_name=_LONGEST_NAME)
+            case "custom_tool_call":
+                yield from call_flaws(native, "input", longest_name=_LONGEST_NAME)
+            case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
+                yield from _output_flaws(native.get("output"))
+            case "reasoning":
+                yield from null_fields_in(native, ("content", "status"))
+                if not isinstance(native.get("summary"), list):
+                    yield Flaw("block_shapes", ("summary",), "reasoning without a list of summaries", [])
 
 
 # --- reading
@@ -244,74 +297,114 @@ def _item_kind(native: dict[str, Any]) -> str:
     return "item_reference" if native.keys() <= {"id", "type"} and "id" in native else "message"
 
 
-def _image(block: dict[str, Any], at: Path) -> Content | None:
-    match block:
-        case {"image_url": str(url)} | {"type": "image", "url": str(url)}:
-            return media_from_url(url, "image/*", at)
-        case {"file_id": str(file_id)}:
-            return Media("image/*", file_id, "file", at)
-    return None
+def _read_part(block: Any, at: Path) -> Content:
+    """A part of a content or an output; of an unknown type, or malformed, it is carried as it is."""
+    kind = kind_of(block)
+    part: Content | None = None
+    match kind:
+        case "input_text" | "output_text" | "text" | "refusal" | "logs":
+            part = read_words(block, at)
+        case "input_image" | "computer_screenshot" | "image":
+            match block:
+                case {"image_url": str(url)} | {"type": "image", "url": str(url)}:
+                    part = media_from_url(url, "image/*", at)
+                case {"file_id": str(file_id)}:
+                    part = Media("image/*", file_id, "file", at)
+        case "input_file":
+            part = read_file(block, at)
+        case "input_audio":
+            part = read_audio(block, at)
+    return Opaque(kind, block, at) if part is None else part
 
 
-_READERS: dict[str, Reader[Content]] = {
-    "input_text": read_words,
-    "output_text": read_words,
-    "text": read_words,
-    "refusal": read_words,
-    "logs": read_words,
-    "input_image": _image,
-    "computer_screenshot": _image,
-    "image": _image,
-    "input_file": read_file,
-    "input_audio": read_audio,
-}
-
-
-def _thoughts(native: dict[str, Any]) -> Iterator[Reasoning]:
+def _read_thoughts(native: dict[str, Any]) -> tuple[Reasoning, ...]:
     """The summary and the thoughts themselves, whichever are there; a sealed item without words is one thought too."""
     is_bound = bool(native.get("encrypted_content") or native.get("id"))
-    worded = [key for key in ("summary", "content") if isinstance(native.get(key), list) and native[key]]
-    for key in worded or ("summary",):
-        blocks = native[key] if worded else ()
-        texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
-        yield Reasoning("\n".join(texts), is_bound, (key,))
+    thoughts: list[Reasoning] = []
+    for key in ("summary", "content"):
+        blocks = native.get(key)
+        if isinstance(blocks, list) and blocks:
+            texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+            thoughts.append(Reasoning("\n".join(texts), is_bound, (key,)))
+    return tuple(thoughts) or (Reasoning("", is_bound, ("summary",)),)
 
 
-def _call(native: dict[str, Any], call: _Call, kind: str) -> tuple[Part, ...]:
+def _read_call(native: dict[str, Any], kind: str) -> tuple[Part, ...]:
+    """A call, and what came out of it where the provider ran it and says so in the same item."""
+    item = _CALLS[kind]
     is_hosted = kind in _HOSTED_CALLS and not _is_left_to_client(native)
     call_id = string_at(native, "call_id") or (string_at(native, "id") if is_hosted else None)
-    name = call.tool or str(native.get("name", ""))
-    input_key = "actions" if call.input_key not in native and "actions" in native else call.input_key
-    asked = ToolCall(call_id, name, native.get(input_key), is_hosted, (input_key,))
-    came_out = tuple(_came_out(native, call.output_key)) if call.output_key else ()
-    if not call.output_key or not came_out:
-        return (asked,)
-    return (asked, ToolResult(call_id, came_out, name, _has_failed(native), is_hosted=True, at=(call.output_key,)))
+    name = item.tool or str(native.get("name", ""))
+    input_key = "actions" if item.input_key not in native and "actions" in native else item.input_key
+    call = ToolCall(call_id, name, native.get(input_key), is_hosted, (input_key,))
+    parts = tuple(_read_hosted_output(native, kind, item.output_key)) if item.output_key else ()
+    if not item.output_key or not parts:
+        return (call,)
+    failed = native.get("status") == "failed" or native.get("error") is not None
+    return (call, ToolResult(call_id, parts, name, failed, is_hosted=True, at=(item.output_key,)))
 
 
-def _came_out(native: dict[str, Any], key: str) -> Iterator[Content]:
+def _read_hosted_output(native: dict[str, Any], kind: str, key: str) -> Iterator[Content]:
     """What the provider's own run of a tool gave, and its complaint."""
-    if native.get("type") == "image_generation_call":
-        encoding = native.get("output_format")
-        if isinstance(image := native.get(key), str):
-            yield Media(f"image/{encoding}" if isinstance(encoding, str) else "image/*", image, "base64", (key,))
-    elif key == "results" and isinstance(native.get(key), list):
-        yield from (_found(result, (key, position)) for position, result in enumerate(native[key]))
+    held, error = native.get(key), native.get("error")
+    if kind == "image_generation_call":
+        if isinstance(held, str):
+            yield Media(f"image/{string_at(native, 'output_format') or '*'}", held, "base64", (key,))
+    elif kind == "file_search_call" and isinstance(held, list):
+        for position, passage in enumerate(held):  # a passage names no type
+            words = read_words(passage, (key, position)) if isinstance(passage, dict) else None
+            yield words or Opaque("unknown", passage, (key, position))
     else:
-        yield from read_content(native, key, _READERS)
-    if isinstance(error := native.get("error"), str):
+        yield from read_content(native, key, _read_part)
+    if isinstance(error, str):
         yield Text(error, ("error",))
     elif error is not None:
         yield Opaque(kind_of(error), error, ("error",))
 
 
-def _found(result: Any, at: Path) -> Content:
-    """A passage that a file search found; it names no type."""
-    return (isinstance(result, dict) and read_words(result, at)) or Opaque("unknown", result, at)
+def _read_output(native: dict[str, Any], kind: str) -> ToolResult:
+    """A result. That of a local shell gives the call's id as its own."""
+    key = _OUTPUTS[kind]
+    held = native.get(key)
+    has_failed_run = False
+    if kind == "shell_call_output" and isinstance(held, list):
+        parts, has_failed_run = _read_shell_output(held)
+    elif kind == "computer_call_output" and isinstance(held, dict):
+        parts = (_read_part(held, (key,)),)
+    elif kind == "tool_search_output":
+        parts = (Opaque("tools", held, (key,)),)
+    else:
+        parts = read_content(native, key, _read_part)
+    is_error = native.get("status") == "failed" or is_failure(native, parts) or has_failed_run
+    call_id = string_at(native, "call_id") or (string_at(native, "id") if kind == "local_shell_call_output" else None)
+    return ToolResult(call_id, parts, string_at(native, "name"), is_error, _is_hosted_output(native, kind), (key,))
 
 
-def _has_failed(native: dict[str, Any]) -> bool:
-    return native.get("status") == "failed" or native.get("error") is not None
+def _read_shell_output(runs: list[Any]) -> tuple[tuple[Content, ...], bool]:
+    """What the runs of a shell wrote, and whether one of them timed out or ended with another code than 0."""
+    parts: list[Content] = []
+    has_failed = False
+    for position, run in enumerate(runs):
+        at: Path = ("output", position)
+        if not isinstance(run, dict):
+            parts.append(Opaque("unknown", run, at))
+            continue
+        parts += [Text(run[stream], (*at, stream)) for stream in _STREAMS if string_at(run, stream)]
+        match run.get("outcome"):
+            case {"type": "timeout"}:
+                has_failed = True
+            case {"type": "exit", "exit_code": code} if code != 0:
+                has_failed = True
+    return tuple(parts), has_failed
+
+
+_STREAMS = ("stdout", "stderr")
+
+
+def _shell_runs(native: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """The runs in a `shell_call_output`, each with its position."""
+    held = native.get("output")
+    return [(position, run) for position, run in enumerate(held) if isinstance(run, dict)] if isinstance(held, list) else []
 
 
 def _is_left_to_client(native: dict[str, Any]) -> bool:
@@ -322,57 +415,14 @@ def _is_hosted_output(native: dict[str, Any], kind: str) -> bool:
     return kind == "program_output" or (kind == "tool_search_output" and not _is_left_to_client(native))
 
 
-def _output(native: dict[str, Any], kind: str) -> ToolResult:
-    """A result. That of a local shell gives the call's id as its own."""
-    key = _OUTPUTS[kind]
-    parts = _said_by(native, kind, key)
-    is_error = native.get("status") == "failed" or is_failure(native, parts) or any(_failed_runs(native))
-    call_id = string_at(native, "call_id") or (string_at(native, "id") if kind == "local_shell_call_output" else None)
-    return ToolResult(call_id, parts, string_at(native, "name"), is_error, _is_hosted_output(native, kind), (key,))
-
-
-def _said_by(native: dict[str, Any], kind: str, key: str) -> tuple[Content, ...]:
-    held = native.get(key)
-    if kind == "shell_call_output" and isinstance(held, list):
-        return tuple([said for position, run in enumerate(held) for said in _streams(run, (key, position))])
-    if kind == "computer_call_output" and isinstance(held, dict):
-        return (read_block(held, (key,), _READERS),)
-    return (Opaque("tools", held, (key,)),) if kind == "tool_search_output" else read_content(native, key, _READERS)
-
-
-def _streams(run: Any, at: Path) -> Iterator[Content]:
-    if not isinstance(run, dict):
-        yield Opaque("unknown", run, at)
-        return
-    for stream in ("stdout", "stderr"):
-        if isinstance(words := run.get(stream), str) and words:
-            yield Text(words, (*at, stream))
-
-
-def _failed_runs(native: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The runs of a shell that timed out or ended with another code than 0."""
-    for run in _runs(native):
-        match run.get("outcome"):
-            case {"type": "timeout"}:
-                yield run
-            case {"type": "exit", "exit_code": code} if code != 0:
-                yield run
-
-
-def _runs(native: dict[str, Any]) -> list[dict[str, Any]]:
-    held = native.get("output")
-    if native.get("type") != "shell_call_output" or not isinstance(held, list):
-        return []
-    return [run for run in held if isinstance(run, dict)]
-
-
-# --- rewriting
+# --- changing
 
 
 def _result_saying(words: Any, native: dict[str, Any]) -> object:
+    """What a result holds when it says nothing but these words."""
     match native["type"]:
         case "shell_call_output":
-            outcomes = [run["outcome"] for run in _runs(native) if "outcome" in run]
+            outcomes = [run["outcome"] for _, run in _shell_runs(native) if "outcome" in run]
             outcome = outcomes[-1] if outcomes else {"type": "exit", "exit_code": 0}
             return [{"stdout": words, "stderr": "", "outcome": outcome}]
         case "code_interpreter_call":
@@ -381,11 +431,10 @@ def _result_saying(words: Any, native: dict[str, Any]) -> object:
             return [{"text": words}]
         case "computer_call_output" | "tool_search_output" | "image_generation_call" as kind:
             raise ValidationError(_no_place_in(kind))
-        case _:
-            return words
+    return words
 
 
-def _block_saying(words: Any, native: dict[str, Any], at: Path) -> object:
+def _part_saying(words: Any, native: dict[str, Any], at: Path) -> object:
     """A text in place of a picture or an unknown part."""
     kind = _item_kind(native)
     if kind == "code_interpreter_call" and len(at) == 2:
@@ -403,104 +452,99 @@ def _no_place_in(kind: str) -> str:
     return f"{OpenAIResponses.name}: an item of type {kind!r} has no place for words there; remove the item instead"
 
 
-def _missing_streams(native: dict[str, Any]) -> Iterator[Path]:
-    held = native.get("output")
-    for position, run in enumerate(held if isinstance(held, list) else ()):
-        if isinstance(run, dict):
-            yield from (("output", position, stream) for stream in ("stdout", "stderr") if stream not in run)
-
-
-# --- answering
-
-
-def _output_kind(call_kind: str) -> str:
-    return "tool_search_output" if call_kind == "tool_search_call" else f"{call_kind}_output"
-
-
-_FAILURES: dict[str, Callable[[str], dict[str, Any]]] = {
-    "custom_tool_call": lambda words: {"output": f"Error: {words}"},
-    "local_shell_call": lambda words: {"output": f"Error: {words}"},
-    "shell_call": lambda words: {"output": [{"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}]},
-    "apply_patch_call": lambda words: {"status": "failed", "output": words},
-    # A search for tools is answered with tools, here none; there is no place for words.
-    "tool_search_call": lambda _words: {"execution": "client", "status": "incomplete", "tools": []},
-}
-"""What a failure looks like in the items that have a shape of their own for it."""
-
-
-# --- recognising
-
-
-def _evidence_of_content(content: Any) -> Evidence:
-    if isinstance(content, str):
-        return 1
-    if not isinstance(content, list):
-        return 0
-    kinds = {kind_of(block) for block in content}
-    if kinds & _OWN_PARTS:
-        return 2
-    return 1 if kinds <= _SHARED_PARTS else 0
-
-
 # --- composing
 
 
-def _assistant_item(part: Part, lost: list[str]) -> Iterator[dict[str, Any]]:
-    match part:
-        case Text(text):
-            # A plain string, because a list of output_text carries an id that only the provider can give.
-            if text:
-                yield {"type": "message", "role": "assistant", "content": text}
-        case ToolCall(is_hosted=False):
-            call = {"call_id": part.id, "name": part.name, "arguments": arguments_text(part)}
-            yield {"type": "function_call", **call}
-        case ToolResult(is_hosted=False):
-            yield _output_item(part, lost)
-        case _:
-            lost.append(lost_words(part, OpenAIResponses.name))
-
-
-def _message_item(role: str, blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    if len(blocks) == 1 and blocks[0]["type"] == "input_text":
-        yield {"type": "message", "role": role, "content": blocks[0]["text"]}
-    elif blocks:
-        yield {"type": "message", "role": role, "content": blocks}
-
-
-def _output_item(result: ToolResult, lost: list[str]) -> dict[str, Any]:
+def _compose_output(result: ToolResult, lost: list[str]) -> dict[str, Any]:
     words = result_words(result)
     output: str | list[dict[str, Any]] = words
     if any(not isinstance(part, Text) for part in result.parts):
-        output = [block for part in result.parts for block in _input_blocks(part, lost)]
+        output = [block for part in result.parts for block in _compose_part(part, lost)]
         if words != result.text:
             output.insert(0, {"type": "input_text", "text": "Error:"})
     return {"type": "function_call_output", "call_id": result.call_id, "output": output or ""}
 
 
-def _input_blocks(part: Part, lost: list[str]) -> list[dict[str, Any]]:
+def _compose_part(part: Part, lost: list[str]) -> list[dict[str, Any]]:
     """The content part that says this: one, or none where there is nothing to say or no way to."""
     if isinstance(part, Text):
         return [{"type": "input_text", "text": part.text}] if part.text else []
-    block = _composed_media(part) if isinstance(part, Media) else None
+    block = _compose_media(part) if isinstance(part, Media) else None
     if block is None:
-        lost.append(lost_words(part, OpenAIResponses.name))
+        lost.append(what_is_lost(part, OpenAIResponses.name))
         return []
     return [block]
 
 
-def _composed_media(media: Media) -> dict[str, Any] | None:
-    kind = media.media_type.partition("/")[0]
+def _compose_media(media: Media) -> dict[str, Any] | None:
+    kind, is_base64 = media.media_type.partition("/")[0], media.source_type == "base64"
     if media.source_type == "text":
         return {"type": "input_text", "text": media.source}
-    if kind in ("audio", "video") or (media.source_type == "base64" and not has_known_type(media)):
+    if kind in ("audio", "video") or (is_base64 and not has_known_type(media)):
         return None
-    if kind == "image":
-        link = {"file_id": media.source} if media.source_type == "file" else {"image_url": _link(media)}
-        return {"type": "input_image", "detail": "auto", **link}
-    if media.source_type == "base64":
-        return {"type": "input_file", "file_data": data_url(media), "filename": file_name(media)}
-    return {"type": "input_file", "file_id" if media.source_type == "file" else "file_url": media.source}
+    if kind != "image":
+        if is_base64:
+            return {"type": "input_file", "file_data": data_url(media), "filename": file_name(media)}
+        return {"type": "input_file", "file_id" if media.source_type == "file" else "file_url": media.source}
+    if media.source_type == "file":
+        return {"type": "input_image", "detail": "auto", "file_id": media.source}
+    return {"type": "input_image", "detail": "auto", "image_url": data_url(media) if is_base64 else media.source}
 
 
-def _link(media: Media) -> str:
-    return data_url(media) if media.source_type == "base64" else media.source
+# --- what the API refuses, wherever the item is
+
+
+_NOT_IN_ITEMS = STORED_FIELDS | {"created_by"}
+_ID_PREFIXES = {
+    "message": "msg_",
+    "function_call": "fc_",
+    "function_call_output": "fc",
+    "custom_tool_call": "ctc_",
+}
+"""The id of an item is the provider's own; one made by anybody else is left out.
+
+`Invalid 'input[1].id': … Expected an ID that begins with 'fc'` (Wei-Shaw/sub2api#3785, openai/codex#33176).
+"""
+_LONGEST_NAME = 128
+_TEXT_KINDS = frozenset({"input_text", "output_text", "text"})
+"""`Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'` (jeremychone/rust-genai#119)."""
+
+
+def _message_flaws(native: dict[str, Any], kind: str) -> Iterator[Flaw]:
+    role, content = native.get("role"), native.get("content")
+    if kind == "message" and "role" in native and role not in ("user", "assistant", "system", "developer"):
+        yield Flaw("known_roles", ("role",), f"the role {role!r}", "user")
+    if isinstance(content, dict | int | float):
+        yield Flaw("block_shapes", ("content",), f"the content is {type(content).__name__}", input_as_text(content))
+    if not isinstance(content, list):
+        return
+    kinds = {kind_of(part) for part in content}
+    if role == "assistant" and kinds & {"input_text", "text"} and kinds <= _TEXT_KINDS:
+        words = "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+        yield Flaw("block_shapes", ("content",), "the model's words typed as another's", words)
+        return
+    yield from _parts_flaws(content, "content", "output_text" if role == "assistant" else "input_text")
+
+
+def _output_flaws(output: Any) -> Iterator[Flaw]:
+    if isinstance(output, list):
+        yield from _parts_flaws(output, "output", "input_text")
+    elif not isinstance(output, str):
+        found = f"the output is {type(output).__name__}"
+        yield Flaw("block_shapes", ("output",), found, "" if output is None else input_as_text(output))
+
+
+def _parts_flaws(parts: list[Any], field: str, text_kind: str) -> Iterator[Flaw]:
+    """Words have one type from the model and another from everybody else."""
+    yield from stored_fields_in(parts, (field,))
+    for position, part in enumerate(parts):
+        at, kind = (field, position), kind_of(part)
+        if isinstance(part, str):
+            yield Flaw("block_shapes", at, "a string among the parts", {"type": text_kind, "text": part})
+        elif not isinstance(part, dict):
+            yield Flaw("block_shapes", at, f"a {type(part).__name__} among the parts")
+        elif kind in _TEXT_KINDS:
+            if kind != text_kind:
+                yield Flaw("block_shapes", (*at, "type"), f"the type {kind!r} where it is {text_kind!r}", text_kind)
+            if not isinstance(part.get("text"), str):
+                yield Flaw("block_shapes", (*at, "text"), "a text part without text", "")

@@ -1,18 +1,12 @@
-"""What formats share when they read: ids and names that are strings, known roles, blocks by their type, data URLs."""
+"""What formats share when they read: ids and names that are strings, known roles, types of blocks, inputs, data URLs."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from redline.values.messages import Opaque, Part, Role
-from redline.values.payloads import Path
+from redline.values.messages import Role, ToolCall
 
-__all__ = ["Reader", "kind_of", "known_role", "read_block", "split_data_url", "string_at"]
-
-PartRead = TypeVar("PartRead", bound=Part)
-
-Reader = Callable[[dict[str, Any], Path], PartRead | None]
-"""Makes a part of a block of one type; None where the block is not as expected."""
+__all__ = ["input_as_object", "kind_of", "known_role", "split_data_url", "string_at"]
 
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,(.*)", re.DOTALL | re.IGNORECASE)
 
@@ -35,17 +29,9 @@ def kind_of(block: object) -> str:
     return kind if isinstance(kind, str) else "unknown"
 
 
-def read_block(
-    block: Any,
-    at: Path,
-    readers: Mapping[str, Reader[PartRead]],
-    carry: Callable[[str, Any, Path], PartRead | Opaque] = Opaque,
-) -> PartRead | Opaque:
-    """A block as the part that its type says; of an unknown type, or malformed, it is carried as it is."""
-    kind = kind_of(block)
-    if (reader := readers.get(kind)) is not None and (part := reader(block, at)) is not None:
-        return part
-    return carry(kind, block, at)
+def input_as_object(held: Any) -> dict[str, Any]:
+    """The input of a call as an object, for a provider that takes nothing else there."""
+    return ToolCall(None, "", held).arguments
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:

@@ -64,7 +64,10 @@ def _plain(value: object) -> Any:
 def _fields(model: Any) -> Mapping[str, object]:
     """The fields of a model. Nothing but a mapping is taken from code that is not ours, so that this comes to an end."""
     if callable(getattr(model, "model_dump", None)):
-        fields = _dumped(model)
+        try:
+            fields = model.model_dump(by_alias=True, exclude_unset=True, warnings=False)
+        except TypeError:  # not pydantic's own method, but one of the same name
+            fields = model.model_dump()
     elif callable(getattr(model, "to_dict", None)):
         fields = model.to_dict()
     elif dataclasses.is_dataclass(model):
@@ -74,10 +77,3 @@ def _fields(model: Any) -> Mapping[str, object]:
     if not isinstance(fields, Mapping):
         raise ValidationError(f"{type(model).__name__} gives {type(fields).__name__} in place of its fields")
     return fields
-
-
-def _dumped(model: Any) -> object:
-    try:
-        return model.model_dump(by_alias=True, exclude_unset=True, warnings=False)
-    except TypeError:  # not pydantic's own method, but one of the same name
-        return model.model_dump()

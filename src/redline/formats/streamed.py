@@ -30,7 +30,7 @@ def join_stream(events: Sequence[Any]) -> dict[str, Any] | None:
     return None
 
 
-# --- Anthropic
+_GEMINI_FIELDS = frozenset({"candidates", "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback"})
 
 
 def _join_anthropic(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -52,33 +52,23 @@ def _join_anthropic(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 message["usage"] = {**_present(message.get("usage")), **_present(event.get("usage"))}
     for place, written in inputs.items():
         if written and place in blocks:
-            blocks[place]["input"] = _input(written)
+            try:
+                blocks[place]["input"] = payloads.decode_text(written)
+            except (ValueError, RecursionError):  # cut off: kept as text, in the way that Anthropic asks for
+                blocks[place]["input"] = {"INVALID_JSON": written}
     return {**message, "content": [blocks[place] for place in sorted(blocks)]}
 
 
 def _extend_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    if "citation" in delta:
-        block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+    """Words come in pieces, citations one by one; anything else comes whole."""
     for name, piece in delta.items():
-        if name in ("type", "citation") or piece is None:
-            continue
         before = block.get(name)
-        block[name] = before + piece if name in _WORDS and isinstance(before, str) and isinstance(piece, str) else piece
-
-
-_WORDS = frozenset({"text", "thinking", "content"})
-"""What comes in pieces; anything else comes whole."""
-
-
-def _input(written: str) -> Any:
-    """The input of a call. One that was cut off is kept as text, in the way that Anthropic asks for."""
-    try:
-        return payloads.decode_text(written)
-    except (ValueError, RecursionError):
-        return {"INVALID_JSON": written}
-
-
-# --- OpenAI
+        if name == "citation":
+            block["citations"] = [*(block.get("citations") or ()), piece]
+        elif name in ("text", "thinking", "content") and isinstance(before, str) and isinstance(piece, str):
+            block[name] = before + piece
+        elif name != "type" and piece is not None:
+            block[name] = piece
 
 
 def _join_responses(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -103,8 +93,10 @@ def _join_chat(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for choice in chunk["choices"]:
             if isinstance(choice, dict) and choice.get("index", 0) == 0 and isinstance(choice.get("delta"), dict):
                 _extend_message(message, choice["delta"])
-    calls = [{name: held for name, held in call.items() if name != "index"} for call in message.get("tool_calls", ())]
-    return {**whole, "choices": [{"index": 0, "message": {**message, "tool_calls": calls or None}}]}
+    listed = message.get("tool_calls")
+    calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
+    named = [{name: held for name, held in call.items() if name != "index"} for call in calls]
+    return {**whole, "choices": [{"index": 0, "message": {**message, "tool_calls": named or None}}]}
 
 
 def _extend_message(held: dict[str, Any], delta: Mapping[str, Any]) -> None:
@@ -121,53 +113,48 @@ def _extend_message(held: dict[str, Any], delta: Mapping[str, Any]) -> None:
                 _extend_message(held[name], piece)
             case list():
                 held[name] = list(before) if isinstance(before, list) else []
-                for element in piece:
-                    _extend_list(held[name], element)
+                _extend_list(held[name], piece)
             case _:
                 held[name] = piece
 
 
-def _extend_list(held: list[Any], element: Any) -> None:
+def _extend_list(held: list[Any], pieces: Sequence[Any]) -> None:
     """A piece of a call names the place of the call; where a server leaves that out, an id begins a new one."""
-    if not isinstance(element, dict):
-        held.append(element)
-        return
-    place = element.get("index")
-    known = next((one for one in held if place is not None and one.get("index") == place), None)
-    if known is None and place is None and held and not element.get("id"):
-        known = held[-1]
-    if known is None:
-        known = {}
-        held.append(known)
-    _extend_message(known, element)
-
-
-# --- Gemini
-
-
-_GEMINI_FIELDS = frozenset({"candidates", "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback"})
+    for piece in pieces:
+        if not isinstance(piece, dict):
+            held.append(piece)
+            continue
+        place = piece.get("index")
+        objects = [one for one in held if isinstance(one, dict)]
+        known = next((one for one in objects if place is not None and one.get("index") == place), None)
+        if known is None and place is None and objects and not piece.get("id"):
+            known = objects[-1]
+        if known is None:
+            known = {}
+            held.append(known)
+        _extend_message(known, piece)
 
 
 def _join_gemini(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The first candidate, with words that belong together in one part; what else a chunk says counts as of the last one."""
     whole: dict[str, Any] = {}
-    parts: list[Any] = []
+    parts: list[dict[str, Any]] = []
     for chunk in chunks:
         whole |= {name: held for name, held in chunk.items() if held is not None and name != "candidates"}
         match chunk.get("candidates"):
-            case [{"content": {"parts": list(said)}}, *_]:
-                for part in said:
-                    _extend_parts(parts, part)
+            case [{"content": {"parts": list(pieces)}}, *_]:
+                _extend_parts(parts, pieces)
     return {**whole, "candidates": [{"content": {"role": "model", "parts": parts}}]}
 
 
-def _extend_parts(parts: list[Any], part: Any) -> None:
+def _extend_parts(parts: list[dict[str, Any]], pieces: Sequence[Any]) -> None:
     """A part that is signed stays alone, because the signature is of that part."""
-    said = _present(part)
-    if parts and _is_plain_text(parts[-1]) and _is_plain_text(said) and parts[-1].get("thought") == said.get("thought"):
-        parts[-1] = {**parts[-1], "text": parts[-1]["text"] + said["text"]}
-    elif said:
-        parts.append(said)
+    for piece in map(_present, pieces):
+        last = parts[-1] if parts else {}
+        if _is_plain_text(last) and _is_plain_text(piece) and last.get("thought") == piece.get("thought"):
+            parts[-1] = {**last, "text": last["text"] + piece["text"]}
+        elif piece:
+            parts.append(piece)
 
 
 def _is_plain_text(part: dict[str, Any]) -> bool:

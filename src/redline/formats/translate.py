@@ -1,7 +1,7 @@
 """Messages of one provider said in the format of another, as they are, with everything that could not be carried listed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,8 @@ import msgspec
 
 from redline.errors import ValidationError
 from redline.formats import find_format, read_history
-from redline.formats.base import Composed, Format, decode_object
-from redline.formats.openai_parts import identified
+from redline.formats.base import Format, decode_object
+from redline.formats.openai_parts import with_ids
 from redline.values.messages import Message, Part, Role, Text, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
 from redline.values.payloads import Payload
@@ -25,7 +25,7 @@ class Loss:
     """Something the target format cannot say."""
 
     index: int
-    """The position of the message it stood in."""
+    """The position of the message it was in."""
     what: str
 
     def __str__(self) -> str:
@@ -57,7 +57,8 @@ def translate(messages: Sequence[Payload], *, target: str, source: str = "auto",
     reader, history = read_history(messages, source)
     if reader is writer:
         return Translation(list(messages), list(range(len(messages))), system, ())
-    return _written(writer, list(_turns(_identified(reader, history), reader, writer)), system)
+    turns = _join_turns(_with_own_ids(reader, history), reader, writer)
+    return _write_turns(writer, turns, system)
 
 
 def adapt(payload: Payload, *, target: str) -> Translation:
@@ -66,119 +67,83 @@ def adapt(payload: Payload, *, target: str) -> Translation:
     if writer.evidence(decode_object(payload)):
         return Translation([payload], [0], None, ())
     _, (message,) = read_history([payload])
-    composed = writer.compose(message.role, tuple(identified(message.parts)))
+    composed = writer.compose(message.role, tuple(with_ids(message.parts)))
     return Translation(
         list(composed.payloads), [0] * len(composed.payloads), None, tuple(Loss(0, what) for what in composed.lost)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """Parts said at once, and the positions of the messages they come from."""
+class _SpokenTurn:
+    """What one side says at once, and the position of the message where it begins."""
 
     index: int
     role: Role
     parts: tuple[Part, ...]
 
 
-def _written(writer: Format, turns: list[_Turn], system: str | None) -> Translation:
-    head, body = _split_system(turns)
-    prompts = [prompt for prompt in (system, *(_words(turn) for turn in head)) if prompt]
-    prompt = "\n\n".join(prompts) or None
+def _join_turns(messages: list[Message], reader: Format, writer: Format) -> list[_SpokenTurn]:
+    """Messages of results that follow each other are one turn, and so are the model's items where each is a message.
+
+    What the model says before it calls is one turn with the calls, where the target asks for that.
+    """
+    turns: list[_SpokenTurn] = []
+    for index, message in enumerate(messages):
+        last = turns[-1] if turns else None
+        if last is None or last.role != message.role:
+            goes_on = False
+        elif last.role == "assistant":
+            has_called = any(isinstance(part, ToolCall) and not part.is_hosted for part in last.parts)
+            goes_on = reader.items_are_messages or (writer.calls_follow_user and not has_called)
+        else:
+            goes_on = last.role == "tool"
+        if last is not None and goes_on:
+            turns[-1] = _SpokenTurn(last.index, last.role, last.parts + message.parts)
+        else:
+            turns.append(_SpokenTurn(index, message.role, message.parts))
+    return turns
+
+
+def _write_turns(writer: Format, turns: list[_SpokenTurn], system: str | None) -> Translation:
+    """The turns in the target's format. What the system says before anyone else goes into its system prompt."""
+    count = next((number for number, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    spoken = ["\n".join(part.text for part in turn.parts if isinstance(part, Text)) for turn in turns[:count]]
+    prompt = "\n\n".join(words for words in (system, *spoken) if words) or None
+    body = turns[count:]
     if prompt and writer.system_field is None:
-        body = [_Turn(0, "system", (Text(prompt),)), *body]
+        body = [_SpokenTurn(0, "system", (Text(prompt),)), *body]
         prompt = None
     written: list[Any] = []
     origins: list[int] = []
     lost: list[Loss] = []
     for turn in body:
-        composed = _composed(writer, turn)
+        # A later system message becomes the user's where the format knows the system prompt only beside the messages.
+        is_beside = turn.role == "system" and writer.system_field is not None and not writer.has_system_messages
+        composed = writer.compose("user" if is_beside else turn.role, turn.parts)
         written.extend(composed.payloads)
         origins.extend(turn.index for _ in composed.payloads)
         lost.extend(Loss(turn.index, what) for what in composed.lost)
     return Translation(written, origins, prompt, tuple(lost))
 
 
-def _composed(writer: Format, turn: _Turn) -> Composed:
-    """A system message in the middle becomes the user's where the format knows the system prompt only beside the messages."""
-    if turn.role == "system" and writer.system_field is not None and not writer.has_system_messages:
-        return writer.compose("user", turn.parts)
-    return writer.compose(turn.role, turn.parts)
-
-
-def _split_system(turns: list[_Turn]) -> tuple[list[_Turn], list[_Turn]]:
-    count = next((number for number, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    return turns[:count], turns[count:]
-
-
-def _words(turn: _Turn) -> str:
-    return "\n".join(part.text for part in turn.parts if isinstance(part, Text))
-
-
-# --- turns: what one side says at once
-
-
-def _turns(messages: list[Message], reader: Format, writer: Format) -> Iterator[_Turn]:
-    """Messages of results that follow each other are one turn, and so are the model's items where each is a message.
-
-    What the model says before it calls is one turn with the calls, where the target asks for that.
-    """
-    current: _Turn | None = None
-    for index, message in enumerate(messages):
-        turn = _Turn(index, message.role, message.parts)
-        if current is not None and _belongs(current, turn, reader, writer):
-            current = _Turn(current.index, current.role, current.parts + turn.parts)
-            continue
-        if current is not None:
-            yield current
-        current = turn
-    if current is not None:
-        yield current
-
-
-def _belongs(current: _Turn, following: _Turn, reader: Format, writer: Format) -> bool:
-    if current.role != following.role:
-        return False
-    if current.role == "assistant" and writer.calls_follow_user and not any(map(_is_call, current.parts)):
-        return True
-    return current.role == "tool" or (current.role == "assistant" and reader.items_are_messages)
-
-
-def _is_call(part: Part) -> bool:
-    return isinstance(part, ToolCall) and not part.is_hosted
-
-
-# --- ids and names: each call with an id of its own, each result with the id and name of its call
-
-
-def _identified(reader: Format, messages: list[Message]) -> list[Message]:
-    parts: dict[Spot, Part] = {}
+def _with_own_ids(reader: Format, messages: list[Message]) -> list[Message]:
+    """The messages, each call with an id of its own, each result with the id and name of its call."""
+    changed: dict[Spot, Part] = {}
     taken: set[str] = set()
     for step in pair_up(messages, items_are_messages=reader.items_are_messages).steps:
         for spot, call in step.calls.items():
-            own = _own_id(call, spot, taken)
+            own = _REFUSED_IN_IDS.sub("_", call.id) if call.id else f"call_{spot.message}_{spot.part}"
+            while own in taken:
+                own = f"{own}_{spot.message}_{spot.part}"
             taken.add(own)
-            parts[spot] = msgspec.structs.replace(call, id=own)
-            if spot in step.answers:
-                answer = step.answers[spot]
-                result = messages[answer.message].parts[answer.part]
-                parts[answer] = _named(result, call, own)
-    return [_with_parts(message, number, parts) for number, message in enumerate(messages)]
-
-
-def _own_id(call: ToolCall, spot: Spot, taken: set[str]) -> str:
-    own = _REFUSED_IN_IDS.sub("_", call.id) if call.id else f"call_{spot.message}_{spot.part}"
-    while own in taken:
-        own = f"{own}_{spot.message}_{spot.part}"
-    return own
-
-
-def _named(result: Part, call: ToolCall, own: str) -> Part:
-    if not isinstance(result, ToolResult):
-        return result
-    return msgspec.structs.replace(result, call_id=own, name=result.name or call.name)
-
-
-def _with_parts(message: Message, number: int, parts: dict[Spot, Part]) -> Message:
-    changed = tuple(parts.get(Spot(number, place), part) for place, part in enumerate(message.parts))
-    return msgspec.structs.replace(message, parts=changed)
+            changed[spot] = msgspec.structs.replace(call, id=own)
+            answer = step.answers.get(spot)
+            result = messages[answer.message].parts[answer.part] if answer else None
+            if answer and isinstance(result, ToolResult):
+                changed[answer] = msgspec.structs.replace(result, call_id=own, name=result.name or call.name)
+    return [
+        msgspec.structs.replace(
+            message, parts=tuple(changed.get(Spot(number, place), part) for place, part in enumerate(message.parts))
+        )
+        for number, message in enumerate(messages)
+    ]

@@ -40,7 +40,7 @@ def read_usage(value: object) -> Usage:
     """
     if isinstance(value, Usage):
         return value
-    report = _report(plain_value(value))
+    report = _find_report(plain_value(value))
     if not _GEMINI_NAMES.isdisjoint(report):
         sent = _sum(report, ("prompt_token_count", "tool_use_prompt_token_count"))
         output = _sum(report, ("candidates_token_count", "thoughts_token_count"))
@@ -65,13 +65,14 @@ _READ_NAMES = ("cache_read_input_tokens", "cache_read_tokens", "cached_input_tok
 _WRITE_NAMES = ("cache_creation_input_tokens", "cache_write_input_tokens", "cache_write_tokens")
 _WRAPPERS = ("usage", "usage_metadata", "response", "message")
 """Under these names a response, or an event of a stream, holds what is looked for."""
+_UPPER = re.compile(r"(?<=[a-z])[A-Z]")
 _TAKEN = "Pass the usage of a response of Anthropic, OpenAI or Gemini, as it is."
 
 
-def _report(given: Any) -> dict[str, Any]:
+def _find_report(given: Any) -> dict[str, Any]:
     """The usage itself, with every name spelled in snake case."""
     while isinstance(given, dict):
-        report = {_snake(name): held for name, held in given.items()}
+        report = {_UPPER.sub(lambda letter: f"_{letter[0].lower()}", name): held for name, held in given.items()}
         inner = next((report[name] for name in _WRAPPERS if isinstance(report.get(name), dict)), None)
         if inner is None:
             return report
@@ -103,10 +104,6 @@ def _count(report: Mapping[str, Any], name: str) -> int:
     if not 0 <= count <= _MOST_TOKENS:
         raise ValidationError(f"{name} must be from 0 to {_MOST_TOKENS:,}, not {'less' if count < 0 else 'more'}")
     return count
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
 def _described(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Which format a growing conversation has, decided again only when a message speaks for another one."""
+"""Which format a growing conversation has: every message narrows it down, until only one is possible."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,21 +12,24 @@ __all__ = ["FormatVote"]
 
 
 class FormatVote:
-    """Every message votes once. A format that one of them cannot be of is out."""
+    """Every message votes once. A format that one of them cannot be of is out.
+
+    Once a single format is left the winner is settled: later messages are not decoded any more, nor counted.
+    """
 
     def __init__(self, fixed: Format | None = None) -> None:
         self._is_fixed = fixed is not None
         self._certain = dict.fromkeys((fixed.name,) if fixed else FORMATS, 0)
 
     @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of the formats that are still possible, in the order of the list of formats."""
+        return tuple(self._certain)
+
+    @property
     def votes(self) -> dict[str, int]:
         """By format that all messages can be of, how many speak for it; none where the format is fixed, as nobody counts."""
         return {} if self._is_fixed else dict(self._certain)
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """The names of the formats that all messages can be of, in order."""
-        return tuple(self._certain)
 
     def at(self, votes: Mapping[str, int]) -> "FormatVote | None":
         """With votes that were counted before; None if none were, or not for formats that are known."""
@@ -48,7 +51,7 @@ class FormatVote:
         return any(FORMATS[name].evidence(native) for name in self._certain)
 
     def add(self, payload: Payload) -> None:
-        """Count a message that is accepted. Where only one format is possible, nobody need look at it."""
+        """Count a message that is accepted, while there is something to decide."""
         if len(self._certain) == 1:
             return
         native = payloads.decode(payload)

@@ -1,4 +1,4 @@
-"""Every tool call is answered directly behind the message that makes it."""
+"""Every tool call is answered directly after the message that makes it."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -9,7 +9,7 @@ __all__ = ["AnsweredCalls"]
 
 
 class AnsweredCalls:
-    """Every tool call is answered directly behind the message that makes it."""
+    """Every tool call is answered directly after the message that makes it."""
 
     name: ClassVar[str] = "answered_calls"
     rules: ClassVar[Mapping[str, str]] = {

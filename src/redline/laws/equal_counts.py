@@ -1,4 +1,4 @@
-"""As many responses stand in the next turn as calls in this one."""
+"""The turn after calls holds as many responses as there were calls."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -9,7 +9,7 @@ __all__ = ["EqualCounts"]
 
 
 class EqualCounts:
-    """The turn behind N calls holds their N responses."""
+    """The turn after N calls holds their N responses."""
 
     name: ClassVar[str] = "equal_counts"
     rules: ClassVar[Mapping[str, str]] = {
@@ -20,7 +20,7 @@ class EqualCounts:
         """Turns with calls whose next turn holds another number of responses."""
         for step in history.pairs.steps:
             turn = step.messages[-1]
-            behind = history.messages[turn + 1 : turn + 2]
-            found = len(behind[0].results) if behind else 0
+            following = history.messages[turn + 1 : turn + 2]
+            found = len(following[0].results) if following else 0
             if found != len(step.calls):
                 yield Broken(turn, None, f"{len(step.calls)} calls, but {found} responses in the next turn")

@@ -1,16 +1,16 @@
-"""Results stand at the front of the one message behind their calls."""
+"""Results are at the front of the one message after their calls."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from redline.laws.law import Broken, History
-from redline.values.messages import Message, ToolResult
+from redline.values.messages import ToolResult
 
 __all__ = ["FrontResults"]
 
 
 class FrontResults:
-    """Results stand at the front of the one message behind their calls."""
+    """Results are at the front of the one message after their calls."""
 
     name: ClassVar[str] = "front_results"
     rules: ClassVar[Mapping[str, str]] = {
@@ -18,21 +18,17 @@ class FrontResults:
     }
 
     def broken(self, history: History) -> Iterator[Broken]:
-        """Results behind other blocks of their message, and results in a second message."""
+        """Results after other blocks of their message, and results in a second message."""
         for index, message in enumerate(history.messages):
-            for rank, place in enumerate(_result_places(message)):
+            if len(message.parts) < 2:
+                continue
+            results = [place for place, part in enumerate(message.parts) if type(part) is ToolResult and not part.is_hosted]
+            for rank, place in enumerate(results):
                 if place != rank:
                     yield Broken(index, place, "the result comes after other content")
         for step in history.pairs.steps:
-            home = step.messages[-1] + 1
+            expected = step.messages[-1] + 1
             for spot in step.answers.values():
-                if spot.message != home:
-                    found = f"the result stands in message {spot.message}, not in {home} with the others"
+                if spot.message != expected:
+                    found = f"the result is in message {spot.message}, not in {expected} with the others"
                     yield Broken(spot.message, spot.part, found)
-
-
-def _result_places(message: Message) -> Sequence[int]:
-    """Where results stand; of one part there is nothing to tell."""
-    if len(message.parts) < 2:
-        return ()
-    return [place for place, part in enumerate(message.parts) if type(part) is ToolResult and not part.is_hosted]

@@ -28,7 +28,7 @@ class Problem:
     rule: str
     """What the provider asks, in words."""
     found: str
-    """What stands there instead."""
+    """What is there."""
 
     def __str__(self) -> str:
         place = f"message {self.index}" if self.part is None else f"message {self.index}, part {self.part}"
@@ -62,7 +62,11 @@ class History(msgspec.Struct, frozen=True):
 
 
 class Law(Protocol):
-    """One law, in one file: its rule per provider, and the places that break it."""
+    """One law, in one file: its rule per provider, and the places that break it.
+
+    To add one, write a file like `turn_order.py` (what only the whole history shows) or `tool_names.py` (what one message shows
+    by itself: its format's `_flaws` finds it, under the law's name), and list it in `LAWS`.
+    """
 
     name: ClassVar[str]
     rules: ClassVar[Mapping[str, str]]
@@ -74,7 +78,7 @@ class Law(Protocol):
 
 
 class FlawLaw:
-    """A law that one message can break by itself: its format finds the flaws, and knows what to put there instead."""
+    """A law that one message can break by itself: its format finds the flaws, and knows what to put there."""
 
     name: ClassVar[str]
     rules: ClassVar[Mapping[str, str]]
@@ -83,12 +87,11 @@ class FlawLaw:
         """The flaws that break this law."""
         for index, flaw in history.flaws:
             if flaw.law == self.name:
-                yield Broken(index, _part_at(history.messages[index], flaw.path), flaw.found)
+                yield Broken(index, _part_with(flaw.path, history.messages[index]), flaw.found)
 
 
-def _part_at(message: Message, path: Path) -> int | None:
-    """The part that a place in the payload belongs to; None for the message itself."""
-    for place, part in enumerate(message.parts):
-        if len(path) > 1 and part.at and path[: len(part.at)] == part.at:
-            return place
-    return None
+def _part_with(path: Path, message: Message) -> int | None:
+    """The part that holds a place of the payload; None for a field of the message itself."""
+    if len(path) == 1:
+        return None
+    return next((place for place, part in enumerate(message.parts) if part.at and path[: len(part.at)] == part.at), None)

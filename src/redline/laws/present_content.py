@@ -38,8 +38,8 @@ class PresentContent:
 
 
 def may_end_empty(message: Message, format: Format) -> bool:
-    """Whether a message without content may stand at the end: an answer that the caller leaves Anthropic to write."""
-    return message.role == "assistant" and not message.parts and format.name == "anthropic"
+    """Whether a message without content may be the last: an answer that the caller leaves the provider to write."""
+    return format.takes_empty_answer and message.role == "assistant" and not message.parts
 
 
 def _blank_texts(index: int, message: Message) -> Sequence[Broken]:

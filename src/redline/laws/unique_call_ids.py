@@ -1,4 +1,4 @@
-"""A call id stands for one call."""
+"""No two calls have one id."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -9,7 +9,7 @@ __all__ = ["UniqueCallIds"]
 
 
 class UniqueCallIds:
-    """A call id stands for one call: in the whole request for Anthropic, in one message for the others."""
+    """No two calls have one id: in the whole request for Anthropic, in one message for the others."""
 
     name: ClassVar[str] = "unique_call_ids"
     rules: ClassVar[Mapping[str, str]] = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from redline.errors import ValidationError
-from redline.formats.tool_description import is_tool_description
+from redline.formats.tool_definitions import is_tool_description
 from redline.view.operations.operation import Context, OperationOutcome
 from redline.view.operations.options import read_options
 
