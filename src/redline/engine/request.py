@@ -128,7 +128,8 @@ class Request:
 
     def _decoded(self) -> list[Any]:
         """Fresh objects at every call."""
-        return self._format.within_limits([payloads.decode(native) for native in (one.native for one in self.sent) if native])
+        stored = [payloads.decode(payload) for payload in (one.stored for one in self.sent) if payload]
+        return self._format.within_limits([self._format.sendable(native) for native in stored])
 
     def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
         """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.
