@@ -482,7 +482,7 @@ class Conversation:
         """Let go of the log's files and connections. What was said is stored already."""
         with self._lock:
             if self._engine.timeline.has_appended and not self._is_broken:  # who only read leaves no trace
-                self._engine.save_checkpoint()
+                self._engine.save_checkpoints()
             self._engine.timeline.log.close()
 
     # --- what is sent

@@ -226,3 +226,23 @@ def test_calls_at_once_cost_no_more_than_there_are(format):
 
     asked(10)
     assert_linear(*(min(seconds(lambda count=count: asked(count)) for _ in range(2)) for count in (300, 1_200)))
+
+
+def test_settings_of_one_request_do_not_cost_the_history_each_time():
+    """Turns in which a preview has other rules than the request, and the tokens are checked, cost the same at any length."""
+
+    def turns(count):
+        messages = messages_of("anthropic", count + TURNS)
+        talk, now = Conversation(messages[:-TURNS], format="anthropic", counter=Estimate()), messages[-1]["timestamp"]
+
+        def turn(message):
+            talk.add(message)
+            talk.preview(now=now, rules=["masked_results"], schedule=SCHEDULES["held"])
+            talk.request(now=now)
+            talk.check_tokens()
+
+        turn(messages[-TURNS])
+        return sum(sorted(seconds(lambda one=one: turn(one)) for one in messages[1 - TURNS :])[:-3])
+
+    short, long = (turns(count) for count in (SHORT, LONG))
+    assert long < 3 * short

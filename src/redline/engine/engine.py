@@ -65,15 +65,18 @@ class Engine:
         self.state = State(self._format)
         for records, checkpoint in self.timeline.path_by_checkpoints(head):
             self.state.apply_all(records, checkpoint)
-        self._parts: Parts | None = None
+        self._parts: list[Parts] = []
 
     # --- requests
 
     def parts(self, settings: Settings) -> Parts:
-        """What was worked out for these settings; those that a single request comes with are worked out for it."""
-        if self._parts is None or self._parts.settings != settings:
-            self._parts = Parts(self.state, settings, self._counter)
-        return self._parts
+        """What was worked out for these settings. It is kept for those of the conversation, and for those that the last request
+        with settings of its own came with."""
+        for known in self._parts:
+            if known.settings == settings:
+                return known
+        self._parts = [Parts(self.state, settings, self._counter), *self._parts[:1]]
+        return self._parts[0]
 
     def request(self, settings: Settings, ask: Ask) -> Request:
         """What to send now. The strikes it applies are recorded and stay."""
@@ -88,9 +91,9 @@ class Engine:
             parts.keep(done.strikes, done.ledger, done.refused)
             done.request.sent.keep()
         except BaseException:  # what was worked out for it may be half done
-            self._parts = None
+            self._parts = []
             raise
-        self.save_checkpoint()
+        self._save_checkpoint(parts)
         return dataclasses.replace(done.request, lifted=lifted)
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
@@ -104,14 +107,16 @@ class Engine:
         try:
             return project(self.parts(settings), ask).request
         except BaseException:
-            self._parts = None
+            self._parts = []
             raise
 
-    def save_checkpoint(self) -> None:
-        """Where a log outlives this process, what was worked out need not be worked out again."""
-        if self._parts is None or isinstance(self.timeline.log, MemoryLog):
-            return
-        checkpoint = self._parts.checkpoint()
+    def save_checkpoints(self) -> None:
+        """What was worked out need not be worked out again when the conversation is opened next."""
+        for parts in self._parts:
+            self._save_checkpoint(parts)
+
+    def _save_checkpoint(self, parts: Parts) -> None:
+        checkpoint = None if isinstance(self.timeline.log, MemoryLog) else parts.checkpoint()
         if checkpoint is not None:
             try:
                 self.timeline.note(checkpoint)

@@ -68,9 +68,13 @@ class Parts:
         """What the strikes take out of a request that applies nothing more."""
 
     def catch_up(self) -> None:
-        """Take in what was said since, or begin again if the view moved."""
-        if not self._is_current():
+        """Take in what was said since, and what was struck under other settings, or begin again if the view moved."""
+        if self._generation != self.state.generation:
             self._start(self._checkpoints.latest())
+        elif self._known_strikes != self.state.next_strike:
+            self.keep(
+                tuple(self.state.strikes[number] for number in range(self._known_strikes, self.state.next_strike)), None, ()
+            )
         self.view.catch_up()
         if not self.marks.catch_up():
             self._start()
