@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 Talk = conversation.Conversation
 Summarize = Callable[[list[Any]], str | Awaitable[str]]
-"""From messages, in the provider's shape, to the text that stands for them. Async functions run on the loop."""
+"""From messages, in the provider's shape, to the text that replaces them. Async functions run on the loop."""
 
 
 class _Method(Generic[P, T]):
@@ -138,7 +138,7 @@ class AsyncConversation:
     async def compact(
         self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
     ) -> "AsyncConversation":
-        """Let a summary stand for older history. Until it is there, other calls of this conversation wait."""
+        """Replace older history by a summary. Until it is there, other calls of this conversation wait."""
         asked = self._asked(summarize)
         return self._given(await self._run(lambda: self._talk.compact(asked, keep_last=keep_last, in_place=in_place, log=log)))
 

@@ -68,7 +68,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Summarize = Callable[[list[Any]], str]
-"""From messages, in the provider's shape, to the text that stands for them."""
+"""From messages, in the provider's shape, to the text that replaces them."""
 
 CompactionSteps = Generator[list[Any], str, Compaction]
 
@@ -89,7 +89,7 @@ class AutoCompaction:
 
 
 def _whole(method: Callable[Concatenate["Conversation", P], T]) -> Callable[Concatenate["Conversation", P], T]:
-    """One call at a time, from any thread. One that is broken off (Ctrl-C) leaves no half of its work behind."""
+    """One call at a time, from any thread. One that is broken off (Ctrl-C) is not done at all."""
 
     @functools.wraps(method)
     def call(talk: "Conversation", /, *args: P.args, **settings: P.kwargs) -> T:
@@ -391,7 +391,7 @@ class Conversation:
         in_place: bool = False,
         log: Log | str | os.PathLike[str] | None = None,
     ) -> "Conversation":
-        """Let a summary stand for older history; `summarize` is given the messages and returns the text.
+        """Replace older history by a summary; `summarize` is given the messages and returns the text.
 
         The result is a new conversation that names this one as its origin, stored beside it unless a log is given, and this
         one stays as it is; or, in place, this one with another view, which a rollback undoes. A summary that is empty, longer

@@ -13,7 +13,7 @@ from redline.values.messages import Text
 __all__ = ["LEAD", "Breaker", "Compaction", "CompactionPlan", "plan_compaction", "summary_steps"]
 
 LEAD = "Summary of the earlier conversation:\n\n"
-"""What stands before a summary."""
+"""What is put before a summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class CompactionPlan:
     """What a compaction would take out and what it would leave."""
 
     replaced: tuple[int, ...]
-    """The indices that the summary is to stand for."""
+    """The indices that the summary is to replace."""
     head: tuple[int, ...]
     """System messages, which stay in front."""
     tail: tuple[int, ...]

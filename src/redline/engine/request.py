@@ -11,7 +11,7 @@ from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.formats.arguments import System, sdk_arguments
 from redline.formats.base import Format
-from redline.formats.cache_control import MOST_BREAKPOINTS, Lifetime, Spot, place_breakpoints
+from redline.formats.cache_control import BlockSpot, Lifetime, may_have_too_many_marks, place_breakpoints
 from redline.laws.law import Problem
 from redline.log.records import Strike
 from redline.repair import Change
@@ -21,9 +21,6 @@ from redline.values import payloads
 from redline.values.payloads import Path
 
 __all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
-
-
-_CACHE_MARK = b'"cache_control"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ class Request:
     def body(self) -> bytes:
         """The messages as one JSON list, byte for byte what was sent before wherever nothing changed."""
         natives: Sequence[Any] = [native for native in (one.native for one in self.sent) if native]
-        if sum(native.count(_CACHE_MARK) for native in natives) > MOST_BREAKPOINTS:
+        if may_have_too_many_marks(natives):
             natives = self._format.within_limits(natives)
         return b"[" + b",".join(map(payloads.encoded, natives)) + b"]"
 
@@ -150,7 +147,7 @@ class Request:
     def with_breakpoints(self, count: int = 3, ttl: Lifetime | None = None) -> list[dict[str, Any]]:
         """The messages with cache breakpoints for Anthropic, so many at most: unchanged otherwise, words alone as one block.
 
-        They stand so that the next request finds what this one wrote, also after a turn of many blocks and after a strike.
+        They are placed so that the next request finds what this one wrote, also after a turn of many blocks and after a strike.
         Breakpoints that are there already stay and count: with four, none is added. The default leaves one for the system
         prompt. `ttl` is how long the provider keeps it: `5m`, which is its default, or `1h`.
         """
@@ -165,12 +162,12 @@ class Request:
         )
 
     @cached_property
-    def first_struck(self) -> Spot | None:
+    def first_struck(self) -> BlockSpot | None:
         """Of the parts that this request struck, the first in what is sent."""
         return self._first_spot((strike.index, strike.at) for strike in self.new_strikes)
 
     @cached_property
-    def first_held(self) -> Spot | None:
+    def first_held(self) -> BlockSpot | None:
         """Of the parts that wait to be struck, the first in what is sent."""
         return self._first_spot((decision.mark.index, decision.mark.at) for decision in self.held)
 
@@ -191,7 +188,7 @@ class Request:
         """For people: what is sent, what was struck and why, what waits, and what was repaired."""
         return "\n".join(self._lines())
 
-    def _first_spot(self, targets: Iterable[tuple[int, Path]]) -> Spot | None:
+    def _first_spot(self, targets: Iterable[tuple[int, Path]]) -> BlockSpot | None:
         """Of these parts the first in what is sent, counted by the messages of which something is left."""
         places = filter(None, (self.find(index, at) for index, at in targets))
         first = min(((place, _block_number(at)) for place, at in places), default=None)

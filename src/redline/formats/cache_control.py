@@ -11,13 +11,23 @@ from typing import Any, Literal
 from redline.errors import ValidationError
 from redline.values.payloads import Path, value_at
 
-__all__ = ["MOST_BREAKPOINTS", "Lifetime", "Spot", "can_carry", "count_marks", "in_blocks", "mark_paths", "place_breakpoints"]
+__all__ = [
+    "MOST_BREAKPOINTS",
+    "BlockSpot",
+    "Lifetime",
+    "can_carry",
+    "count_marks",
+    "in_blocks",
+    "mark_paths",
+    "may_have_too_many_marks",
+    "place_breakpoints",
+]
 
 MOST_BREAKPOINTS = 4
 """In one request; tools and system prompt count."""
 
 Lifetime = Literal["5m", "1h"]
-Spot = tuple[int, int]
+BlockSpot = tuple[int, int]
 """A block: the message's place in what is sent, the block's number in it."""
 
 _CARRIERS = frozenset({"text", "image", "document", "tool_use", "tool_result"})
@@ -30,8 +40,8 @@ def place_breakpoints(
     *,
     count: int,
     ttl: Lifetime | None,
-    first_struck: Spot | None,
-    first_held: Spot | None,
+    first_struck: BlockSpot | None,
+    first_held: BlockSpot | None,
 ) -> list[dict[str, Any]]:
     """The messages with so many breakpoints at most, and no more than the provider takes with those that are there.
 
@@ -74,6 +84,11 @@ def can_carry(block: object) -> bool:
 def mark_paths(message: dict[str, Any]) -> list[Path]:
     """Where the breakpoints of a message are, in order; inside a result comes before the end of it."""
     return list(_mark_paths(message.get("content"), ("content",)))
+
+
+def may_have_too_many_marks(natives: Iterable[bytes]) -> bool:
+    """Whether messages, as bytes, name more breakpoints than the provider takes; in words, perhaps."""
+    return sum(native.count(b'"cache_control"') for native in natives) > MOST_BREAKPOINTS
 
 
 def count_marks(messages: Iterable[dict[str, Any]]) -> int:
@@ -123,7 +138,7 @@ class _Blocks:
         starts = list(accumulate(map(len, contents), initial=0))
         return cls(messages, starts, [block for content in contents for block in content])
 
-    def at(self, spot: Spot) -> int:
+    def at(self, spot: BlockSpot) -> int:
         """The number of a block in the row."""
         return min(self.starts[spot[0]] + spot[1], len(self.all))
 
