@@ -87,19 +87,17 @@ class Estimate:
 
 def count_features(text: str) -> tuple[int, ...]:
     """How often each feature occurs in the text."""
-    found = [_count_in_piece(piece) for piece in pieces(text)]
+    found: list[tuple[int, ...]] = []
+    for piece in pieces(text):
+        data = piece.encode("utf-8", "surrogatepass")
+        # one byte for each character: its first one tells the script
+        letters = data if piece.isascii() else data.translate(None, _CONTINUATION_BYTES)
+        kinds = letters.translate(_KINDS)
+        marked = [letters.translate(table) for table in _RUN_TABLES]
+        runs = [run.count(b"-x") + run.startswith(b"x") for run in marked]
+        leads = _NO_LEADS if piece.isascii() else [kinds.count(mark) for mark in _LEAD_MARKS]
+        found.append((len(letters), kinds.count(b"p"), kinds.count(b" d"), kinds.count(b"c"), *runs, *leads))
     return found[0] if len(found) == 1 else tuple(map(sum, zip(*found, strict=True)))
-
-
-def _count_in_piece(text: str) -> tuple[int, ...]:
-    data = text.encode("utf-8", "surrogatepass")
-    # one byte for each character: its first one tells the script
-    letters = data if text.isascii() else data.translate(None, _CONTINUATION_BYTES)
-    kinds = letters.translate(_KINDS)
-    marked = [letters.translate(table) for table in _RUN_TABLES]
-    runs = [run.count(b"-x") + run.startswith(b"x") for run in marked]
-    leads = _NO_LEADS if text.isascii() else [kinds.count(mark) for mark in _LEAD_MARKS]
-    return (len(letters), kinds.count(b"p"), kinds.count(b" d"), kinds.count(b"c"), *runs, *leads)
 
 
 def _table(*groups: tuple[bytes, bytes]) -> bytes:

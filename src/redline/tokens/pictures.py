@@ -37,19 +37,11 @@ def picture_size(source: str) -> tuple[int, int] | None:
         header = base64.b64decode(encoded[: len(encoded) // 4 * 4])
     except (binascii.Error, ValueError):
         return None
-    return _png(header) or _gif(header) or _webp(header) or _jpeg(header)
-
-
-def _png(header: bytes) -> tuple[int, int] | None:
-    if not header.startswith(b"\x89PNG\r\n\x1a\n") or len(header) < 24:
-        return None
-    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
-
-
-def _gif(header: bytes) -> tuple[int, int] | None:
-    if not header.startswith((b"GIF87a", b"GIF89a")) or len(header) < 10:
-        return None
-    return int.from_bytes(header[6:8], "little"), int.from_bytes(header[8:10], "little")
+    if header.startswith(b"\x89PNG\r\n\x1a\n") and len(header) >= 24:
+        return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
+    if header.startswith((b"GIF87a", b"GIF89a")) and len(header) >= 10:
+        return int.from_bytes(header[6:8], "little"), int.from_bytes(header[8:10], "little")
+    return _webp(header) or _jpeg(header)
 
 
 def _webp(header: bytes) -> tuple[int, int] | None:

@@ -29,7 +29,13 @@ class CountMemory:
 
     def count(self, counter: Counter, text: str) -> int:
         """The count of the text, from memory if it is there."""
-        key = (counter.name, text if len(text) <= _LONGEST_KEPT else _digest(text))
+        known_by: str | bytes = text
+        if len(text) > _LONGEST_KEPT:
+            digest = blake2b(digest_size=16)
+            for start in range(0, len(text), _HASHED_AT_ONCE):
+                digest.update(text[start : start + _HASHED_AT_ONCE].encode("utf-8", "surrogatepass"))
+            known_by = digest.digest()
+        key = (counter.name, known_by)
         found = self._young.get(key)
         if found is not None:
             return found
@@ -55,10 +61,3 @@ class Remembered:
     def count(self, text: str) -> int:
         """The count of the wrapped counter."""
         return self._memory.count(self._counter, text)
-
-
-def _digest(text: str) -> bytes:
-    digest = blake2b(digest_size=16)
-    for start in range(0, len(text), _HASHED_AT_ONCE):
-        digest.update(text[start : start + _HASHED_AT_ONCE].encode("utf-8", "surrogatepass"))
-    return digest.digest()

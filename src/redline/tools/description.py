@@ -61,7 +61,16 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
     actions = _file_actions(tool, arguments)
     if tool.is_terminal:
         actions += _command_actions(tool, arguments, tools)
-    actions += _other_actions(tool, arguments)
+    if tool.fetches:
+        actions += map(Fetches, paths_of(_first(arguments, tool.fetches)))
+    if tool.searches_web and (query := _text(arguments, tool.searches_web)):
+        actions.append(SearchesWeb(query))
+    if tool.asks and (words := _words(arguments, tool.asks)):
+        actions.append(Asks(words))
+    if tool.asks_user and (words := _words(arguments, tool.asks_user)):
+        actions.append(Asks(words, whom="user"))
+    if tool.notes:
+        actions.append(Notes())
     return tuple(dict.fromkeys(actions) if len(actions) > 1 else actions)
 
 
@@ -181,22 +190,7 @@ def _script_actions(code: str, tools: ToolBook) -> list[Action]:
     return actions if is_command else [*actions, Runs(code)]
 
 
-# --- everything else
-
-
-def _other_actions(tool: Tool, arguments: Arguments) -> list[Action]:
-    actions: list[Action] = []
-    if tool.fetches:
-        actions += map(Fetches, paths_of(_first(arguments, tool.fetches)))
-    if tool.searches_web and (query := _text(arguments, tool.searches_web)):
-        actions.append(SearchesWeb(query))
-    if tool.asks and (words := _words(arguments, tool.asks)):
-        actions.append(Asks(words))
-    if tool.asks_user and (words := _words(arguments, tool.asks_user)):
-        actions.append(Asks(words, whom="user"))
-    if tool.notes:
-        actions.append(Notes())
-    return actions
+# --- the arguments of a call
 
 
 def _path_argument(arguments: Arguments, names: str) -> object:

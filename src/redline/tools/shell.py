@@ -114,25 +114,24 @@ def _pipelines(command: str) -> Iterator[tuple[list[list[str]], str]]:
 
 
 def _unquoted(token: str) -> str:
-    """The word that a token spells. Most have no quotes, or one pair around them."""
+    """The word that a token spells. Most have no quotes, or one pair around them.
+
+    In single quotes nothing is escaped, in double quotes the quote and the backslash, elsewhere anything.
+    """
     quote = token[0]
     if "'" not in token and '"' not in token and "\\" not in token:
         return token
     if quote in "'\"" and token.find(quote, 1) == len(token) - 1 and (quote == "'" or "\\" not in token):
         return token[1:-1]
-    return "".join([_piece(match) for match in _PIECE.finditer(token)])
+    pieces: list[str] = []
+    for match in _PIECE.finditer(token):
+        single, double, escaped, plain = match.groups("")  # all but one are empty
+        pieces.append(single or _ESCAPED_IN_QUOTES.sub(r"\1", double) or escaped or plain)
+    return "".join(pieces)
 
 
 _PIECE = re.compile(r"""'([^']*+)'|"((?:[^"\\]++|\\.)*+)"|\\(.)|([^'"\\]++)""", re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r"""\\(["\\])""")
-
-
-def _piece(match: re.Match[str]) -> str:
-    """In single quotes nothing is escaped, in double quotes the quote and the backslash, elsewhere anything."""
-    single, double, escaped, plain = match.groups()
-    if double is not None:
-        return _ESCAPED_IN_QUOTES.sub(r"\1", double)
-    return next(text for text in (single, escaped, plain) if text is not None)
 
 
 # --- a patch handed to `apply_patch` in the command itself

@@ -251,11 +251,6 @@ def _patch(arguments: Sequence[str], base: str | None) -> Actions:
     return tuple(Writes(rebase(write.path, base), write.is_edit) for write in patch_writes(arguments[0]))
 
 
-def _say(_arguments: Sequence[str], _base: str | None) -> Actions:
-    """Words between two files, as in `cat a; echo ---; cat b`."""
-    return ()
-
-
 _SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
     "grep": _search("grep"),
     "rg": _search("rg"),
@@ -264,7 +259,8 @@ _SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
     "find": _find,
     "apply_patch": _patch,
     "applypatch": _patch,
-    **dict.fromkeys(("echo", "printf", "pwd", "true"), _say),
+    # these print words between two files, as in `cat a; echo ---; cat b`
+    **dict.fromkeys(("echo", "printf", "pwd", "true"), lambda _arguments, _base: ()),
 }
 
 READ_ONLY_COMMANDS = frozenset({*_VIEWERS, *_SOURCES, *_FILTER_OPTIONS, *_SEARCH_OPTIONS})

@@ -63,6 +63,9 @@ class ClaudeCode:
             RecordedConversation(chain.agent_id, _FORMAT.name, _entries(source, _group(chain.nodes)))
             for chain in _ClaudeCodeTree(source, side).offshoots()
         ]
+        agents = {node.line.agent_id for node in nodes if node.line.agent_id}
+        is_subagent = len(agents) == 1 and all(node.line.is_sidechain for node in nodes)
+        known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
         session_ids = (source.decode(node.position).get("sessionId") for node in nodes)
         conversation = RecordedConversation(
             id=next((name for name in session_ids if isinstance(name, str)), source.path.stem),
@@ -74,7 +77,7 @@ class ClaudeCode:
             attachments=tuple(
                 Attachment(node.line.attachment.type or "unknown", node.position) for node in nodes if node.line.attachment
             ),
-            metadata=_metadata(source, nodes),
+            metadata={key: value for key, value in known.items() if isinstance(value, str) and value},
         )
         return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
 
@@ -153,15 +156,7 @@ class _ClaudeCodeNode(msgspec.Struct, eq=False, gc=False):
         return self.line.message.id if self.line.type == "assistant" and self.line.message else None
 
 
-# --- what is told of the session, and what lies beside the active path
-
-
-def _metadata(source: Source, nodes: list[_ClaudeCodeNode]) -> dict[str, Any]:
-    """Where the session ran, and which sub-agent's it is."""
-    agents = {node.line.agent_id for node in nodes if node.line.agent_id}
-    is_subagent = len(agents) == 1 and all(node.line.is_sidechain for node in nodes)
-    known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
-    return {key: value for key, value in known.items() if isinstance(value, str) and value}
+# --- what lies beside the active path, and where a new window begins
 
 
 def _branches(

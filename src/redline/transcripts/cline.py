@@ -43,10 +43,25 @@ class Cline:
         """One conversation."""
         document = open_document(source)
         index = document.index_items(document.fields.get("messages"), _decode_record)
+        entries: list[Entry] = []
+        for position, record in index.records:
+            usage: Usage | None = None
+            if told := record.metrics:
+                fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
+                usage = Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
+            entry = Entry(
+                load=partial(_load, source, position),
+                positions=(position,),
+                timestamp_ms=known_time_ms(record.ts),
+                id=record.id,
+                model=record.model_info.id,
+                usage=usage,
+            )
+            entries.append(entry)
         conversation = RecordedConversation(
             id=document.text_of("sessionId") or source.path.stem,
             format=_FORMAT.name,
-            entries=tuple(_entry(source, position, record) for position, record in index.records),
+            entries=tuple(entries),
             compactions=tuple(
                 RecordedCompaction(number, position, tokens_before=record.metadata.tokens_before)
                 for number, (position, record) in enumerate(index.records)
@@ -83,21 +98,6 @@ class _ClineRecord(msgspec.Struct, rename="camel"):
 
 
 _decode_record = head_decoder(_ClineRecord)
-
-
-def _entry(source: Source, position: Position, record: _ClineRecord) -> Entry:
-    usage: Usage | None = None
-    if told := record.metrics:
-        fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
-        usage = Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
-    return Entry(
-        load=partial(_load, source, position),
-        positions=(position,),
-        timestamp_ms=known_time_ms(record.ts),
-        id=record.id,
-        model=record.model_info.id,
-        usage=usage,
-    )
 
 
 def _load(source: Source, position: Position) -> Message:

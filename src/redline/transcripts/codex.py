@@ -177,6 +177,7 @@ class _CodexRecording:
 
     def conversation(self) -> RecordedConversation:
         """What the lines come to. The instructions are those of the latest start that has some."""
+        source = self.source
         first = self.sessions[0][1] if self.sessions else _CodexPayload()
         known = {
             "cwd": first.cwd,
@@ -184,14 +185,21 @@ class _CodexRecording:
             "resumed": max(0, len(self.sessions) - 1),
             "aborted_turns": self.aborted_turns,
         }
-        starts = (_payload(self.source, position) for position, _ in reversed(self.sessions))
+        starts = (_payload(source, position) for position, _ in reversed(self.sessions))
         instructions = (text_in(fields_in(start.get("base_instructions")).get("text")) for start in starts)
-        # The last history is kept: it holds many messages, which are asked for one after the other.
-        history_at = lru_cache(maxsize=1)(partial(_history, self.source))
+
+        @lru_cache(maxsize=1)  # a history holds many messages, which are asked for one after the other
+        def history_at(position: Position) -> list[dict[str, Any]]:
+            """What a compaction put in place of all before: items, or in older files a summary in words."""
+            payload = _payload(source, position)
+            words = {"type": "input_text", "text": text_in(payload.get("message"))}
+            summary = {"type": "message", "role": "user", "content": [words]}
+            return objects_in(payload.get("replacement_history")) or [summary]
+
         return RecordedConversation(
-            id=next((session.id for _, session in self.sessions if session.id), self.source.path.stem),
+            id=next((session.id for _, session in self.sessions if session.id), source.path.stem),
             format=_FORMAT.name,
-            entries=LazyEntries(self.items, partial(_entry, self.source, history_at)),
+            entries=LazyEntries(self.items, partial(_entry, source, history_at)),
             compactions=tuple(self.compactions),
             system=next((text for text in instructions if text), None),
             metadata={key: value for key, value in known.items() if value},
@@ -215,13 +223,6 @@ def _entry(source: Source, history_at: Callable[[Position], list[dict[str, Any]]
         model=item.model,
         usage=item.usage,
     )
-
-
-def _history(source: Source, position: Position) -> list[dict[str, Any]]:
-    """What a compaction put in place of all before: items, or in older files a summary in words."""
-    payload = _payload(source, position)
-    words = {"type": "input_text", "text": text_in(payload.get("message"))}
-    return objects_in(payload.get("replacement_history")) or [{"type": "message", "role": "user", "content": [words]}]
 
 
 def _payload(source: Source, position: Position) -> dict[str, Any]:

@@ -16,20 +16,18 @@ _LONGEST_NAME = 100
 
 
 def read_folder(folder: Path, read_file: Callable[[Path], Transcript]) -> Transcript:
-    """The database in opencode's folder, or every session of Gemini CLI with its sub-agents. Other folders are refused."""
+    """The database in opencode's folder, or every session of Gemini CLI with its sub-agents. Other folders are refused.
+
+    A session of Gemini CLI that cannot be read is listed among the problems.
+    """
     databases = _files(folder, _DATABASES)
     if len(databases) == 1:
         return read_file(databases[0])
-    for chats in (folder, folder / "chats"):
-        if _files(chats, _CHATS):
-            return _read_chats(chats, read_file)
-    raise TranscriptError(
-        f"{folder} is a folder, not a session file, and Gemini CLI or opencode keep no sessions there. Name a file in it."
-    )
-
-
-def _read_chats(chats: Path, read_file: Callable[[Path], Transcript]) -> Transcript:
-    """The sessions of a project of Gemini CLI. A file that cannot be read is listed among the problems."""
+    chats = next((place for place in (folder, folder / "chats") if _files(place, _CHATS)), None)
+    if chats is None:
+        raise TranscriptError(
+            f"{folder} is a folder, not a session file, and Gemini CLI or opencode keep no sessions there. Name a file in it."
+        )
     problems: list[BadRecord] = []
 
     def conversations(files: list[Path]) -> Iterator[RecordedConversation]:

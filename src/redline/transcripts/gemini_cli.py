@@ -30,46 +30,42 @@ class GeminiCli:
 
     def read(self, source: Source) -> Transcript:
         """One conversation; notices for the screen (`info`, `error`, …) are no part of it."""
-        if not is_document(take_sample(source)):
-            return _read_lines(source)
-        document = open_document(source)
-        index = document.index_items(document.fields.get("messages"), read_record)
+        if is_document(take_sample(source)):
+            document = open_document(source)
+            index = document.index_items(document.fields.get("messages"), read_record)
+            conversation = RecordedConversation(
+                id=document.text_of("sessionId") or source.path.stem,
+                format=Gemini.name,
+                entries=tuple(entries_of(source, index.records)),
+            )
+            return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
+        history = replay_lines(source)
+        # What goes on comes after the windows that a summary replaced; where nothing goes on, these are branches, too.
+        goes_on = any(record.is_message for _, record in history.records)
+        entries: list[Entry] = []
+        compactions: list[RecordedCompaction] = []
+        for line, records in history.earlier if goes_on else ():
+            entries.extend(entries_of(source, records))
+            compactions.append(RecordedCompaction(len(entries), line))
+        entries.extend(entries_of(source, history.records))
+        last_entry = {entry.id: number for number, entry in enumerate(entries)}
+        abandoned = [*history.abandoned, *(Abandoned(None, records) for _, records in history.earlier if not goes_on)]
         conversation = RecordedConversation(
-            id=document.text_of("sessionId") or source.path.stem,
+            id=text_in(history.description.get("sessionId")) or source.path.stem,
             format=Gemini.name,
-            entries=tuple(entries_of(source, index.records)),
+            entries=tuple(entries),
+            branches=tuple(
+                RecordedBranch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned
+            ),
+            compactions=tuple(compactions),
+            metadata=_metadata(source, history),
         )
-        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
+        return Transcript(source.path, self.name, (conversation,), tuple(history.problems))
 
 
 def is_document(sample: Sample) -> bool:
     """Whether a session of Gemini CLI is one JSON value with a list of messages in it."""
     return isinstance(sample.document, dict) and sample.document.keys() >= {*_SESSION, "messages"}
-
-
-def _read_lines(source: Source) -> Transcript:
-    """What goes on, after the windows that a summary replaced; where nothing goes on, these are branches, too."""
-    history = replay_lines(source)
-    goes_on = any(record.is_message for _, record in history.records)
-    entries: list[Entry] = []
-    compactions: list[RecordedCompaction] = []
-    for line, records in history.earlier if goes_on else ():
-        entries.extend(entries_of(source, records))
-        compactions.append(RecordedCompaction(len(entries), line))
-    entries.extend(entries_of(source, history.records))
-    last_entry = {entry.id: number for number, entry in enumerate(entries)}
-    abandoned = [*history.abandoned, *(Abandoned(None, records) for _, records in history.earlier if not goes_on)]
-    conversation = RecordedConversation(
-        id=text_in(history.description.get("sessionId")) or source.path.stem,
-        format=Gemini.name,
-        entries=tuple(entries),
-        branches=tuple(
-            RecordedBranch(last_entry.get(taken.after), tuple(entries_of(source, taken.records))) for taken in abandoned
-        ),
-        compactions=tuple(compactions),
-        metadata=_metadata(source, history),
-    )
-    return Transcript(source.path, GeminiCli.name, (conversation,), tuple(history.problems))
 
 
 def _metadata(source: Source, history: LineHistory) -> dict[str, Any]:

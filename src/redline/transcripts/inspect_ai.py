@@ -52,33 +52,29 @@ class InspectAi:
 
     def read(self, source: Source) -> Transcript:
         """A conversation for each sample."""
-        if source.read(Position(0, len(ZIP_MAGIC))) == ZIP_MAGIC:
-            return _read_archive(source)
-        document = open_document(source)
-        samples = document.positions_of(document.fields.get("samples"))
-        content = _InspectContent(source.read)
-        conversations = [_conversation(content, document, at, raw) for at, raw in samples if is_object(raw)]
-        return Transcript(source.path, self.name, tuple(conversations))
+        conversations: list[RecordedConversation] = []
+        if source.read(Position(0, len(ZIP_MAGIC))) != ZIP_MAGIC:
+            document = open_document(source)
+            samples = document.positions_of(document.fields.get("samples"))
+            content = _InspectContent(source.read)
+            conversations += [_conversation(content, document, at, raw) for at, raw in samples if is_object(raw)]
+            return Transcript(source.path, self.name, tuple(conversations))
+        archive = _EvalArchive(source)
+        content = _InspectContent(archive.read)
+        problems: list[BadRecord] = []
+        for member in archive.samples():
+            try:
+                unpacked = archive.unpack(member)
+                document = parse_document(unpacked, str(source.path), member)
+            except TranscriptError as problem:  # one damaged sample does not hide the others
+                problems.append(BadRecord(f"{source.path}:{member}", 1, 1, str(problem)))
+                continue
+            whole = Position(0, len(unpacked), member=member)
+            conversations.append(_conversation(content, document, whole, document.whole))
+        return Transcript(source.path, self.name, tuple(conversations), tuple(problems))
 
 
 # --- the archive
-
-
-def _read_archive(source: Source) -> Transcript:
-    archive = _EvalArchive(source)
-    content = _InspectContent(archive.read)
-    conversations: list[RecordedConversation] = []
-    problems: list[BadRecord] = []
-    for member in archive.samples():
-        try:
-            unpacked = archive.unpack(member)
-            document = parse_document(unpacked, str(source.path), member)
-        except TranscriptError as problem:  # one damaged sample does not hide the others
-            problems.append(BadRecord(f"{source.path}:{member}", 1, 1, str(problem)))
-            continue
-        whole = Position(0, len(unpacked), member=member)
-        conversations.append(_conversation(content, document, whole, document.whole))
-    return Transcript(source.path, InspectAi.name, tuple(conversations), tuple(problems))
 
 
 class _EvalArchive:

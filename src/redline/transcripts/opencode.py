@@ -257,21 +257,17 @@ def _load_results(source: MessageSource, position: Position) -> Message:
     results: list[dict[str, Any]] = []
     for part in objects_in(source.decode(position)["parts"]):
         state = fields_in(part.get("state"))
-        if part.get("type") == "tool" and text_in(state.get("status")) in _ANSWERED:
-            result = {"type": "tool-result", "toolCallId": part.get("callID"), "toolName": part.get("tool")}
-            results.append({**result, "output": _output(state)})
+        if part.get("type") != "tool" or text_in(state.get("status")) not in _ANSWERED:
+            continue
+        words, attachments = text_in(state.get("output")), objects_in(state.get("attachments"))
+        output: dict[str, Any] = {"type": "text", "value": words}
+        if state["status"] == "error":
+            output = {"type": "error-text", "value": text_in(state.get("error"))}
+        elif attachments:
+            urls = [(attachment.get("mime"), text_in(attachment.get("url"))) for attachment in attachments]
+            # data URLs, of which a result takes the data alone
+            media = [{"type": "media", "mediaType": mime, "data": url.partition(",")[2]} for mime, url in urls]
+            output = {"type": "content", "value": [{"type": "text", "text": words}, *media]}
+        result = {"type": "tool-result", "toolCallId": part.get("callID"), "toolName": part.get("tool")}
+        results.append({**result, "output": output})
     return _FORMAT.read({"role": "tool", "content": results})
-
-
-def _output(state: dict[str, Any]) -> dict[str, Any]:
-    if state["status"] == "error":
-        return {"type": "error-text", "value": text_in(state.get("error"))}
-    words = text_in(state.get("output"))
-    attachments = objects_in(state.get("attachments"))
-    if not attachments:
-        return {"type": "text", "value": words}
-    shown: list[dict[str, Any]] = [{"type": "text", "text": words}]
-    for attachment in attachments:
-        data = text_in(attachment.get("url")).partition(",")[2]  # a data URL, of which a result takes the data alone
-        shown.append({"type": "media", "mediaType": attachment.get("mime"), "data": data})
-    return {"type": "content", "value": shown}

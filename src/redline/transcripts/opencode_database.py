@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -52,7 +52,27 @@ class OpenCodeDatabase:
     def read(self, source: Source) -> Transcript:
         """A conversation for each session, sub-agents within their parents'. Messages are read when they are looked at."""
         database = ForeignDatabase(source.path)
-        conversations = _conversations(database, database.ask(_session_rows))
+        by_id = {row.id: row for row in database.ask(_session_rows)}
+        children: dict[str, list[_SessionRow]] = {}
+        for row in by_id.values():
+            has_parent = row.parent_id in by_id and _has_top(row, by_id)
+            children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
+
+        def conversation(row: _SessionRow) -> RecordedConversation:
+            session = _SessionMessages(database, row)
+            known = {"cwd": row.directory, "version": row.version, "title": row.title, "parent": row.parent_id}
+            pruned = OnDemand(lambda: session.active.pruned)
+            return RecordedConversation(
+                id=row.id,
+                format=AiSdk.name,
+                entries=OnDemand(lambda: session.active.entries),
+                branches=OnDemand(lambda: session.branches),
+                subagents=tuple(map(conversation, children.get(row.id, ()))),
+                compactions=OnDemand(lambda: session.active.compactions),
+                metadata={key: value for key, value in known.items() if value} | {"pruned": pruned},
+            )
+
+        conversations = tuple(map(conversation, children.get(_NOBODY, ())))
         problems = OnDemand(lambda: database.ask(partial(_broken_rows, database.path)))
         return Transcript(source.path, self.name, conversations, problems)
 
@@ -77,31 +97,6 @@ def _session_rows(connection: sqlite3.Connection) -> list[_SessionRow]:
     columns = ", ".join(name if name in known else "NULL" for name in _SESSION_COLUMNS)
     rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created, id")
     return [_SessionRow(*map(_text, row)) for row in rows]
-
-
-def _conversations(database: ForeignDatabase, rows: Sequence[_SessionRow]) -> tuple[RecordedConversation, ...]:
-    """The sessions that have no parent, each with its sub-agents inside."""
-    by_id = {row.id: row for row in rows}
-    children: dict[str, list[_SessionRow]] = {}
-    for row in by_id.values():
-        has_parent = row.parent_id in by_id and _has_top(row, by_id)
-        children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
-
-    def conversation(row: _SessionRow) -> RecordedConversation:
-        session = _SessionMessages(database, row)
-        known = {"cwd": row.directory, "version": row.version, "title": row.title, "parent": row.parent_id}
-        pruned = OnDemand(lambda: session.active.pruned)
-        return RecordedConversation(
-            id=row.id,
-            format=AiSdk.name,
-            entries=OnDemand(lambda: session.active.entries),
-            branches=OnDemand(lambda: session.branches),
-            subagents=tuple(map(conversation, children.get(row.id, ()))),
-            compactions=OnDemand(lambda: session.active.compactions),
-            metadata={key: value for key, value in known.items() if value} | {"pruned": pruned},
-        )
-
-    return tuple(map(conversation, children.get(_NOBODY, ())))
 
 
 def _has_top(row: _SessionRow, by_id: dict[str, _SessionRow]) -> bool:

@@ -112,24 +112,24 @@ def _conversation(source: Source, line: Position, run: _OpenHandsRun) -> Recorde
             messages.append((event, [position]))
             if response_id:
                 positions_of[response_id] = messages[-1][1]
+    entries: list[Entry] = []
+    for first, positions in messages:
+        response = first.response
+        entry = Entry(
+            load=partial(_load, source, tuple(positions)),
+            positions=tuple(positions),
+            timestamp_ms=parse_time_ms(first.timestamp),
+            id=response.id or (None if first.id is None else str(first.id)),
+            model=response.model,
+            usage=chat_usage(response.usage),
+        )
+        entries.append(entry)
     return RecordedConversation(
         id=str(run.instance_id or f"line {line.line}"),
         format=_FORMAT.name,
-        entries=tuple(_entry(source, first, tuple(positions)) for first, positions in messages),
+        entries=tuple(entries),
         attachments=tuple(Attachment("recall", at) for at, event in located if event.observation == "recall"),
         metadata={"error": run.error} if run.error else {},
-    )
-
-
-def _entry(source: Source, first: _OpenHandsEvent, positions: tuple[Position, ...]) -> Entry:
-    response = first.response
-    return Entry(
-        load=partial(_load, source, positions),
-        positions=positions,
-        timestamp_ms=parse_time_ms(first.timestamp),
-        id=response.id or (None if first.id is None else str(first.id)),
-        model=response.model,
-        usage=chat_usage(response.usage),
     )
 
 

@@ -196,23 +196,18 @@ class _PiPath:
         if node.is_shown:
             self.entry_of[number] = len(self.nodes)
             self.nodes.append(node)
-        if line.type == "compaction":
-            self._repeat_kept(node)
+        if line.type == "compaction":  # what it keeps follows the summary into the new window: said again, not paid again
+            start = self._line_of.get(line.first_kept_entry_id or "", len(self._lines))
+            if len(self.nodes) + len(self._lines) - start > _MOST_MESSAGES:
+                raise TranscriptError(
+                    f"Line {node.position.line} keeps so much of what came before it that the session would have more than "
+                    f"{_MOST_MESSAGES:,} messages. Is it a session file?"
+                )
+            kept = [said for said in self._lines[start:] if said.is_shown and said.line.type != "compaction"]
+            self.nodes += [_PiNode(said.position, said.line, is_repeated=True) for said in kept]
         if line.id is not None:
             self._line_of.setdefault(line.id, len(self._lines))
         self._lines.append(node)
-
-    def _repeat_kept(self, compaction: _PiNode) -> None:
-        """What follows the summary into the new window: said again, but not paid for again."""
-        start = self._line_of.get(compaction.line.first_kept_entry_id or "", len(self._lines))
-        if len(self.nodes) + len(self._lines) - start > _MOST_MESSAGES:
-            raise TranscriptError(
-                f"Line {compaction.position.line} keeps so much of what came before it that the session would have more than "
-                f"{_MOST_MESSAGES:,} messages. Is it a session file?"
-            )
-        for node in self._lines[start:]:
-            if node.is_shown and node.line.type != "compaction":
-                self.nodes.append(_PiNode(node.position, node.line, is_repeated=True))
 
 
 def _entry(source: Source, node: _PiNode) -> Entry:

@@ -1,6 +1,6 @@
 """Plain messages in any format Redline knows: a list, a request body, a list of bodies, or lines of either."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import msgspec
@@ -34,8 +34,20 @@ class Plain:
     name: ClassVar[str] = "plain"
 
     def recognizes(self, sample: Sample) -> bool:
-        """The first messages are all of one format."""
-        natives = list(_first_messages(sample))
+        """The first messages, in request bodies or outside, are all of one format."""
+        match sample.document:
+            case dict(fields):
+                records = [{name: payloads.decode(bytes(value)) for name, value in fields.items()}]
+            case list(items):
+                records = [payloads.decode(bytes(item)) for item in items[:_ENOUGH_TO_TELL] if is_object(item)]
+            case _:
+                records = list(sample.records)
+        natives: list[Any] = []
+        for record in records:
+            field = _body_field(record)
+            held = record[field] if field else [record]
+            first = held[:_ENOUGH_TO_TELL] if isinstance(held, list) else []
+            natives += [_as_chat(native) for native in first] if field == _TRAJECTORY else first
         try:
             return bool(natives) and bool(detect_format(natives))
         except FormatError:
@@ -46,8 +58,7 @@ class Plain:
 
         The messages are read now and kept: only all of them tell which format they are in.
         """
-        is_one_value = take_sample(source).document is not None
-        records, problems = _records_of_document(source) if is_one_value else _records_of_lines(source)
+        records, problems = _read_records(source)
         bodies = [record for record in records if record.body_field is not None]
         alone: list[tuple[Position, Any]] = []
         for record in records:
@@ -71,22 +82,6 @@ class Plain:
 _LABELS = {"openai_chat": "openai-chat"}
 
 
-def _first_messages(sample: Sample) -> Iterator[Any]:
-    """The messages at the beginning of a file, in request bodies or outside."""
-    match sample.document:
-        case dict(fields):
-            records = [{name: payloads.decode(bytes(value)) for name, value in fields.items()}]
-        case list(items):
-            records = [payloads.decode(bytes(item)) for item in items[:_ENOUGH_TO_TELL] if is_object(item)]
-        case _:
-            records = list(sample.records)
-    for record in records:
-        field = _body_field(record)
-        held = record[field] if field else [record]
-        for native in held[:_ENOUGH_TO_TELL] if isinstance(held, list) else ():
-            yield _as_chat(native) if field == _TRAJECTORY else native
-
-
 def _body_field(names: Collection[str]) -> str | None:
     """The field of a request body that holds its messages; None for no body. A call, too, may have an `input`."""
     found = next((field for field in _BODY_FIELDS if field in names), None)
@@ -107,16 +102,16 @@ class _PlainRecord(msgspec.Struct):
     """What a body holds in place of a list: plain words, or a single message."""
 
 
-def _records_of_document(source: Source) -> tuple[list[_PlainRecord], list[BadRecord]]:
-    document = open_document(source)
-    if document.fields:
-        return [_record(document, Position(0, source.path.stat().st_size), document.whole)], []
-    items = document.positions_of(document.whole)
-    problems = [_problem(source, at, "a message must be a JSON object") for at, item in items if not is_object(item)]
-    return [_record(document, at, item) for at, item in items if is_object(item)], problems
+def _read_records(source: Source) -> tuple[list[_PlainRecord], list[BadRecord]]:
+    """The records of a file: it is an object, a list, or lines. What is none is listed, and the rest is read."""
+    if take_sample(source).document is not None:
+        document = open_document(source)
+        if document.fields:
+            return [_record(document, Position(0, source.path.stat().st_size), document.whole)], []
+        items = document.positions_of(document.whole)
+        problems = [_problem(source, at, "a message must be a JSON object") for at, item in items if not is_object(item)]
+        return [_record(document, at, item) for at, item in items if is_object(item)], problems
 
-
-def _records_of_lines(source: Source) -> tuple[list[_PlainRecord], list[BadRecord]]:
     def decode(line: Line) -> _PlainRecord:
         document = parse_line(line)
         return _record(document, Position(0, len(line)), document.whole)

@@ -1,7 +1,7 @@
 """tau2-bench result files: simulations in which an assistant, and sometimes the simulated user too, calls tools."""
 
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import msgspec
 from msgspec import Raw
@@ -41,11 +41,31 @@ class Tau2Bench:
         setup = _decode_setup(info) if is_object(info) else _Tau2Setup()
         conversations = []
         for position, simulation in document.positions_of(document.fields.get("simulations")):
-            if is_object(simulation):
-                run = _decode_run(simulation)
-                messages = document.positions_of(run.messages, position)
-                said = [(at, _decode_message(message)) for at, message in messages if is_object(message)]
-                conversations.append(_conversation(source, setup, run, said))
+            if not is_object(simulation):
+                continue
+            run = _decode_run(simulation)
+            run_id = str(run.id if run.id is not None else f"{run.task_id}:{run.trial}")
+            messages = document.positions_of(run.messages, position)
+            said = [(at, _decode_message(message)) for at, message in messages if is_object(message)]
+            shown = [(at, message) for at, message in said if not message.is_users_own]
+            users_own = [(at, message) for at, message in said if message.is_users_own]
+            simulated_user = RecordedConversation(f"{run_id}:user", _FORMAT.name, _entries(source, setup.user_info, users_own))
+            known = {
+                "task_id": run.task_id,
+                "trial": run.trial,
+                "termination_reason": run.termination_reason,
+                "reward": run.reward_info.reward if run.reward_info else None,
+            }
+            conversation = RecordedConversation(
+                id=run_id,
+                format=_FORMAT.name,
+                entries=_entries(source, setup.agent_info, shown),
+                subagents=(simulated_user,) if users_own else (),
+                # The agent wraps the policy in a frame of its own, which the file does not hold.
+                system=setup.environment_info.policy if setup.environment_info else None,
+                metadata={name: value for name, value in known.items() if value is not None},
+            )
+            conversations.append(conversation)
         return Transcript(source.path, self.name, tuple(conversations))
 
 
@@ -101,35 +121,11 @@ _decode_setup = head_decoder(_Tau2Setup)
 _decode_run = head_decoder(_Tau2Run)
 _decode_message = head_decoder(_Tau2Message)
 
-_LocatedMessages: TypeAlias = list[tuple[Position, _Tau2Message]]
+
+# --- the messages of a conversation
 
 
-# --- the two conversations of a simulation
-
-
-def _conversation(source: Source, setup: _Tau2Setup, run: _Tau2Run, said: _LocatedMessages) -> RecordedConversation:
-    run_id = str(run.id if run.id is not None else f"{run.task_id}:{run.trial}")
-    shown = [(at, message) for at, message in said if not message.is_users_own]
-    users_own = [(at, message) for at, message in said if message.is_users_own]
-    simulated_user = RecordedConversation(f"{run_id}:user", _FORMAT.name, _entries(source, setup.user_info, users_own))
-    known = {
-        "task_id": run.task_id,
-        "trial": run.trial,
-        "termination_reason": run.termination_reason,
-        "reward": run.reward_info.reward if run.reward_info else None,
-    }
-    return RecordedConversation(
-        id=run_id,
-        format=_FORMAT.name,
-        entries=_entries(source, setup.agent_info, shown),
-        subagents=(simulated_user,) if users_own else (),
-        # The agent wraps the policy in a frame of its own, which the file does not hold.
-        system=setup.environment_info.policy if setup.environment_info else None,
-        metadata={name: value for name, value in known.items() if value is not None},
-    )
-
-
-def _entries(source: Source, speaker: _Tau2Speaker | None, said: _LocatedMessages) -> tuple[Entry, ...]:
+def _entries(source: Source, speaker: _Tau2Speaker | None, said: list[tuple[Position, _Tau2Message]]) -> tuple[Entry, ...]:
     entries = []
     for position, message in said:
         # A plain user message was paid for by the simulator, whose requests this conversation does not show.
