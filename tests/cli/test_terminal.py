@@ -171,6 +171,7 @@ def test_an_interrupt_is_one_line(tmp_path):
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={"PATH": "", "PYTHONPATH": str(SOURCE)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where the tests run in the background
     )
     process.stdin.write(b"{")
     process.stdin.flush()
