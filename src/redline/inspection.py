@@ -175,8 +175,14 @@ class _Survey:
             if isinstance(result, ToolResult) and not result.is_error:
                 for path in {action.path: None for action in describe(call) if isinstance(action, Reads)}:
                     reads.setdefault(path, []).append(count_part(result, self._counter))
-        if is_sent:
-            self._note_problems(conversation, entries, History.of(messages, format, pairs))
+        if not is_sent:
+            return
+        for problem in problems_of(History.of(messages, format, pairs), is_stored=True):
+            place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
+            line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
+            self._found.problems.append(
+                {"law": problem.law, **place, "line": line, "rule": problem.rule, "found": problem.found}
+            )
 
     def _add_message(self, entry: Entry, message: Message, number: int, call_of: dict[Spot, ToolCall]) -> None:
         found = self._found
@@ -187,7 +193,11 @@ class _Survey:
             found.started_ms = time_ms if found.started_ms is None else min(time_ms, found.started_ms)
             found.ended_ms = time_ms if found.ended_ms is None else max(time_ms, found.ended_ms)
         if message.role == "user" and not self._has_words:
-            self._note_words(" ".join(message.text[:_SEARCHED_CHARACTERS].split()))
+            # The first words of the user, after what the agent put in front of them; if there is nothing else, that.
+            words = " ".join(message.text[:_SEARCHED_CHARACTERS].split())
+            own = _SURROUNDINGS.sub("", words)
+            self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
+            found.first_words = _shortened(own) if self._has_words else found.first_words or _shortened(words)
         if entry.usage:
             found.reported_tokens = max(found.reported_tokens or 0, entry.usage.input_tokens)
         for place, part in enumerate(message.parts):
@@ -218,20 +228,6 @@ class _Survey:
         self._found.tool_results += 1
         use = self._found.tools.setdefault(name or "unknown", ToolUse())
         use.results, use.errors, use.tokens = use.results + 1, use.errors + is_error, use.tokens + tokens
-
-    def _note_words(self, words: str) -> None:
-        """The first that the user said, after what the agent put in front of it; if there is nothing else, that."""
-        own = _SURROUNDINGS.sub("", words)
-        self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
-        self._found.first_words = _shortened(own) if self._has_words else self._found.first_words or _shortened(words)
-
-    def _note_problems(self, conversation: RecordedConversation, entries: Sequence[Entry], history: History) -> None:
-        for problem in problems_of(history, is_stored=True):
-            place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
-            line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
-            self._found.problems.append(
-                {"law": problem.law, **place, "line": line, "rule": problem.rule, "found": problem.found}
-            )
 
 
 def _size(part: LargePart) -> int:

@@ -35,7 +35,13 @@ def grep_lines(pattern: str, lines: Sequence[str], *, max_seconds: float = 2.0) 
     answer = line_search.answer(pattern, lines, _WIDTH_CHARS) if is_quick else _search_in_process(pattern, lines, max_seconds)
     if "error" in answer:
         raise ValidationError(f"grep is no regular expression: {answer['error']}. Escape special characters with a backslash.")
-    return [(number, _surroundings(lines[number], at)) for number, at in answer["found"]]
+    found = []
+    for number, at in answer["found"]:
+        line, start, end = lines[number], max(at - _LEAD_CHARS, 0), at + _WIDTH_CHARS
+        if len(line) > _WIDTH_CHARS:
+            line = f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+        found.append((number, line))
+    return found
 
 
 def _search_in_process(pattern: str, lines: Sequence[str], max_seconds: float) -> dict[str, Any]:
@@ -55,11 +61,3 @@ def _search_in_process(pattern: str, lines: Sequence[str], max_seconds: float) -
             f"grep could not be run: {problem}. A pattern without repetitions, groups and sets needs no program."
         ) from problem
     return answer
-
-
-def _surroundings(line: str, at: int) -> str:
-    """The line, if it is long only what surrounds a match."""
-    if len(line) <= _WIDTH_CHARS:
-        return line
-    start, end = max(at - _LEAD_CHARS, 0), at + _WIDTH_CHARS
-    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

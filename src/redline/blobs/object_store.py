@@ -45,21 +45,21 @@ class ObjectStoreBlobs:
 
     def put(self, content: bytes) -> str:
         """Store the bytes, unless they are there already."""
-        reference = reference_of(content)
-        with self._reporting(reference, "stored"):
-            self._in_time(lambda: self._put(reference, content))
-        return reference
-
-    def _put(self, reference: str, content: bytes) -> None:
-        """Write the object, unless it is there, as long as it should be, and so new that nobody takes it for forgotten."""
         from obstore.exceptions import AlreadyExistsError
 
-        try:
-            self._store.put(reference, content, mode="create")
-        except AlreadyExistsError:
-            entry = self._entry(reference)
-            if entry is None or entry.size_bytes != len(content) or time.time() * 1000 - entry.put_ms >= _FRESH_MS:
-                self._store.put(reference, content)
+        reference = reference_of(content)
+
+        def write() -> None:
+            try:
+                self._store.put(reference, content, mode="create")
+            except AlreadyExistsError:  # left alone if it is as long as it should be, and too new to be taken for forgotten
+                entry = self._entry(reference)
+                if entry is None or entry.size_bytes != len(content) or time.time() * 1000 - entry.put_ms >= _FRESH_MS:
+                    self._store.put(reference, content)
+
+        with self._reporting(reference, "stored"):
+            self._in_time(write)
+        return reference
 
     def get(self, reference: str) -> bytes:
         """The bytes, if they are what the reference says."""

@@ -1,6 +1,5 @@
 """`redline check`: whether a provider would accept the messages of sessions, and if not, why not."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 
 import click
@@ -11,10 +10,10 @@ from redline.cli.output import complain, counted, say, say_json
 from redline.cli.places import damage_words, place_of_message
 from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
-from redline.laws import Problem, problems_of
+from redline.laws import problems_of
 from redline.laws.law import History
 from redline.mending import MENDERS
-from redline.transcripts import RecordedConversation, Transcript
+from redline.transcripts import Transcript
 
 __all__ = ["command"]
 
@@ -42,7 +41,13 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
     def check(session: SessionInput) -> int:
         nonlocal checked, broken
         transcript = session.read()
-        found = [(one, problem, line) for one in transcript for problem, line in _problems_of(one)]
+        found = []
+        for one in transcript:
+            entries = one.windows[-1] if one.windows else ()
+            history = History.of(tuple(entry.message for entry in entries), find_format(one.format))
+            for problem in problems_of(history, is_stored=True):
+                line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
+                found.append((one, problem, line))
         checked, broken = checked + 1, broken + bool(found)
         if as_json:
             for conversation, problem, line in found:
@@ -64,14 +69,6 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
         how = "; `redline repair SESSION` shows what a repair would change" if broken else ""
         say(f"{counted(checked, 'session')} checked, {broken:,} with problems{how}")
     return code
-
-
-def _problems_of(conversation: RecordedConversation) -> Iterator[tuple[Problem, int | None]]:
-    """What is wrong in the messages that would be sent next, each problem with its line."""
-    entries = conversation.windows[-1] if conversation.windows else ()
-    messages = tuple(entry.message for entry in entries)
-    for problem in problems_of(History.of(messages, find_format(conversation.format)), is_stored=True):
-        yield problem, entries[problem.index].positions[0].line if problem.index < len(entries) else None
 
 
 def _how_to_go_on(session: SessionInput, transcript: Transcript) -> str:

@@ -65,31 +65,26 @@ def command(as_json: bool) -> None:
             }
         )
         return
-    _show_session(found, before)
-    _show_request(request)
+    _show_steps(found, before, request)
     show_title("4. What is sent now is legal")
     say(f"  problems found: {len(after)}; messages in the record: {len(talk.all_messages)}, all as they were said.")
 
 
-def _show_session(found: Inspection, problems: list[Problem]) -> None:
-    """Steps 1 and 2: what was recorded, and what is wrong with it."""
+def _show_steps(found: Inspection, problems: list[Problem], request: Request) -> None:
+    """What was recorded, what is wrong with it, and what is struck and repaired, with each reason."""
     show_title("1. A session that crashed (inspect)")
-    rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in found.tools.items()]
-    show_rows(("tool", "calls", "results", "errors", "tokens"), rows)
+    tools = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in found.tools.items()]
+    show_rows(("tool", "calls", "results", "errors", "tokens"), tools)
     say(f"{found.messages} messages, {found.tokens['total']:,} tokens, {found.unanswered_calls} call without a result.")
     show_title("2. The provider would refuse it (check)")
     show_rows((Column("", "note"),), [(f"  {problem}",) for problem in problems])
-
-
-def _show_request(request: Request) -> None:
-    """Step 3: what is struck and repaired, with each reason."""
     show_title("3. What the model would see half an hour later, and why (request)")
-    rows = [
+    strikes = [
         (strike.index, strike.tool or "", strike.rule, strike.tokens_before, strike.tokens_after, strike.because)
         for strike in request.strikes
     ]
     because = Column("because", "note", least=24)
-    show_rows(("message", "tool", Column("rule", least=16), "before", "after", because), rows)
+    show_rows(("message", "tool", Column("rule", least=16), "before", "after", because), strikes)
     for change in request.repairs:
         say(f"Repaired, message {change.index}: {change.what}.")
     stats = request.stats

@@ -62,16 +62,13 @@ def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, nu
     code = on_each(inputs, export)
     if out is not None and written:
         indent = 2 if len(inputs) == 1 else None
-        _write(out, "".join(as_json(value, indent=indent) + "\n" for value in written).encode())
+        content = "".join(as_json(value, indent=indent) + "\n" for value in written).encode()
+        try:
+            is_made = create_whole(out, content)  # for the owner only
+            sync_directory(out.parent)
+        except OSError as problem:
+            how = "Check the folder and its permissions."
+            raise ExecutionError(f"{out} cannot be written: {problem.strerror}. {how}") from problem
+        if not is_made:  # it may be the file that was read
+            raise ExecutionError(f"{out} is there already, and is left as it is. Name another file.")
     return code
-
-
-def _write(out: Path, content: bytes) -> None:
-    """For the owner only. A file that is there is not written over: it may be the one that was read."""
-    try:
-        is_made = create_whole(out, content)
-        sync_directory(out.parent)
-    except OSError as problem:
-        raise ExecutionError(f"{out} cannot be written: {problem.strerror}. Check the folder and its permissions.") from problem
-    if not is_made:
-        raise ExecutionError(f"{out} is there already, and is left as it is. Name another file.")

@@ -32,7 +32,10 @@ def replace_in_place(mending: Mending, before: bytes) -> Path:
             raise ExecutionError(f"{file} is open in another program (process {listed}). End it first; nothing was changed.")
         if file.read_bytes() != before:
             raise ExecutionError(f"{file} was changed while it was being repaired. Is its agent running? Nothing was written.")
-        backup = _back_up(file, before)
+        backups = (file.with_name(f"{file.name}.bak{f'.{number}' if number else ''}") for number in count())
+        backup = next(path for path in backups if create_whole(path, before))
+        _copy_owner_and_mode(file, backup)
+        shutil.copystat(file, backup)
         draft.replace(file)
         sync_directory(file.parent)
     except OSError as problem:
@@ -59,17 +62,6 @@ def _has_open(process: Path, wanted: os.stat_result) -> bool:
             if os.path.samestat(handle.stat(), wanted):
                 return True
     return False
-
-
-def _back_up(file: Path, content: bytes) -> Path:
-    """A copy beside the file, with its times and permissions."""
-    for number in count():
-        backup = file.with_name(f"{file.name}.bak{f'.{number}' if number else ''}")
-        if create_whole(backup, content):
-            _copy_owner_and_mode(file, backup)
-            shutil.copystat(file, backup)
-            return backup
-    raise AssertionError
 
 
 def _copy_owner_and_mode(file: Path, other: Path) -> None:

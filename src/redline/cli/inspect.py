@@ -127,8 +127,14 @@ def _show_page(one: Inspection) -> None:
         show_rows(("file", "reads", "tokens"), reads[:_MOST_SHOWN], left_out=len(reads) - _MOST_SHOWN)
     if one.problems:
         show_title("Problems")
-        lines = [(_problem_words(problem),) for problem in one.problems]
-        show_rows((Column("", "note"),), lines[:_MOST_SHOWN], left_out=len(lines) - _MOST_SHOWN)
+        lines = []
+        for problem in one.problems[:_MOST_SHOWN]:
+            if problem["law"] is None:
+                lines.append((damage_words(problem["line"], problem["column"], problem["found"]),))
+                continue
+            place = place_of_message(problem["index"], problem["line"])
+            lines.append((f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})",))
+        show_rows((Column("", "note"),), lines, left_out=len(one.problems) - _MOST_SHOWN)
 
 
 def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
@@ -164,10 +170,3 @@ def _short_name(name: str) -> str:
     """The file's name without its ending; of a database, its conversation too."""
     last = PurePath(name.rsplit("/", 1)[-1] or name)
     return last.stem if last.suffix in SESSION_SUFFIXES else str(last)
-
-
-def _problem_words(problem: dict[str, object]) -> str:
-    if problem["law"] is None:
-        return damage_words(problem["line"], problem["column"], problem["found"])
-    place = place_of_message(problem["index"], problem["line"])
-    return f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})"

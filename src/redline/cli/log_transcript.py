@@ -105,11 +105,20 @@ def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places
     visible = talk.visible_indices
     hidden = sorted(set(range(len(said))) - set(visible))
     order = [*hidden, *visible]
+    on_path = {one.number for one in path}
+    turned_at: dict[int, int] = {}
+    branches: dict[int, list[Entry]] = {}  # what was said off the path, by the record on the path that it turned off at
+    for one in stored:
+        if one.number in on_path:
+            continue
+        turned_at[one.number] = turn = turned_at.get(one.parent, one.parent)
+        for payload, time_ms in _messages_in(one.record):
+            branches.setdefault(turn, []).append(_entry(payload, format, time_ms, places[one.number]))
     return RecordedConversation(
         id=name,
         format=format.name,
         entries=tuple(said[index] for index in order),
-        branches=tuple(_branches(stored, path, format, places)),
+        branches=tuple(RecordedBranch(None, tuple(entries)) for entries in branches.values()),
         compactions=(RecordedCompaction(len(hidden), trigger="view"),) if hidden else (),
         metadata={"origin": masked(talk.origin)} if talk.origin else {},
     )
@@ -147,20 +156,3 @@ def _messages_in(record: Record) -> list[tuple[bytes, float | None]]:
             return [(payload, None) for payload in record.appended]
         case _:
             return []
-
-
-def _branches(
-    stored: Sequence[Stored], path: Sequence[Stored], format: Format, places: dict[int, Position]
-) -> Iterator[RecordedBranch]:
-    """What was said off the path, by the record on the path that it turned off at."""
-    on_path = {one.number for one in path}
-    turned_at: dict[int, int] = {}
-    said: dict[int, list[Entry]] = {}
-    for one in stored:
-        if one.number in on_path:
-            continue
-        turned_at[one.number] = turn = turned_at.get(one.parent, one.parent)
-        for payload, time_ms in _messages_in(one.record):
-            said.setdefault(turn, []).append(_entry(payload, format, time_ms, places[one.number]))
-    for entries in said.values():
-        yield RecordedBranch(None, tuple(entries))

@@ -97,7 +97,16 @@ def show_rows(
     natural = [
         max([width_of(column.heading), *(width_of(line[place]) for line in lines)]) for place, column in enumerate(columns)
     ]
-    widths, gap = _fit(columns, natural, limit)
+    least = [
+        width if column.kind == "number" else min(width, column.least) for column, width in zip(columns, natural, strict=True)
+    ]
+    gap = 2 if sum(least) + 2 * (len(columns) - 1) <= limit else 1
+    widths = [max(low, min(width, limit)) for width, low in zip(natural, least, strict=True)]
+    while (
+        sum(widths) + gap * (len(widths) - 1) > limit and widths != least
+    ):  # what may be shortened gives way, the widest first
+        widest = max((place for place in range(len(widths)) if widths[place] > least[place]), key=widths.__getitem__)
+        widths[widest] -= 1
     for number, chosen in enumerate(_side_by_side(widths, limit, gap)):
         if number:
             say()
@@ -160,19 +169,6 @@ class _Layout:
     """The columns that are shown side by side."""
     widths: Sequence[int]
     gap: int
-
-
-def _fit(columns: Sequence[Column], natural: Sequence[int], limit: int) -> tuple[list[int], int]:
-    """The widths, and the space between columns: what may be shortened gives way, the widest first."""
-    least = [
-        width if column.kind == "number" else min(width, column.least) for column, width in zip(columns, natural, strict=True)
-    ]
-    gap = 2 if sum(least) + 2 * (len(columns) - 1) <= limit else 1
-    widths = [max(low, min(width, limit)) for width, low in zip(natural, least, strict=True)]
-    while sum(widths) + gap * (len(widths) - 1) > limit and widths != least:
-        widest = max((place for place in range(len(widths)) if widths[place] > least[place]), key=widths.__getitem__)
-        widths[widest] -= 1
-    return widths, gap
 
 
 def _side_by_side(widths: Sequence[int], limit: int, gap: int) -> Iterator[list[int]]:

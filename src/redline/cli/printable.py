@@ -16,7 +16,16 @@ def printable(text: str) -> str:
 
     What a session holds can then not move the cursor, set the clipboard, forge a line or reverse the reading direction.
     """
-    return _SUSPECT.sub(_shown, text)
+
+    def shown(found: re.Match[str]) -> str:
+        character = found[0]
+        if _is_visible(character):
+            return character
+        if unicodedata.category(character) == "Zs":
+            return " "
+        return character.encode("unicode_escape").decode()
+
+    return _SUSPECT.sub(shown, text)
 
 
 def as_json(value: object, *, indent: int | None = None, is_ascii: bool = False) -> str:
@@ -60,15 +69,6 @@ def wrapped(text: str, width: int) -> list[str]:
             word = word[len(piece) :]
         line = word
     return [*lines, line]
-
-
-def _shown(found: re.Match[str]) -> str:
-    character = found[0]
-    if _is_visible(character):
-        return character
-    if unicodedata.category(character) == "Zs":
-        return " "
-    return character.encode("unicode_escape").decode()
 
 
 def _is_visible(character: str) -> bool:

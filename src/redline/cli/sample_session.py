@@ -1,7 +1,6 @@
 """A sample session, invented but shaped like the real thing: files read again and again, stale output, a crash at the end."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,17 @@ _STEPS: tuple[tuple[str, dict[str, Any], str | None], ...] = (
 
 def write_sample_session(path: Path) -> Path:
     """Write the session as a Claude Code file."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "The total of test_total_7 is wrong. Fix it and deploy."}]
+    for number, (name, arguments, answer) in enumerate(_STEPS):
+        call = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": name, "input": arguments}
+        thought = {"type": "text", "text": f"Step {number + 1}."}
+        messages.append({"role": "assistant", "id": f"msg_{number:04d}", "content": [thought, call]})
+        if answer is not None:
+            result = {"type": "tool_result", "tool_use_id": f"toolu_{number:04d}", "content": answer}
+            content = [{**result, "is_error": True} if answer.startswith("Error") else result]
+            messages.append({"role": "user", "content": content})
     lines, parent = [], None
-    for number, message in enumerate(_messages()):
+    for number, message in enumerate(messages):
         uuid = f"{number:08d}-0000-4000-8000-000000000000"
         line = {
             "parentUuid": parent,
@@ -56,14 +64,3 @@ def write_sample_session(path: Path) -> Path:
         parent = uuid
     path.write_text("".join(lines), encoding="utf-8")
     return path
-
-
-def _messages() -> Iterator[dict[str, Any]]:
-    yield {"role": "user", "content": "The total of test_total_7 is wrong. Fix it and deploy."}
-    for number, (name, arguments, answer) in enumerate(_STEPS):
-        call = {"type": "tool_use", "id": f"toolu_{number:04d}", "name": name, "input": arguments}
-        thought = {"type": "text", "text": f"Step {number + 1}."}
-        yield {"role": "assistant", "id": f"msg_{number:04d}", "content": [thought, call]}
-        if answer is not None:
-            result = {"type": "tool_result", "tool_use_id": f"toolu_{number:04d}", "content": answer}
-            yield {"role": "user", "content": [{**result, "is_error": True} if answer.startswith("Error") else result]}

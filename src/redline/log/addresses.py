@@ -97,13 +97,13 @@ def masked(address: str) -> str:
             before, at, after = rest.rpartition("@")
             user, colon, password = before.partition(":")
             place = scheme[0] + user + colon + (_MASK if password else "") + at + after
-    return _QUERY_VALUE.sub(_masked_parameter, place) + mark + conversation
 
+    def masked_parameter(found: re.Match[str]) -> str:
+        before, name, value = found.groups()
+        is_secret = _SECRET.search(unquote(name)) is not None
+        return f"{before}{name}={_MASK if is_secret and value else value}"
 
-def _masked_parameter(found: re.Match[str]) -> str:
-    mark, name, value = found.groups()
-    is_secret = _SECRET.search(unquote(name)) is not None
-    return f"{mark}{name}={_MASK if is_secret and value else value}"
+    return _QUERY_VALUE.sub(masked_parameter, place) + mark + conversation
 
 
 def without_password(text: str, address: str) -> str:

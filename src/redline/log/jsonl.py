@@ -160,7 +160,8 @@ class JsonlLog:
         except LogError as problem:
             raise LogError(f"{self._file.path} cannot be opened: {problem}") from problem
         if header is None and not any(map(codec.is_intact, self._file.lines(0, size))):
-            if _may_be_torn(first):
+            begins = first.rstrip(b"\0")[:_NAME_END]
+            if begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)]:  # what a crash left of a first append
                 return False
             advice = "Read another agent's session with redline.read_transcript, and give the log a file of its own."
             if first.startswith(b"SQLite format 3\0"):
@@ -190,7 +191,12 @@ class JsonlLog:
     def _cut_torn_end(self, size: int) -> None:
         """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
         end = self._known.end
-        beside = self._beside(".damaged" if any(map(_was_whole, self._file.lines(end, size))) else ".torn")
+        # A line that came to its end was damaged later; what a crash cuts off has no end, or is intact.
+        was_whole = any(
+            not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
+            for line in self._file.lines(end, size)
+        )
+        beside = self._beside(".damaged" if was_whole else ".torn")
         self._file.cut(end, size, beside)
         self._reader.report(f"{end}-{size}", Torn(f"The end of {self._file.path}", size - end, str(beside)))
 
@@ -218,17 +224,6 @@ def begins_like_log(beginning: bytes) -> bool:
     """Whether a file that begins so has the first line of a log, damaged or torn perhaps; disks also leave zeros."""
     written = beginning.rstrip(b"\0")
     return written[:8] == _BEGINNING[:8][: len(written)]
-
-
-def _may_be_torn(first: bytes) -> bool:
-    """Whether a file whose first line is this, and that has no intact one, may be what a crash left of a first append."""
-    begins = first.rstrip(b"\0")[:_NAME_END]
-    return begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)]
-
-
-def _was_whole(line: bytes) -> bool:
-    """Whether a line came to its end and was damaged later; what a crash cuts off has no end, or is intact."""
-    return not codec.is_intact(line) and (line.endswith(b"\n") or codec.is_intact(line[:-1] + b"\n"))
 
 
 # --- the file

@@ -101,7 +101,8 @@ class SqliteLog(DatabaseLog):
             try:
                 found = self._database.rows(query, (base, base + after, base + _NUMBERS, count))
             except LogError as problem:
-                if not _is_damage(problem.__cause__):
+                cause = problem.__cause__
+                if not isinstance(cause, sqlite3.DatabaseError) or cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                     raise
                 if count == 1:
                     self._reader.report("rest", Torn(f"What follows record {after} of the {self._name}", 0))
@@ -128,11 +129,6 @@ def _next_number(connection: sqlite3.Connection, base: int) -> int:
     for (place,) in connection.execute(query, (base, base + _NUMBERS)):
         return int(place) - base + 1
     return 0
-
-
-def _is_damage(problem: BaseException | None) -> bool:
-    """Whether SQLite can make no sense of a page."""
-    return isinstance(problem, sqlite3.DatabaseError) and problem.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
 # --- the database

@@ -87,7 +87,12 @@ class _ClaudeCodeRepair:
                 self._add(line, lines[number + 1 :])
         messages: Sequence[Message] = self._window.result
         if not self._staying and would_be_replaced(self._conversation):
-            messages = [self._add_placeholder()]
+            # A branch or a sub-agent would be taken for the conversation: a line keeps its place.
+            placeholder, first = make_placeholder(_FORMAT), next(iter(self._lines.message_of))
+            _, content = self._new_line(placeholder, first)
+            content = cast("bytes", payloads.replace(content, ("parentUuid",), self._tree.parent_of(first)))
+            self._edits.add_last(content, placeholder_fix(placeholder, first.line))
+            messages = [placeholder]
         self._tree.write_links(self._edits)
         if self._staying:
             # Where the conversation ends with a line that is added, that is after the last one that stays in the file.
@@ -162,14 +167,6 @@ class _ClaudeCodeRepair:
             words = f"Error: {result.text}" if result.is_error else result.text
             line |= {"toolUseResult": words, "sourceToolAssistantUUID": neighbour_uuid}
         return uuid, payloads.encode(line)
-
-    def _add_placeholder(self) -> Message:
-        """Nothing is left, and a branch or a sub-agent would be taken for the conversation: a line keeps its place."""
-        message, first = make_placeholder(_FORMAT), next(iter(self._lines.message_of))
-        _, line = self._new_line(message, first)
-        content = cast("bytes", payloads.replace(line, ("parentUuid",), self._tree.parent_of(first)))
-        self._edits.add_last(content, placeholder_fix(message, first.line))
-        return message
 
     def _fix(self, action: Action, line: Position) -> Fix:
         number, blocks = self._lines.message_of[line], self._lines.blocks_of(line)

@@ -1,6 +1,5 @@
 """Codex session files, mended: lines of items go, change or are added, inside the history of a compaction too."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from msgspec import Raw
@@ -10,7 +9,6 @@ from redline.mending.edits import LineEdits
 from redline.mending.mender import MendedConversation
 from redline.mending.records import edit_records
 from redline.mending.repaired_window import (
-    MendedMessage,
     RepairedWindow,
     last_window,
     make_placeholder,
@@ -55,25 +53,19 @@ class CodexMender:
         if not window.is_legal:
             in_history = [number for number, one in enumerate(window.repaired) if one.stays and cast("int", one.source) < count]
             split = in_history[-1] + 1 if in_history else 0
-            _edit_history(window, window.repaired[:split], edits, count=count)
+            before, after = window.messages[:count], [one.message for one in window.repaired[:split]]
+            changed = [number for number in range(count) if number >= len(after) or before[number] is not after[number]]
+            if changed:  # the history of the compaction is written anew
+                (position,) = window.positions[0]
+                history: list[Any] = [_verbatim(message) for message in after]
+                line = payloads.replace(edits.read(position), ("payload", "replacement_history"), history)
+                edits.replace(position, cast("bytes", line), window.fix("change", changed[0], position))
             edit_records(window, window.repaired[split:], edits=edits, writer=writer, first=count)
         if window.result or not would_be_replaced(conversation):
             return MendedConversation(edits, window.result)
         placeholder, last = make_placeholder(_FORMAT), window.positions[-1][0]
         edits.add_last(writer.create(placeholder, last), placeholder_fix(placeholder, last.line))
         return MendedConversation(edits, [placeholder])
-
-
-def _edit_history(window: RepairedWindow, repaired: Sequence[MendedMessage], edits: LineEdits, *, count: int) -> None:
-    """Write the history of a compaction anew if one of its messages must change."""
-    before, after = window.messages[:count], [one.message for one in repaired]
-    changed = [number for number in range(count) if number >= len(after) or before[number] is not after[number]]
-    if not changed:
-        return
-    (position,) = window.positions[0]
-    history: list[Any] = [_verbatim(message) for message in after]
-    line = payloads.replace(edits.read(position), ("payload", "replacement_history"), history)
-    edits.replace(position, cast("bytes", line), window.fix("change", changed[0], position))
 
 
 class _CodexWriter:

@@ -56,7 +56,11 @@ class GeminiCliMender:
             edit_records(window, window.repaired, edits=edits, writer=writer)
         if in_document:
             _number_by_record(window, places, edits)
-        _remove_repeated_results(records, edits, in_list=in_document)
+        # What records of users hold too is removed from the records of the model: those of users are what was sent.
+        for number, ((position, record), given) in enumerate(zip(records, ids_given_after(records), strict=True)):
+            if record.inline & given and edits.stays(position):
+                fix = Fix("change", _WHY_ONCE, position.line, number if in_document else None)
+                edits.replace(position, _without_results(edits.read(position), given), fix)
         if window.result or len(conversation.windows) < 2:
             return MendedConversation(edits, window.result)
         # The window before the summary would be taken for the session.
@@ -77,14 +81,6 @@ def _number_by_record(window: RepairedWindow, places: Sequence[Position], edits:
     edits.fixes = [
         fix if fix.message is None or fix.message < 0 else replace(fix, message=numbers[fix.message]) for fix in edits.fixes
     ]
-
-
-def _remove_repeated_results(records: Sequence[LocatedRecord], edits: Edits, *, in_list: bool) -> None:
-    """Remove from the records of the model what records of users hold too: those are what was sent."""
-    for number, ((position, record), given) in enumerate(zip(records, ids_given_after(records), strict=True)):
-        if record.inline & given and edits.stays(position):
-            fix = Fix("change", _WHY_ONCE, position.line, number if in_list else None)
-            edits.replace(position, _without_results(edits.read(position), given), fix)
 
 
 def _without_results(record: bytes, call_ids: frozenset[str] | None = None) -> bytes:

@@ -130,7 +130,16 @@ def _mend_for_good(transcript: Transcript, mender: Mender, strategy: Strategy) -
     for _ in range(_MOST_ROUNDS):
         if not mending.fixes or not any(mending.promised):
             return mending
-        again = _mend_result(mending, strategy)
+        with TemporaryDirectory(prefix="redline-") as directory:  # as if it had been found on the disk
+            draft = Path(directory) / mending.path.name
+            write_whole(draft, mending.content)
+            prove(draft, mending.mender.reader, mending.promised)
+            try:
+                found = read_transcript(draft)
+            except TranscriptError as problem:
+                why = "the result would not be known as a session"
+                raise ExecutionError(f"{mending.path} cannot be repaired: {why}.") from problem
+            again = _mend_once(found, _menders_for(found)[0], strategy)
         if not again.fixes:
             return mending
         later = (replace(fix, why=f"{fix.why} (its place is counted after the changes above)") for fix in again.fixes)
@@ -150,19 +159,6 @@ def _mend_once(transcript: Transcript, mender: Mender, strategy: Strategy) -> Me
     after = apply_splices((splice for edit in edits for splice in edit.splices()), content)
     promised = tuple(one.messages for one in mended)
     return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised)
-
-
-def _mend_result(mending: Mending, strategy: Strategy) -> Mending:
-    """The repaired file, proven to be what was promised, and mended as if it had been found on the disk."""
-    with TemporaryDirectory(prefix="redline-") as directory:
-        draft = Path(directory) / mending.path.name
-        write_whole(draft, mending.content)
-        prove(draft, mending.mender.reader, mending.promised)
-        try:
-            transcript = read_transcript(draft)
-        except TranscriptError as problem:
-            raise ExecutionError(f"{mending.path} cannot be repaired: the result would not be known as a session.") from problem
-        return _mend_once(transcript, _menders_for(transcript)[0], strategy)
 
 
 def _cut_torn_line(source: Source, content: bytes) -> LineEdits:

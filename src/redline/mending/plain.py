@@ -30,12 +30,28 @@ class PlainMender:
     def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
         """The messages with only the bytes changed that must."""
         positions = [position for entry in conversation.entries for position in entry.positions]
-        in_list = bool(positions) and _is_in_list(source, positions[0])
+        in_list = False
+        if positions:  # an item of a list, or a line; a message that is alone in its file is a line
+            first = positions[0]
+            start = max(0, first.offset - _SEARCH_BYTES)
+            before = source.read(Position(start, first.offset - start)).rstrip()
+            in_list = before.endswith(b"[") or (first.line is None and bool(before))
         edits: Edits = ListEdits(source, positions) if in_list else LineEdits(source)
         window = RepairedWindow(conversation, strategy)
         if window.is_legal:
             return MendedConversation(edits, window.messages)
-        window = RepairedWindow(conversation, strategy, _read_bytes(source, conversation))
+        # Over the bytes of the file, so that a change to a message leaves the rest of it as it is spelled.
+        format = find_format(conversation.format)
+        messages: list[Message] = []
+        for entry in conversation.entries:
+            payload = source.read(entry.positions[0])
+            if payloads.decode(payload) != payloads.decode(entry.message.native):
+                raise ValidationError(
+                    f"{source.path} holds the messages of {conversation.id!r} in a form that cannot be repaired in place. "
+                    "Write them as a list of messages first (redline convert)."
+                )
+            messages.append(format.read(payload))
+        window = RepairedWindow(conversation, strategy, messages)
         edit_records(window, window.repaired, edits=edits, writer=_PlainWriter(in_list=in_list))
         return MendedConversation(edits, window.result)
 
@@ -51,25 +67,3 @@ class _PlainWriter:
 
     def create(self, message: Message, beside: Position) -> bytes:  # noqa: ARG002 - a message needs nothing from others
         return payloads.encoded(message.native)
-
-
-def _is_in_list(source: Source, position: Position) -> bool:
-    """Whether a message is an item of a list, not a line; one that is alone in its file is a line."""
-    start = max(0, position.offset - _SEARCH_BYTES)
-    before = source.read(Position(start, position.offset - start)).rstrip()
-    return before.endswith(b"[") or (position.line is None and bool(before))
-
-
-def _read_bytes(source: Source, conversation: RecordedConversation) -> list[Message]:
-    """The messages over the bytes of the file, so that a change to one leaves the rest of it as it is spelled."""
-    format = find_format(conversation.format)
-    messages: list[Message] = []
-    for entry in conversation.entries:
-        payload = source.read(entry.positions[0])
-        if payloads.decode(payload) != payloads.decode(entry.message.native):
-            raise ValidationError(
-                f"{source.path} holds the messages of {conversation.id!r} in a form that cannot be repaired in place. "
-                "Write them as a list of messages first (redline convert)."
-            )
-        messages.append(format.read(payload))
-    return messages

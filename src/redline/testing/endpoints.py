@@ -123,13 +123,22 @@ class Responses(Endpoint):
                 said.append({"type": "reasoning", "summary": summary, "encrypted_content": "c2VhbGVk"})
             else:
                 said += self._said([part])
+        output = []
+        for number, item in enumerate(said):  # as the model says it: with an id and a status, and its words in a list
+            kind = item.get("type", "message")
+            done = {**item, "id": f"{_ID_PREFIXES.get(kind, 'item')}_{number}", "status": "completed"}
+            if kind == "reasoning":
+                del done["status"]
+            if isinstance(done.get("content"), str):
+                done["content"] = [{"type": "output_text", "text": done["content"], "annotations": []}]
+            output.append(done)
         return {
             "id": "resp_fake",
             "object": "response",
             "created_at": 0,
             "model": model,
             "status": "completed",
-            "output": [_output_item(item, number) for number, item in enumerate(said)],
+            "output": output,
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
@@ -190,14 +199,3 @@ def _has_calls(parts: Sequence[Part]) -> bool:
 
 
 _ID_PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
-
-
-def _output_item(item: dict[str, Any], number: int) -> dict[str, Any]:
-    """An item as the model says it, which has an id and a status, and its words in a list."""
-    prefix = _ID_PREFIXES.get(item.get("type", "message"), "item")
-    said = {**item, "id": f"{prefix}_{number}", "status": "completed"}
-    if item.get("type") == "reasoning":
-        del said["status"]
-    if isinstance(said.get("content"), str):
-        said["content"] = [{"type": "output_text", "text": said["content"], "annotations": []}]
-    return said

@@ -26,7 +26,10 @@ class PrefixCache:
     def count(self, format: str, body: dict[str, Any], messages: Sequence[Message]) -> tuple[int, int, int]:
         """The tokens of a request that are new, read and written; its beginnings are kept for the next one."""
         sums = list(accumulate((count_message(one, default_counter()).total for one in messages), initial=0))
-        kept = _kept_by_marks(body, messages) if format == "anthropic" else len(messages)
+        kept = len(messages)
+        if format == "anthropic" and not body.get("cache_control"):  # marks in the system prompt and the tools are not counted
+            is_marked = ('"cache_control":{' in canonical(decode(message.native)).decode() for message in messages)
+            kept = max((place + 1 for place, found in enumerate(is_marked) if found), default=0)
         beginnings = _beginnings(format, body, messages[:kept])
         read = max((place for place, beginning in enumerate(beginnings) if beginning in self._beginnings), default=0)
         self._beginnings.update(beginnings)
@@ -43,13 +46,6 @@ def _beginnings(format: str, body: dict[str, Any], messages: Sequence[Message]) 
         digest.update(canonical(_unmarked(decode(message.native))))
         found.append(digest.digest())
     return found
-
-
-def _kept_by_marks(body: dict[str, Any], messages: Sequence[Message]) -> int:
-    """How many messages are kept. Marks in the system prompt and the tools keep these, which are not counted."""
-    is_marked = ('"cache_control":{' in canonical(decode(message.native)).decode() for message in messages)
-    last = max((place + 1 for place, found in enumerate(is_marked) if found), default=0)
-    return len(messages) if body.get("cache_control") else last
 
 
 def _unmarked(value: Any) -> Any:

@@ -90,20 +90,7 @@ def fake_provider(replies: Sequence[Reply] = (), *, binds_reasoning: bool = Fals
     it is asked to, in the provider's own events, and reports as read from its cache what an earlier request began with, too.
     """
     provider = FakeProvider(replies, binder=ReasoningBinder() if binds_reasoning else None)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
-    server.daemon_threads = True
-    provider.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
-
-def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.0"  # a connection ends with its answer, so that none outlives the provider
 
@@ -128,4 +115,14 @@ def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_: object) -> None:
             """Nothing: what was asked is in `exchanges`."""
 
-    return Handler
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    provider.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -47,7 +47,20 @@ def _anthropic_events(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     started = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
     yield {"type": "message_start", "message": started}
     for place, block in enumerate(answer["content"]):
-        begun, deltas = _block_deltas(block)
+        begun: dict[str, Any] = block
+        deltas: list[dict[str, Any]] = []
+        match block:
+            case {"type": "text", "text": str(text)}:
+                begun = {**block, "text": ""}
+                deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(text)]
+            case {"type": "thinking", "thinking": str(text), "signature": signature}:
+                begun = {**block, "thinking": "", "signature": ""}
+                deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text)]
+                deltas.append({"type": "signature_delta", "signature": signature})
+            case {"type": "tool_use", "input": arguments}:
+                begun = {**block, "input": {}}
+                pieces = ["", *_pieces(payloads.encode(arguments).decode())]
+                deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
         yield {"type": "content_block_start", "index": place, "content_block": begun}
         if place == 0:
             yield {"type": "ping"}
@@ -56,20 +69,6 @@ def _anthropic_events(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     stopped = {"stop_reason": answer["stop_reason"], "stop_sequence": answer["stop_sequence"]}
     yield {"type": "message_delta", "delta": stopped, "usage": answer["usage"]}
     yield {"type": "message_stop"}
-
-
-def _block_deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A block as it begins, and what is added to it."""
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in _pieces(text)]
-        case {"type": "thinking", "thinking": str(text), "signature": signature}:
-            thoughts = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text)]
-            return {**block, "thinking": "", "signature": ""}, [*thoughts, {"type": "signature_delta", "signature": signature}]
-        case {"type": "tool_use", "input": arguments}:
-            pieces = ["", *_pieces(payloads.encode(arguments).decode())]
-            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-    return block, []
 
 
 # --- OpenAI, Chat Completions
@@ -150,7 +149,15 @@ def _words(
 def _gemini_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Chunks in the shape of a whole answer; only the last one says why it ends, and counts what was said."""
     candidate, usage = answer["candidates"][0], answer["usageMetadata"]
-    parts = [piece for part in candidate["content"]["parts"] for piece in _part_pieces(part)]
+    parts: list[dict[str, Any]] = []
+    for part in candidate["content"]["parts"]:
+        if not isinstance(part.get("text"), str):  # a call comes whole
+            parts.append(part)
+            continue
+        marks = {name: held for name, held in part.items() if name == "thought"}
+        parts += [{"text": piece, **marks} for piece in _pieces(part["text"])]
+        if "thoughtSignature" in part:  # it comes in an empty piece after the words that it signs
+            parts.append({"text": "", "thoughtSignature": part["thoughtSignature"]})
     so_far = {name: usage[name] for name in usage if name != "candidatesTokenCount"}
     for number, part in enumerate(parts, start=1):
         is_last = number == len(parts)
@@ -158,14 +165,3 @@ def _gemini_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if is_last:
             said["finishReason"] = candidate["finishReason"]
         yield {**answer, "candidates": [said], "usageMetadata": usage if is_last else so_far}
-
-
-def _part_pieces(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Words come in pieces, and the signature of words in an empty one after them; a call comes whole."""
-    if not isinstance(part.get("text"), str):
-        return [part]
-    marks = {name: held for name, held in part.items() if name == "thought"}
-    pieces = [{"text": piece, **marks} for piece in _pieces(part["text"])]
-    if "thoughtSignature" in part:
-        pieces.append({"text": "", "thoughtSignature": part["thoughtSignature"]})
-    return pieces
