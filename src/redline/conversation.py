@@ -16,11 +16,11 @@ from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
-from redline.engine.parts import Settings
 from redline.engine.project import Ask
 from redline.engine.request import Request
 from redline.engine.state import State, runs_of
 from redline.engine.token_watch import TokenWatch
+from redline.engine.workings import Settings
 from redline.errors import ExecutionError, RedlineError, ValidationError
 from redline.formats import find_format, format_of_model
 from redline.formats.answers import read_answer
@@ -535,7 +535,7 @@ class Conversation:
             raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")
         return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
-    # --- the pieces of a request
+    # --- what a request is made with
 
     def _time(self, given: float | None, what: str) -> float:
         if given is not None:
@@ -581,9 +581,9 @@ class Conversation:
         )
 
     def _used_tokens(self) -> int:
-        return self._engine.parts(self._settings(None, model_name(self._model))).used_tokens()
+        return self._engine.workings(self._settings(None, model_name(self._model))).used_tokens()
 
-    # --- the pieces
+    # --- compaction, copies, formats
 
     def _compacted_in_place(self, done: Compaction) -> "Conversation":
         gone = {*done.plan.replaced, *done.plan.head}

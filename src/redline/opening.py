@@ -134,8 +134,8 @@ def _take_over(log: DurableLog, path: Path, recorded: RecordedConversation) -> N
         return
     has_gone_on = any(isinstance(one.record, ViewChanged | RolledBack | HeadMoved) for one in stored)
     if not has_gone_on and [record.payload for record in said[: len(known)]] == known:
-        path_of_messages = next(one.number for one in reversed(stored) if not isinstance(one.record, Checkpoint))
-        log.append([*said[len(known) :], *(one for one in records if isinstance(one, UsageReported))], parent=path_of_messages)
+        last_record = next(one.number for one in reversed(stored) if not isinstance(one.record, Checkpoint))
+        log.append([*said[len(known) :], *(one for one in records if isinstance(one, UsageReported))], parent=last_record)
         return
     _logger.warning("%s was continued both by its agent and here; what its agent has said since is not in this log", path)
 

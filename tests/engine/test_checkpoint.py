@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from redline import FORMATS, Conversation
 from redline.blobs.memory import MemoryBlobs
 from redline.engine import snapshot
-from redline.engine.parts import Settings
 from redline.engine.snapshot import Checkpoints, fingerprint
 from redline.engine.state import State
+from redline.engine.workings import Settings
 from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
 from redline.log.records import Checkpoint, MessageAdded

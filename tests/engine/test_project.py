@@ -1,6 +1,6 @@
-from redline.engine.parts import Parts, Settings
 from redline.engine.project import Ask, project
 from redline.engine.state import State
+from redline.engine.workings import Settings, Workings
 from redline.formats import FORMATS
 from redline.log.records import MessageAdded, StrikesApplied
 from redline.rules.masked_results import MaskedResults
@@ -20,14 +20,14 @@ def parts():
     state = State()
     for payload in HISTORY:
         state.apply(MessageAdded(encode(payload)))
-    return state, Parts(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
+    return state, Workings(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
 
 
 def record(state, one, done):
     """As the engine does after a request."""
     state.apply(StrikesApplied(done.strikes))
-    one.marks.keep(done.pending, 0)
-    one.keep(done.strikes, done.ledger, done.refused)
+    one.marks.settle(done.pending, 0)
+    one.book(done.strikes, done.ledger, done.refused)
 
 
 class OnlyTheFirst:
@@ -75,7 +75,7 @@ def test_strike_that_would_break_a_law_is_refused():
     state = State(FORMATS["anthropic"])
     for payload in history:
         state.apply(MessageAdded(encode(payload)))
-    done = project(Parts(state, Settings((Silencer(),)), Estimate()), Ask(0, Eager()))
+    done = project(Workings(state, Settings((Silencer(),)), Estimate()), Ask(0, Eager()))
     assert [(refusal.mark.index, refusal.problem.law) for refusal in done.request.refused] == [
         (0, "present_content"),
         (1, "present_content"),
@@ -86,7 +86,7 @@ def test_strike_that_would_break_a_law_is_refused():
 def test_all_settings_agree_on_what_is_struck():
     """Strikes recorded through one set of rules are in force for every other."""
     state, one = parts()
-    other = Parts(state, Settings(()), Estimate())
+    other = Workings(state, Settings(()), Estimate())
     project(other, Ask(0, Eager()))
     done = project(one, Ask(0, Eager()))
     record(state, one, done)

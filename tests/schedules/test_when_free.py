@@ -139,7 +139,7 @@ happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max
 
 def ledger_of(talk):
     rules = talk.policy.made_rules(RULES)
-    (parts,) = (one for one in talk._engine._parts if one.settings.rules == rules)
+    (parts,) = (one for one in talk._engine._workings if one.settings.rules == rules)
     return parts, parts.open_ledger(None)
 
 

@@ -9,7 +9,7 @@ from redline.errors import ValidationError
 from redline.laws import History, Problem, problems_of
 from redline.log.records import Strike
 from redline.values import payloads
-from redline.values.pairs import Pairs, pair_up
+from redline.values.pairs import pair_up
 
 __all__ = ["Draft"]
 
@@ -63,7 +63,7 @@ class Draft:
         left = [message for message in messages if message is not None]
         own, place = messages[changing], sum(message is not None for message in messages[:changing])
         flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
-        pairs = Pairs((), ()) if words_only else pair_up(left, items_are_messages=format.items_are_messages)
+        pairs = pair_up(left, items_are_messages=format.items_are_messages)
         history = History(left, format, pairs, [(place, flaw) for flaw in flaws])
         return problems_of(history, is_stored=True, words_only=words_only)
 

@@ -6,10 +6,10 @@ from collections import Counter as Tally
 from collections.abc import Sequence
 
 from redline.blobs import Blobs
-from redline.engine.parts import Parts, Settings
 from redline.engine.project import Ask, Projection, project
 from redline.engine.request import Lifted, Request
 from redline.engine.state import State
+from redline.engine.workings import Settings, Workings
 from redline.errors import ExecutionError, LogError, RedlineError
 from redline.formats.base import Format
 from redline.log.log import ROOT, Log
@@ -65,35 +65,35 @@ class Engine:
         self.state = State(self._format)
         for records, checkpoint in self.timeline.path_by_checkpoints(head):
             self.state.apply_all(records, checkpoint)
-        self._parts: list[Parts] = []
+        self._workings: list[Workings] = []
 
     # --- requests
 
-    def parts(self, settings: Settings) -> Parts:
+    def workings(self, settings: Settings) -> Workings:
         """What was worked out for these settings. It is kept for those of the conversation, and for those that the last request
         with settings of its own came with."""
-        for known in self._parts:
+        for known in self._workings:
             if known.settings == settings:
                 return known
-        self._parts = [Parts(self.state, settings, self._counter), *self._parts[:1]]
-        return self._parts[0]
+        self._workings = [Workings(self.state, settings, self._counter), *self._workings[:1]]
+        return self._workings[0]
 
     def request(self, settings: Settings, ask: Ask) -> Request:
         """What to send now. The strikes it applies are recorded and stay."""
         lifted = self._lift(settings, ask.now)
-        parts = self.parts(settings)
+        work = self.workings(settings)
         try:
-            done = project(parts, ask)
+            done = project(work, ask)
             if problem := self._store_blobs(done.blobs):
-                done = project(parts, dataclasses.replace(ask, no_blobs=problem))
+                done = project(work, dataclasses.replace(ask, no_blobs=problem))
             self._record(done, ask)
-            parts.marks.keep(done.pending, parts.marking_time(ask.now))
-            parts.keep(done.strikes, done.ledger, done.refused)
-            done.request.sent.keep()
+            work.marks.settle(done.pending, work.marking_time(ask.now))
+            work.book(done.strikes, done.ledger, done.refused)
+            done.request.sent.share()
         except BaseException:  # what was worked out for it may be half done
-            self._parts = []
+            self._workings = []
             raise
-        self._save_checkpoint(parts)
+        self._save_checkpoint(work)
         return dataclasses.replace(done.request, lifted=lifted)
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
@@ -105,18 +105,18 @@ class Engine:
             lifted = apart._lift(settings, ask.now)
             return dataclasses.replace(apart.preview(settings, ask), lifted=lifted)
         try:
-            return project(self.parts(settings), ask).request
+            return project(self.workings(settings), ask).request
         except BaseException:
-            self._parts = []
+            self._workings = []
             raise
 
     def save_checkpoints(self) -> None:
         """What was worked out need not be worked out again when the conversation is opened next."""
-        for parts in self._parts:
-            self._save_checkpoint(parts)
+        for work in self._workings:
+            self._save_checkpoint(work)
 
-    def _save_checkpoint(self, parts: Parts) -> None:
-        checkpoint = None if isinstance(self.timeline.log, MemoryLog) else parts.checkpoint()
+    def _save_checkpoint(self, work: Workings) -> None:
+        checkpoint = None if isinstance(self.timeline.log, MemoryLog) else work.checkpoint()
         if checkpoint is not None:
             try:
                 self.timeline.note(checkpoint)
@@ -127,15 +127,15 @@ class Engine:
         """Log one line for a request that was made; at DEBUG one more for each part that was struck, lifted or refused."""
         if not _request_logger.isEnabledFor(logging.INFO):
             return
-        parts = self.parts(settings)
-        tokens, struck = parts.sent_tokens(), sorted(Tally(one.rule for one in request.new_strikes).items())
+        work = self.workings(settings)
+        tokens, struck = work.sent_tokens(), sorted(Tally(one.rule for one in request.new_strikes).items())
         _request_logger.info(
             "%s: %d messages, about %d tokens (%d without strikes); struck now: %s; in force: %d; lifted: %d; refused: %d; "
             "repaired: %d; %s: %s",
             name,
             len(request.sent),
             tokens,
-            tokens + parts.saved_tokens,
+            tokens + work.saved_tokens,
             ", ".join(f"{rule} {count}" for rule, count in struck) or "none",
             len(request.strikes),
             len(request.lifted),
@@ -160,7 +160,7 @@ class Engine:
         state = self.state
         if not state.has_moved or not state.strikes:
             return ()
-        lifts = self.parts(settings).groundless(now)
+        lifts = self.workings(settings).groundless(now)
         lifted = tuple(Lifted(state.strikes[lift.number], lift.because) for lift in lifts)
         self.commit([StrikesLifted(lifts)])
         return lifted

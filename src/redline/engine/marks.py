@@ -31,7 +31,7 @@ class MarksSnapshot(msgspec.Struct, frozen=True):
     shown: int
     """How many messages they have been shown, of those that are sent."""
     facts: FactsSnapshot
-    """Where the latest turn of the assistant began."""
+    """What the facts go on from."""
     memories: tuple[msgspec.Raw, ...]
     """What each rule's fold knows, in the order of the rules."""
     pending: tuple[Mark, ...]
@@ -87,7 +87,7 @@ class Marks:
                     due.setdefault((mark.index, mark.at), mark)
         return {**self.pending, **due} if due else self.pending
 
-    def keep(self, pending: dict[Target, Mark], now: float) -> None:
+    def settle(self, pending: dict[Target, Mark], now: float) -> None:
         """A request was made at this time: marks that became due wait or were applied."""
         if pending is not self.pending:
             self.changed.update(dict.fromkeys(target for target in pending if target not in self.pending))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from redline.blobs import reference_of
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning
 from redline.engine.draft import Draft
-from redline.engine.parts import Parts
 from redline.engine.request import Refusal, Request
 from redline.engine.state import State
+from redline.engine.workings import Workings
 from redline.laws import Problem
 from redline.log.records import Destination, LedgerEntry, Strike
 from redline.rules.rule import Mark
@@ -53,18 +53,18 @@ class Projection:
     """What the requests have cost with it; None for a schedule that does not weigh them."""
 
 
-def project(parts: Parts, ask: Ask) -> Projection:
+def project(work: Workings, ask: Ask) -> Projection:
     """The request as it would be now. Nothing is recorded, and nothing changes by it."""
-    state, schedule, sent_to = parts.state, ask.schedule, ask.sent_to
+    state, schedule, sent_to = work.state, ask.schedule, ask.sent_to
 
     # View, repair, facts: what is new since the last request is made legal and shown to the rules, which mark what may go.
-    parts.catch_up()
-    pending = parts.marks.pending_at(parts.marking_time(ask.now))
+    work.catch_up()
+    pending = work.marks.pending_at(work.marking_time(ask.now))
 
     # The schedule says which marks are applied now, and why the others wait.
-    bound = parts.bound_reasoning(sent_to)
-    ledger = parts.open_ledger(sent_to) if schedule.weighs_requests else Ledger()
-    due = parts.due_marks(ledger, pending) if schedule.weighs_requests else []
+    bound = work.bound_reasoning(sent_to)
+    ledger = work.open_ledger(sent_to) if schedule.weighs_requests else Ledger()
+    due = work.due_marks(ledger, pending) if schedule.weighs_requests else []
     case = Case(
         pending=tuple(pending.values()),
         now=ask.now,
@@ -73,15 +73,15 @@ def project(parts: Parts, ask: Ask) -> Projection:
         history=state.requests,
         sent_to=sent_to,
         bound=bound,
-        size=lambda: parts.used_tokens() - (0 if state.usage is None else state.saved_since_usage),
-        saving=parts.sizes.saving,
+        size=lambda: work.used_tokens() - (0 if state.usage is None else state.saved_since_usage),
+        saving=work.sizes.saving,
         format=state.format.name,
-        protected_tools=parts.settings.protection.tools,
+        protected_tools=work.settings.protection.tools,
     )
     decisions = Decisions.of(schedule.decide(case))
 
     # The laws let each strike pass or refuse it.
-    draft, refusals = _strike(parts, [*_lost_reasoning(state, bound, sent_to), *decisions.applied], bound, ask)
+    draft, refusals = _strike(work, [*_lost_reasoning(state, bound, sent_to), *decisions.applied], bound, ask)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
 
@@ -89,14 +89,14 @@ def project(parts: Parts, ask: Ask) -> Projection:
         format=state.format.name,
         sent=draft.sent,
         new_strikes=strikes,
-        list_strikes=parts.list_strikes(strikes),
+        list_strikes=work.list_strikes(strikes),
         list_held=decisions.held,
-        list_repairs=parts.view.list_changes(),
+        list_repairs=work.view.list_changes(),
         refused=refusals,
-        count_tokens=parts.count_unstruck(),
+        count_tokens=work.count_unstruck(),
         context_management=case.context_management,
-        untimed=parts.marks.untimed,
-        system=parts.view.system(),
+        untimed=work.marks.untimed,
+        system=work.view.system(),
         find=draft.find,
     )
     projection = Projection(request, strikes, tuple(draft.blobs), pending, refused)
@@ -107,7 +107,7 @@ def project(parts: Parts, ask: Ask) -> Projection:
     prices = schedule if isinstance(schedule, WhenFree) else WhenFree.for_model(sent_to.model if sent_to else None)
     savings = ledger.savings((strike.index, strike.tokens_saved) for strike in strikes)
     entry = ledger.entry(prices.cache_state(case), prices.rates, savings)
-    held = parts.newly_held(due, {*refused, *((strike.index, strike.at) for strike in strikes)})
+    held = work.newly_held(due, {*refused, *((strike.index, strike.at) for strike in strikes)})
     return replace(projection, held=held, ledger=entry)
 
 
@@ -121,16 +121,16 @@ def _lost_reasoning(state: State, bound: BoundReasoning | None, sent_to: Destina
 
 
 def _strike(
-    parts: Parts, decisions: Sequence[Decision], bound: BoundReasoning | None, ask: Ask
+    work: Workings, decisions: Sequence[Decision], bound: BoundReasoning | None, ask: Ask
 ) -> tuple[Draft, tuple[Refusal, ...]]:
     """The strikes that the laws let pass, of several on one part the first. Bound reasoning goes as a whole, before all else,
     or not at all."""
     applied = {(one.mark.index, one.mark.at): one for one in reversed(decisions)}
-    draft, refusals = Draft(parts.state, parts.view), list[Refusal]()
+    draft, refusals = Draft(work.state, work.view), list[Refusal]()
     reasoning = [target for target in applied if bound is not None and bound.has(*target)][::-1]
     if bound is not None and bound.goes_with(reasoning):
-        if any(draft.take(_make_strike(parts, applied[target], draft.next_number), None) for target in reasoning):
-            draft = Draft(parts.state, parts.view)
+        if any(draft.take(_make_strike(work, applied[target], draft.next_number), None) for target in reasoning):
+            draft = Draft(work.state, work.view)
         else:
             applied = {target: one for target, one in applied.items() if not bound.has(*target)}
             bound = None
@@ -139,13 +139,13 @@ def _strike(
         problem = bound.problem(*target) if bound is not None else None
         if problem is None and ask.no_blobs and mark.blob is not None:
             problem = Problem(mark.index, None, NO_BLOBS, "what a stub refers to must be stored", ask.no_blobs)
-        if problem := problem or draft.take(_make_strike(parts, decision, draft.next_number), mark.blob):
+        if problem := problem or draft.take(_make_strike(work, decision, draft.next_number), mark.blob):
             refusals.append(Refusal(mark, problem))
     return draft, tuple(refusals)
 
 
-def _make_strike(parts: Parts, decision: Decision, number: int) -> Strike:
-    mark, seen = decision.mark, parts.marks.seen(decision.mark)
+def _make_strike(work: Workings, decision: Decision, number: int) -> Strike:
+    mark, seen = decision.mark, work.marks.seen(decision.mark)
     return Strike(
         number=number,
         rule=mark.rule,
@@ -153,9 +153,9 @@ def _make_strike(parts: Parts, decision: Decision, number: int) -> Strike:
         at=mark.at,
         replacement=mark.replacement,
         because=mark.because,
-        tokens_before=parts.sizes.part_of(mark),
-        tokens_after=parts.sizes.replacement_of(mark),
-        version=parts.state.view.version_of(mark.index),
+        tokens_before=work.sizes.part_of(mark),
+        tokens_after=work.sizes.replacement_of(mark),
+        version=work.state.view.version_of(mark.index),
         tool=seen.tool if seen else None,
         reference=reference_of(mark.blob) if mark.blob is not None else None,
         why_now=decision.why,

@@ -49,12 +49,18 @@ class RepairedView:
 
     def _start(self) -> None:
         self._repair = Legalizer(self._state.format, self._strategy, lifts_system=True)
-        self._fed = self._fed_before = self._open_from = 0
-        """How many visible messages the repair was given; how many of them by an earlier process; how many are final."""
+        self._fed = 0
+        """How many visible messages the repair was given."""
+        self._fed_before = 0
+        """How many of them by an earlier process, before the snapshot that this goes on from."""
+        self._open_from = 0
+        """How many of them are final."""
         self._given: list[Message] = []
         """What the repair was given by this process: visible messages by their order."""
-        self._settled = self._settled_before = 0
-        """How many messages of the repair are final; how many of them were before this process."""
+        self._settled = 0
+        """How many messages of the repair's are final."""
+        self._settled_before = 0
+        """How many of them were before the snapshot that this goes on from."""
         self.pieces: list[Piece] = []
         """What is final of what is sent, strikes apart; it is only ever appended to."""
         self.tail: list[Piece] = []

@@ -125,7 +125,7 @@ class Sent(Sequence[SentMessage]):
     def __iter__(self) -> Iterator[SentMessage]:
         return map(self._message_at, range(len(self)))
 
-    def keep(self) -> None:
+    def share(self) -> None:
         """The request was recorded: what was made with its strikes is of use for those that follow."""
         self._made.update(self._own)
 

@@ -84,7 +84,7 @@ class Format(ABC):
         return Message(role, self._parts(native, role), payload, self.name, read_timestamp(native))
 
     def write(self, message: Message) -> Payload:
-        """What is sent: for a message as it was read, the very same object or bytes."""
+        """The payload of a message: as it was read, the very same object or bytes."""
         return message.native
 
     def rewrite(self, message: Message, part: Part, replacement: str | dict[str, Any]) -> Message:

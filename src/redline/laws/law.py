@@ -64,8 +64,8 @@ class History(msgspec.Struct, frozen=True):
 class Law(Protocol):
     """One law, in one file: its rule per provider, and the places that break it.
 
-    To add one, write a file like `turn_order.py` (what only the whole history shows) or `tool_names.py` (what one message shows
-    by itself: its format's `_flaws` finds it, under the law's name), and list it in `LAWS`.
+    To add one, write a file like `trailing_space.py` (what only the whole history shows) or `tool_names.py` (what one message
+    shows by itself: its format's `_flaws` finds it, under the law's name), and list it in `LAWS`.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""The parts of the engine that grow with a conversation: the repaired view, the marks, the ledger, the tokens."""
+"""What the engine has worked out for a conversation and grows with it: the repaired view, the marks, the ledger, the tokens."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from redline.schedules.ledger import Ledger, LedgerSnapshot, Target
 from redline.tokens import Counter
 from redline.tools import DEFAULT, ToolBook
 
-__all__ = ["Parts", "Settings"]
+__all__ = ["Settings", "Workings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Settings:
     """Whether the model takes what the system says beside the messages only, also what it says later."""
 
 
-class Parts:
+class Workings:
     """What was worked out so far. It is only there to be quick: all of it follows from the state and the settings."""
 
     def __init__(self, state: State, settings: Settings, counter: Counter) -> None:
@@ -72,7 +72,7 @@ class Parts:
         if self._generation != self.state.generation:
             self._start(self._checkpoints.latest())
         elif self._known_strikes != self.state.next_strike:
-            self.keep(
+            self.book(
                 tuple(self.state.strikes[number] for number in range(self._known_strikes, self.state.next_strike)), None, ()
             )
         self.view.catch_up()
@@ -139,7 +139,7 @@ class Parts:
         targets = [*filter(ledger.holds, self._new_marks), *(mark.target for mark in due)]
         return tuple(target for target in targets if target not in gone and target not in waited)
 
-    def keep(self, strikes: tuple[Strike, ...], entry: LedgerEntry | None, refused: tuple[Target, ...]) -> None:
+    def book(self, strikes: tuple[Strike, ...], entry: LedgerEntry | None, refused: tuple[Target, ...]) -> None:
         """A request was made and recorded: its strikes are part of every request from now on."""
         for strike in strikes:
             self.saved_tokens += strike.tokens_saved
