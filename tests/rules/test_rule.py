@@ -207,9 +207,7 @@ def test_one_setting_changes_the_words_of_all_rules():
     own = Words(**{field.name: f"<{field.name}>" for field in dataclasses.fields(Words)})
     english, documents = struck_words(EN), struck_words(None)
     assert documents == struck_words(DOCUMENTS)
-    assert english.keys() == RULES.keys() - {"old_reasoning"}, (
-        "struck_words needs a turn that it strikes"
-    )
+    assert english.keys() == RULES.keys() - {"old_reasoning"}, "struck_words needs a turn that it strikes"
     for name, said in struck_words(own).items():
         assert re.search(r"<\w+>", said), name
     assert not any(re.search("[一-龥]", said) for said in english.values())
