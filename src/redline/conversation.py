@@ -662,7 +662,7 @@ class Conversation:
         if self._redact is not None:
             given = self._redact(given)
             check_message(given, "What redact makes of the message")
-        if self._state.accepts(given):
+        if self._state.accepts(message if self._redact is None else given):
             return [given]
         done = adapt(given, target=self.format)
         _logger.warning("A message of another format was converted to %s%s", self.format, _losses(done.lost))

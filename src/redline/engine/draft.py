@@ -62,7 +62,7 @@ class Draft:
         format, messages = self._state.format, [one.message for one in sent]
         left = [message for message in messages if message is not None]
         own, place = messages[changing], sum(message is not None for message in messages[:changing])
-        flaws = format.flaws(payloads.decode(own.native)) if own is not None else []
+        flaws = format.flaws(payloads.decode_once(own.native)) if own is not None else []
         pairs = pair_up(left, items_are_messages=format.items_are_messages)
         history = History(left, format, pairs, [(place, flaw) for flaw in flaws])
         return problems_of(history, is_stored=True, words_only=words_only)

@@ -26,7 +26,7 @@ from redline.log.records import (
 from redline.schedules.history import RequestHistory
 from redline.values import payloads
 from redline.values.messages import Message
-from redline.values.payloads import Path
+from redline.values.payloads import Path, Payload
 from redline.view.batches import Batches
 from redline.view.view import View
 
@@ -134,7 +134,7 @@ class State:
         version = self.view.version_of(index)
         return tuple(strike for strike in self.struck.get(index, ()) if strike.version == version)
 
-    def accepts(self, payload: bytes) -> bool:
+    def accepts(self, payload: Payload) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
         return self._vote.accepts(payloads.decode(payload))
 

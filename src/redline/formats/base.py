@@ -262,7 +262,7 @@ class Format(ABC):
 def decode_object(payload: Payload) -> dict[str, Any]:
     """The payload as an object; anything else is a FormatError."""
     try:
-        native = payloads.decode(payload)
+        native = payloads.decode_once(payload)
     except (ValueError, RecursionError) as problem:
         raise FormatError(f"A message must be a JSON object; this is not JSON: {problem}") from problem
     if not isinstance(native, dict):

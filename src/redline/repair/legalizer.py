@@ -209,7 +209,7 @@ class Legalizer:
 
     def _corrected(self, message: Message) -> tuple[Message, list[Flaw]]:
         """The message as the provider takes it wherever it is, and what was wrong with it."""
-        flaws = [flaw for flaw in self._format.flaws(payloads.decode(message.native)) if flaw.law != KnownFields.name]
+        flaws = [flaw for flaw in self._format.flaws(payloads.decode_once(message.native)) if flaw.law != KnownFields.name]
         if not flaws:
             return message, flaws
         correct = self._format.read(corrected(message.native, flaws))

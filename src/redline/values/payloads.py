@@ -16,6 +16,7 @@ __all__ = [
     "Payload",
     "canonical",
     "decode",
+    "decode_once",
     "decode_text",
     "encode",
     "encoded",
@@ -67,6 +68,21 @@ def decode(payload: Payload) -> Any:
         return _decode_shallow(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_unusual(_as_text(payload).removeprefix("\ufeff"))
+
+
+_decoded_last: tuple[bytes, Any] = (b"", None)
+
+
+def decode_once(payload: Payload) -> Any:
+    """The payload as an object to look at, not to change: who reads a message and who judges it next share one decoding."""
+    global _decoded_last
+    if not isinstance(payload, bytes):
+        return payload
+    known, value = _decoded_last
+    if known is not payload:
+        value = decode(payload)
+        _decoded_last = payload, value
+    return value
 
 
 def decode_text(text: str) -> Any:
