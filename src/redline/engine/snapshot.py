@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -42,14 +42,20 @@ class Checkpoints:
     """Makes the checkpoints of a conversation under one set of settings, and takes up the latest."""
 
     def __init__(self, state: State, settings: object) -> None:
-        self._state, self._made_with = state, fingerprint(settings)
+        self._state, self._settings = state, settings
         self._counted = self._said = 0
         """Of what was said since the last checkpoint: up to where it is counted, and its size."""
         self._reach(0, 0)
 
+    @cached_property
+    def _made_with(self) -> str | None:
+        """The name of the settings; worked out only where there is a checkpoint, or one is to be made."""
+        return fingerprint(self._settings)
+
     def latest(self) -> Snapshot | None:
         """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
-        checkpoint, view = self._state.checkpoints.get(self._made_with or "", (None, None))
+        known = self._state.checkpoints
+        checkpoint, view = known.get(self._made_with or "", (None, None)) if known else (None, None)
         snapshot: Snapshot | None = None
         if checkpoint is not None:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # damaged, or written by another version
@@ -63,7 +69,7 @@ class Checkpoints:
     def checkpoint(self, make: Callable[[str], Snapshot | None]) -> Checkpoint | None:
         """One to be stored, if that is worth it by now; from a digest of the view it is made from."""
         state, visible = self._state, len(self._state.view.indices)
-        if self._made_with is None or visible - self._visible < _LEAST_MESSAGES:
+        if visible - self._visible < _LEAST_MESSAGES or self._made_with is None:
             return None
         self._said += sum(len(state.payload(index)) for index in state.view.indices[self._counted :])
         self._counted = visible
