@@ -3,6 +3,7 @@ import json
 import pytest
 
 from redline import Conversation, ValidationError
+from redline.formats import FORMATS
 from redline.rules import Mark, MaskedResults, TimelessFold
 from redline.testing import asks, conversation, says
 
@@ -60,6 +61,17 @@ class Forgets(TimelessFold):
     def see(self, seen):
         if getattr(seen.part, "text", "") == "forget this":
             yield Mark("forgets", seen.index, seen.part.at, None, "told so")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_messages_are_the_same_before_and_after_the_bytes_were_made(format):
+    """Strikes are carried out on objects, or on bytes: words and whole messages, in every format."""
+    turns = [turn for number in range(4) for turn in asks("Bash", {"n": number}, "line " * 50, id=f"call_{number}")]
+    said = conversation(format, [*[says("user", "forget this")] * 2, says("user", "hi"), *turns])
+    history, rules = [{**one, "timestamp": 5} for one in said], [MaskedResults(keep_recent=1), Forgets()]
+    objects, sent = (Conversation(history, format=format).request(now=10**12, rules=rules) for _ in range(2))
+    assert {strike.rule for strike in objects.new_strikes} == {"masked_results", "forgets"}
+    assert objects.messages == json.loads(sent.body) == sent.messages == json.loads(objects.body)
 
 
 def test_breakpoints_count_the_messages_that_are_sent():

@@ -125,8 +125,7 @@ class Request:
 
     def _decoded(self) -> list[Any]:
         """Fresh objects at every call."""
-        stored = [payloads.decode(payload) for payload in (one.stored for one in self.sent) if payload]
-        return self._format.within_limits([self._format.sendable(native) for native in stored])
+        return self._format.within_limits([self._format.sendable(native) for native in self.sent.decode()])
 
     def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
         """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.

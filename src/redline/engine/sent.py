@@ -1,7 +1,7 @@
 """What a request sends: messages of the record, or what the repair made of them, with their strikes carried out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 
@@ -80,11 +80,23 @@ class SentMessage:
             self._native = payloads.encoded(self._state.format.sendable(stored)) if stored else stored
         return self._native
 
+    def decode(self) -> Any:
+        """A fresh object with every field that was given; None if nothing is left of it.
+
+        Strikes are carried out on the object itself, unless that was done on the bytes before, which takes longer.
+        """
+        if self._stored is not None or self._message is not None or not self.strikes or not isinstance(self.piece, int):
+            return payloads.decode(self.stored) if self.stored else None
+        native = payloads.decode(self._state.payload_of(self.piece, self._version))
+        return struck_payload(self._state.format.read(native), self._own_marks(), self._state.format)
+
+    def _own_marks(self) -> list[Mark]:
+        return [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
+
     def _unstruck(self) -> tuple[Message, list[Mark]]:
         """The message without strikes, and what is to be carried out on it."""
         if isinstance(self.piece, int):
-            message = self._state.message(self.piece, self._version)
-            return message, [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
+            return self._state.message(self.piece, self._version), self._own_marks()
         place_of = {(origin.index, origin.original): origin.at for origin in self.piece.origins}
         found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
         marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
@@ -124,6 +136,14 @@ class Sent(Sequence[SentMessage]):
 
     def __iter__(self) -> Iterator[SentMessage]:
         return map(self._message_at, range(len(self)))
+
+    def decode(self) -> Iterator[Any]:
+        """Each message as a fresh object with every field that was given, those of which nothing is left passed over."""
+        for place, piece in enumerate((*self._pieces[: self._count], *self._tail)):
+            if isinstance(piece, int) and not (piece in self._struck or piece in self.new_strikes or piece in self._versions):
+                yield payloads.decode(self._state.payload_of(piece, 0))
+            elif (native := self._message_at(place).decode()) is not None:
+                yield native
 
     def share(self) -> None:
         """The request was recorded: what was made with its strikes is of use for those that follow."""
