@@ -150,6 +150,10 @@ def test_a_written_policy_reads_back_equal(policy):
         ('protection = { paths = "*.md" }', "list of globs"),
         ("tools = { x = 3 }", "must be a table"),
         ('tools = { x = { eats = "y" } }', "has no setting 'eats'"),
+        ("rules = [3]", "must be a table"),
+        ('rules = [{ name = ["stale_terminal"] }]', "there is no"),
+        ('words = { language = ["en"] }', "no language"),
+        ('project_root = "a\\u0000b"', "no file can have"),
         ("colour = 1", "no setting 'colour'"),
         ("rules = [", "not TOML"),
     ],
@@ -170,6 +174,28 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
     with pytest.raises(ValidationError, match=r"no table \[tool\.redline\]"):
         Policy.load(tmp_path / "pyproject.toml")
+
+
+@pytest.mark.parametrize("wrong", [3, None, b"x", "a\0b", object()], ids=repr)
+def test_what_is_no_path_is_refused(wrong):
+    """With an error of Redline's own."""
+    with pytest.raises(ValidationError):
+        Policy.load(wrong)
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\nredline = 3"])
+def test_a_pyproject_in_which_redline_is_no_table_is_refused(tmp_path, text):
+    """As one that says nothing of Redline."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ValidationError, match="no table"):
+        Policy.load(tmp_path / "pyproject.toml")
+
+
+@pytest.mark.parametrize("wrong", [{"paths": one} for one in (3, None, {"a": 1}, [3])] + [{"tools": "x"}, {"errors": 1}])
+def test_a_wrong_protection_is_refused(wrong):
+    """When it is made."""
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        Protection(**wrong)
 
 
 def test_what_only_python_can_name_is_not_written():

@@ -24,17 +24,21 @@ _SETTINGS = ("rules", "schedule", "words", "strategy", "project_root", "protecti
 
 def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings of a policy in a file, as `Policy` takes them. A ValidationError names the file and what is wrong in it."""
+    if not isinstance(path, str | os.PathLike):
+        raise ValidationError(f"A policy is loaded from the path of a redline.toml, not from {type(path).__name__}.")
     file = Path(path)
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as problem:
         raise ValidationError(f"{file}: {problem.strerror or problem}. Give the path of a redline.toml.") from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise ValidationError(f"{file} is not TOML: {problem}") from problem
+    except ValueError as problem:  # not TOML, not UTF-8, or a name that no file can have
+        raise ValidationError(f"{str(file)!r} is not TOML that can be read: {problem}") from problem
     if file.name == "pyproject.toml":
-        table = table.get("tool", {}).get("redline")
-        if table is None:
+        tools = table.get("tool")
+        own = tools.get("redline") if isinstance(tools, dict) else None
+        if not isinstance(own, dict):
             raise ValidationError(f"{file} has no table [tool.redline]. Add one, or give the path of a redline.toml.")
+        table = own
     settings: dict[str, Any] = {}
     for name, value in table.items():
         try:
@@ -56,7 +60,7 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
         case "words":
             changed = {"language": value} if isinstance(value, str) else dict(_table(value))
             language = changed.pop("language", "documents")
-            if language not in _LANGUAGES:
+            if not isinstance(language, str) or language not in _LANGUAGES:
                 raise ValidationError(f"there is no language {language!r}. There are: {', '.join(_LANGUAGES)}.")
             return _make(Words, {**dataclasses.asdict(_LANGUAGES[language]), **changed}, name)
         case "protection":
@@ -64,19 +68,26 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
         case "tools":
             return DEFAULT.with_tools({tool: _make(Tool, given, tool) for tool, given in _table(value).items()})
         case "project_root":
-            return str((folder / value).resolve()) if isinstance(value, str) else value
+            return _path_from(folder, value) if isinstance(value, str) else value
         case "strategy":
             return value
     raise ValidationError(f"there is no setting {name!r}. There are: {', '.join(_SETTINGS)}.")
+
+
+def _path_from(folder: Path, path: str) -> str:
+    try:
+        return str((folder / path).resolve())
+    except ValueError as problem:
+        raise ValidationError(f"{path!r} is a name that no file can have: {problem}") from problem
 
 
 def _make_named(value: object, kinds: Mapping[str, Any]) -> Any:
     """What a table names, with the other keys as its settings."""
     table = dict(_table(value))
     name = table.pop("name", None)
-    if name not in kinds:
+    if not isinstance(name, str) or name not in kinds:
         raise ValidationError(f"there is no {name!r}. There are: {', '.join(kinds)}. Write {{ name = … }}.")
-    return _make(kinds[name], table, str(name))
+    return _make(kinds[name], table, name)
 
 
 def _make(kind: Any, value: object, name: str) -> Any:

@@ -1,5 +1,6 @@
 """What is never struck, whatever a rule says: pins, protected tools and paths, and results that report a failure."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -26,7 +27,8 @@ class Protection:
     def __post_init__(self) -> None:
         check_flags("protection", errors=self.errors)
         object.__setattr__(self, "tools", make_names(self.tools, "protection", "tools"))
-        if isinstance(self.paths, str) or not all(isinstance(path, str) for path in self.paths):
+        is_list = isinstance(self.paths, Iterable) and not isinstance(self.paths, str | Mapping)
+        if not is_list or not all(isinstance(path, str) for path in self.paths):
             raise ValidationError(f"protection: paths must be a list of globs, not {self.paths!r}; write ['*.md']")
         object.__setattr__(self, "paths", tuple(self.paths))
 
