@@ -176,7 +176,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         Policy.load(tmp_path / "pyproject.toml")
 
 
-@pytest.mark.parametrize("wrong", [3, None, b"x", "a\0b", object()], ids=repr)
+@pytest.mark.parametrize("wrong", [3, None, b"x", "a\0b", object()], ids=["number", "None", "bytes", "zero byte", "object"])
 def test_what_is_no_path_is_refused(wrong):
     """With an error of Redline's own."""
     with pytest.raises(ValidationError):
