@@ -182,7 +182,7 @@ class Format(ABC):
         return message
 
     def without_volatile_fields(self, value: Any) -> Any:
-        """A block without the fields that may be others when it is sent again. What a tool is given or gives is left as it is."""
+        """A block without the fields that may be others when it is sent again. A tool's own data is left as it is."""
         if isinstance(value, dict):
             kept = {name: held for name, held in value.items() if name not in self.volatile_fields}
             return {name: held if name in _TOOL_DATA else self.without_volatile_fields(held) for name, held in kept.items()}
