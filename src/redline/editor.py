@@ -117,6 +117,7 @@ class Editor:
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
         self._policy, self._clock, self._blobs = policy or Policy(), clock, blobs
+        self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)
 
@@ -181,12 +182,12 @@ class Editor:
                     return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
                 engine = self._engine_at(way, spot.record, given)
                 ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
-                made = engine.request(self._policy.settings(), ask)
+                made = engine.request(self._settings, ask)
                 if way.tree.end_of(spot.record) != engine.timeline.head:
                     continue  # another process has decided first: what it has sent counts
                 way.engines[engine.timeline.head] = engine
                 request = self._edited(way, engine, given, made, ask)
-                engine.tell(request, self._policy.settings(), f"{self.store} {given.log}")
+                engine.tell(request, self._settings, f"{self.store} {given.log}")
                 return request
         raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
 
