@@ -355,6 +355,18 @@ def test_what_was_refused_is_left_alone_for_good(tmp_path):
     assert Editor(tmp_path, policy=EAGER).edit(other, now=99 * MINUTE).untouched == ""
 
 
+def test_what_was_never_sent_is_withdrawn(tmp_path):
+    """A request that came too late is taken back: its strikes are made again, by a request that is sent."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = editor.edit(messages, now=MINUTE)
+    editor.withdraw(request)
+    assert not editor.recorded(messages).is_changed
+    editor.close()
+    again = Editor(tmp_path, policy=EAGER).edit(messages, now=2 * MINUTE)
+    assert again.messages == request.messages
+    assert len(again.new_strikes) == len(request.new_strikes) == 4
+
+
 def test_a_warm_cache_is_believed():
     """Marks that would go because the cache went cold wait when the client kept it warm."""
     messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)

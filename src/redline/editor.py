@@ -31,11 +31,13 @@ from redline.log.records import (
     CacheTouched,
     HeadMoved,
     LeftAlone,
+    Lift,
     MessageAdded,
     Originated,
     Record,
     SessionJoined,
     Strike,
+    StrikesLifted,
     UsageReported,
 )
 from redline.log.store import LogStore
@@ -229,6 +231,12 @@ class Editor:
         if not isinstance(why, str) or not why:
             raise ValidationError(f"why must be a text, not {shown(why)}")
         self._note(request, LeftAlone(why))
+
+    def withdraw(self, request: EditedRequest) -> None:
+        """The request was not sent after all: what it struck for the first time is as if it had not been."""
+        if isinstance(request, EditedRequest) and not request.new_strikes:
+            return
+        self._note(request, StrikesLifted(tuple(Lift(strike.number, "it was never sent") for strike in request.new_strikes)))
 
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
