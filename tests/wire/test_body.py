@@ -70,6 +70,17 @@ def test_bytes_that_are_no_text_stay():
     assert body.splice([(0, body.messages[0]), (1, NEW)]) == raw.replace(body.messages[1], NEW)
 
 
+@given(st.binary(max_size=20), st.integers(0, 7))
+def test_what_is_text(noise, place):
+    """Whatever the pieces in which it is looked at."""
+    raw = b"a" * (2**15 - place) + "é–😀".encode() + noise
+    try:
+        is_text = bool(raw.decode())
+    except UnicodeDecodeError:
+        is_text = False
+    assert Body(raw, "anthropic").is_utf8 == is_text
+
+
 def test_a_list_that_begins_alike_is_not_taken_for_it():
     """Many lists that begin as the messages do are no messages; the last key of the name counts."""
     decoys = "".join(f'"d{number}":[{{"role":"user"}},{number}],' for number in range(30))
