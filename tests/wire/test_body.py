@@ -46,7 +46,8 @@ def test_only_what_changed_is_changed(body, data):
 
     kept = list(enumerate(body.messages))
     same_start = next((at for at, piece in enumerate(kept) if pieces[at : at + 1] != [piece]), len(kept))
-    assert result.startswith(raw[: body.spans[same_start - 1][1] if same_start else body.spans[0][0]])
+    has_next = same_start < len(kept) and same_start < max(len(pieces), 1)
+    assert result.startswith(raw[: body.spans[same_start][0] if has_next else body.spans[same_start - 1][1]])
     backwards, kept_backwards = pieces[::-1], kept[::-1]
     same_end = next((at for at, piece in enumerate(kept_backwards) if backwards[at : at + 1] != [piece]), len(kept))
     assert result.endswith(raw[body.spans[-same_end][0] if same_end else body.spans[-1][1] :])
