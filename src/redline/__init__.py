@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from redline.values.words import DOCUMENTS as DOCUMENTS
     from redline.values.words import EN as EN
     from redline.values.words import Words as Words
+    from redline.wire.transport import AsyncRedlineTransport as AsyncRedlineTransport
+    from redline.wire.transport import RedlineTransport as RedlineTransport
 
 _PUBLIC = {
     "redline.blobs.retrieval": ("recall", "recall_tool"),
@@ -82,6 +84,7 @@ _PUBLIC = {
     "redline.rules.protection": ("Protection",),
     "redline.transcripts": ("Transcript", "read_transcript", "session_places"),
     "redline.values.words": ("DOCUMENTS", "EN", "Words"),
+    "redline.wire.transport": ("AsyncRedlineTransport", "RedlineTransport"),
 }
 _MOVED = {
     "redline.blobs": ("Blobs", "DirectoryBlobs", "MemoryBlobs", "ObjectStoreBlobs", "open_blobs"),

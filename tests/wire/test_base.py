@@ -138,7 +138,7 @@ def test_half_an_emoji_is_read(api):
 
 
 def test_cutting_costs_little_more_than_the_parser(api):
-    """A body of 5 MB is cut in at most twice the time of the bare cut (1.3 times, where the machine is quiet)."""
+    """A body of 5 MB is cut in at most twice the time of the bare cut, measured one after the other."""
     said = {"gemini": {"role": "user", "parts": [{"text": "word \n" * 430}]}}.get(
         api.name, {"role": "user", "content": [{"type": "text", "text": "word \n" * 430}]}
     )
@@ -151,4 +151,4 @@ def test_cutting_costs_little_more_than_the_parser(api):
         return time.perf_counter() - start
 
     pairs = [(seconds(lambda: read(api, body)), seconds(lambda: tuple(map(bytes, bare(body).messages)))) for _ in range(20)]
-    assert min(mine for mine, _ in pairs) < 2 * min(parser for _, parser in pairs)
+    assert min(mine / parser for mine, parser in pairs) < 2

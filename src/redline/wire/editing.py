@@ -1,26 +1,38 @@
 """A call in, the body to send out: what transport and proxy share. What goes wrong in between costs the client nothing."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redline.formats.answers import Answer
 from redline.values import payloads
+from redline.values.words import EN
 from redline.wire import find_api
 from redline.wire.body import Body
 from redline.wire.sessions import namespace_of, session_of, signature_of, subscription_of
 
 if TYPE_CHECKING:
     from redline.editor import EditedRequest, Editor
+    from redline.policy import Policy
 
-__all__ = ["REFUSALS", "Call", "Edited", "WireEditor"]
+__all__ = ["REFUSALS", "Call", "Edited", "WireEditor", "wire_policy"]
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
 """What providers answer to a body that they do not take."""
+_CACHE_TOUCH = "/messages/cache_touch"
+_MOST_SESSIONS = 1_000
 _NAMESPACE_KEY = b"redline namespaces"
 """Keys are long and random, so that this much keeps their hashes apart from those of other programs."""
+
+
+def wire_policy() -> "Policy":
+    """The policy where nobody names one: the default rules, and their words in English."""
+    from redline.policy import Policy
+
+    return Policy(words=EN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,8 @@ class WireEditor:
         self._edits_subscriptions = edits_subscriptions
         self._is_dry_run = is_dry_run
         self._key = key
+        self._last: OrderedDict[tuple[str, str], EditedRequest] = OrderedDict()
+        """By namespace and session, what was last made: a client may ask to keep its cache without saying of what."""
 
     def edit(self, call: Call) -> Edited:
         """What to send. Nothing in a call makes it raise: on a mistake of ours it retreats."""
@@ -105,6 +119,14 @@ class WireEditor:
         except Exception:
             _logger.exception("It could not be recorded that the provider refused a changed body")
 
+    def withdraw(self, edited: Edited) -> None:
+        """The body was not sent, because it came too late: what was struck for it is as if it had not been."""
+        if edited.request is not None and edited.is_changed:
+            try:
+                self.editor.withdraw(edited.request)
+            except Exception:
+                _logger.exception("Strikes that were never sent could not be withdrawn")
+
     def answered(self, edited: Edited, answer: Answer | None) -> None:
         """What the provider reported for the call."""
         if edited.request is None or answer is None or answer.usage is None:
@@ -118,6 +140,7 @@ class WireEditor:
         """Read the call, ask the Editor, and splice."""
         api = find_api(call.method, call.path)
         if api is None:
+            self._keep_warm(call)
             return Edited(call, call.body, untouched="no model is asked with a history here")
         if signed := signature_of(call.headers):
             return Edited(call, call.body, untouched=f"the client signed the body ({signed})")
@@ -125,7 +148,7 @@ class WireEditor:
         session = call.session or session_of(call.headers, body)
         if body.untouchable:
             return Edited(call, call.body, None, session, body.model, body.untouchable, body)
-        namespace = namespace_of(call.headers, call.label, self._key)
+        observed, namespace = self._why_observed(call), self._namespace(call)
         if only_recorded:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
@@ -138,22 +161,42 @@ class WireEditor:
                 preamble=_preamble(call, body),
                 lifetime=body.lifetime,
             )
-        reason = self._why_untouched(call, body, request)
+        self._remember(namespace, session, request)
+        reason = observed or request.untouched
+        if not reason and request.is_changed and not body.is_utf8:
+            reason = "its body is not UTF-8"
+            self.editor.leave_alone(request, reason)
         if reason or not request.is_changed:
             return Edited(call, call.body, request, session, body.model, reason, body)
         spliced = body.splice([(position, payloads.encoded(payload)) for position, payload in request.pieces])
         return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, "", body)
 
-    def _why_untouched(self, call: Call, body: Body, request: "EditedRequest") -> str:
-        """Why the client's bytes are sent, whatever the Editor says."""
+    def _why_observed(self, call: Call) -> str:
+        """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
         if self._is_dry_run:
             return "nothing is changed in a dry run"
         if not self._edits_subscriptions and (shown := subscription_of(call.headers)):
             return f"a subscription pays for it ({shown})"
-        if request.is_changed and not body.is_utf8:
-            self.editor.leave_alone(request, "its body is not UTF-8")
-            return "it is not UTF-8"
-        return request.untouched
+        return ""
+
+    def _namespace(self, call: Call) -> str:
+        """What is only observed is apart from what is edited: strikes that were never sent must not count there."""
+        namespace = namespace_of(call.headers, call.label, self._key)
+        return f"observed {namespace}" if self._why_observed(call) else namespace
+
+    def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:
+        self._last[namespace, session] = request
+        self._last.move_to_end((namespace, session))
+        while len(self._last) > _MOST_SESSIONS:
+            self._last.popitem(last=False)
+
+    def _keep_warm(self, call: Call) -> None:
+        """Claude Code asks Anthropic to keep what a session's last request left in the cache, without sending it again."""
+        if call.method == "POST" and call.path.endswith(_CACHE_TOUCH):
+            named = session_of(call.headers, Body(call.body, "anthropic"))
+            request = self._last.get((self._namespace(call), call.session or named))
+            if request is not None:
+                self.editor.keep_warm(request)
 
 
 def _preamble(call: Call, body: Body) -> object:

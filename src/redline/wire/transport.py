@@ -15,7 +15,7 @@ from redline.wire import find_api
 from redline.wire.answers import AnswerReader
 from redline.wire.base import MOST_BODY_BYTES
 from redline.wire.compression import compress, decompress
-from redline.wire.editing import REFUSALS, Call, Edited, WireEditor
+from redline.wire.editing import REFUSALS, Call, Edited, WireEditor, wire_policy
 
 if TYPE_CHECKING:
     from redline.editor import Editor
@@ -53,7 +53,7 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         if isinstance(given, str | os.PathLike | None):
             from redline.editor import Editor
 
-            given = self._owned = Editor(given, policy=policy)
+            given = self._owned = Editor(given, policy=policy or wire_policy())
         elif policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self._wire = WireEditor(given)
