@@ -47,8 +47,8 @@ class Body:
     def splice(self, pieces: Sequence[tuple[int | None, bytes]]) -> bytes:
         """The client's body with these messages, each with its position in the client's list, or None for a new one.
 
-        Every byte outside of the messages is the client's, and so is what it wrote between two messages that still follow each
-        other. Where nothing changed, the very same bytes are returned.
+        Every byte outside of the messages is the client's, and so is what it wrote between two of them, as far as it goes.
+        Where nothing changed, the very same bytes are returned.
         """
         if len(pieces) == len(self.messages) and all(
             position == place and payload == self.messages[place] for place, (position, payload) in enumerate(pieces)
@@ -58,13 +58,17 @@ class Body:
         parts = [self.raw[: spans[0][0]]]
         before: int | None = None
         for number, (position, payload) in enumerate(pieces):
-            if number and before is not None and position == before + 1:
-                parts.append(self.raw[spans[before][1] : spans[position][0]])
-            elif number:
-                parts.append(b",")
+            if number:
+                parts.append(self._separator(spans, before, position))
             parts.append(payload)
             before = position
         return b"".join((*parts, self.raw[spans[-1][1] :]))
+
+    def _separator(self, spans: Sequence[tuple[int, int]], before: int | None, after: int | None) -> bytes:
+        """What the client wrote after the one message, else before the other; a comma between two that it never wrote."""
+        if before is not None and before + 1 < len(spans):
+            return self.raw[spans[before][1] : spans[before + 1][0]]
+        return self.raw[spans[after - 1][1] : spans[after][0]] if after else b","
 
     def _spans(self) -> list[tuple[int, int]]:
         """Where each message begins and ends.
