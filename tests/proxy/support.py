@@ -296,7 +296,7 @@ class Client:
         if is_head or got.status in (204, 304):
             return got
         if got.header("transfer-encoding"):
-            got.body, got.is_whole = self._read_chunks()
+            got.body, got.is_whole = self.read_chunks()
             return got
         size = int(got.header("content-length")[0])
         while len(self.buffer) < size:
@@ -314,22 +314,24 @@ class Client:
         except ConnectionResetError:
             return b""
 
-    def _read_chunks(self):
-        body = b""
+    def read_chunks(self):
+        """The body, and whether it came to its end."""
+        pieces = []
         while True:
             while b"\r\n" not in self.buffer:
                 if not (chunk := self._more()):
-                    return body, False
+                    return b"".join(pieces), False
                 self.buffer += chunk
             size, _, rest = self.buffer.partition(b"\r\n")
             wanted = int(size, 16)
             while len(rest) < wanted + 2:
                 if not (chunk := self._more()):
-                    return body + rest, False
+                    return b"".join([*pieces, rest]), False
                 rest += chunk
-            body, self.buffer = body + rest[:wanted], rest[wanted + 2 :]
+            pieces.append(rest[:wanted])
+            self.buffer = rest[wanted + 2 :]
             if not wanted:
-                return body, True
+                return b"".join(pieces), True
 
     def leave(self):
         """Go without a word, as a killed client does."""
