@@ -200,7 +200,7 @@ class Relay:
 
         def work() -> None:
             try:
-                settle(exchange, self.accounts, self._threads.open(), is_dry_run=self.settings.is_dry_run)
+                settle(exchange, self.accounts, self._threads.open())
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
 

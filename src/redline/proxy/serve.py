@@ -19,6 +19,7 @@ from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings, load_policy
+from redline.redaction import redact
 from redline.wire.editing import WireEditor
 
 __all__ = ["bind", "make_relay", "serve"]
@@ -84,7 +85,7 @@ def make_relay(settings: ProxySettings) -> Relay:
 def _open_editor(settings: ProxySettings) -> CallEditor:
     from redline.editor import Editor
 
-    editor = Editor(settings.store, policy=load_policy(settings.policy))
+    editor = Editor(settings.store, policy=load_policy(settings.policy), redact=redact if settings.redacts else None)
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 
 
