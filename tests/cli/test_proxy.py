@@ -150,11 +150,10 @@ def test_a_store_that_cannot_be_used_stops_no_request(tmp_path, monkeypatch, sto
     """Everything passes as it came; the status says why, and so does the log, once."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "a-file").write_text("no folder")
-    with fake_provider() as provider:
-        with started(provider, store, "--policy", "documents", cwd=tmp_path) as process:
-            for count in range(6, 9):
-                send(process.url, count)
-            status = settled(process.url, 3)
+    with fake_provider() as provider, started(provider, store, "--policy", "documents", cwd=tmp_path) as process:
+        for count in range(6, 9):
+            send(process.url, count)
+        status = settled(process.url, 3)
     assert [exchange.body for exchange in provider.exchanges] == [reads(count) for count in range(6, 9)]
     assert status["store_problem"]
     assert process.log.count("pass unchanged") == 1
