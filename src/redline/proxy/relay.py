@@ -30,6 +30,8 @@ _log = logging.getLogger("redline.proxy")
 _MOST_HELD = 64 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
 _OWN_REFUSALS = (400, 413)
+_LAST_WORDS_S = 1.0
+"""At the end, requests that the server has cancelled get this long to be counted."""
 _MOST_UNSETTLED = 1_000
 """Exchanges that wait for the accounts; beyond that a store that hangs would cost memory without end."""
 
@@ -78,6 +80,9 @@ class Relay:
         await asyncio.get_running_loop().run_in_executor(self._clerk, self._threads.open)
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        end = time.monotonic() + _LAST_WORDS_S
+        while self.open_requests and time.monotonic() < end:
+            await asyncio.sleep(0.01)
         await self._client.close()
         self._threads.close()
         await asyncio.to_thread(self._clerk.shutdown)

@@ -20,6 +20,7 @@ from redline.proxy.edit_threads import CallEditor
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings, load_policy
 from redline.redaction import redact
+from redline.tokens import Estimate
 from redline.wire.editing import WireEditor
 
 __all__ = ["bind", "make_relay", "serve"]
@@ -83,9 +84,11 @@ def make_relay(settings: ProxySettings) -> Relay:
 
 
 def _open_editor(settings: ProxySettings) -> CallEditor:
+    """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
     from redline.editor import Editor
 
-    editor = Editor(settings.store, policy=load_policy(settings.policy), redact=redact if settings.redacts else None)
+    policy, redaction = load_policy(settings.policy), redact if settings.redacts else None
+    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate())
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 
 
