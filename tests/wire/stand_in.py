@@ -9,6 +9,7 @@ STALE, STRUCK = b"STALE", b"struck"
 class StandInRequest:
     pieces: tuple[tuple[int | None, bytes], ...]
     is_changed: bool
+    untouched: str = ""
 
 
 @dataclass
@@ -45,7 +46,7 @@ class StandInEditor:
     def _request(self, messages):
         written = [payload.replace(STALE, STRUCK) if STALE in payload else payload for payload in messages]
         is_changed = not self.left_alone and any(STALE in payload for payload in messages)
-        return StandInRequest(tuple(enumerate(written)), is_changed)
+        return StandInRequest(tuple(enumerate(written)), is_changed, "left alone" if self.left_alone else "")
 
     def _check(self, method):
         if method in self.fails:

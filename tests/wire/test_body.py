@@ -46,7 +46,8 @@ def test_only_what_changed_is_changed(body, data):
 
     kept = list(enumerate(body.messages))
     same_start = next((at for at, piece in enumerate(kept) if pieces[at : at + 1] != [piece]), len(kept))
-    assert result.startswith(raw[: body.spans[same_start - 1][1] if same_start else body.spans[0][0]])
+    has_next = same_start < len(kept) and same_start < max(len(pieces), 1)
+    assert result.startswith(raw[: body.spans[same_start][0] if has_next else body.spans[same_start - 1][1]])
     backwards, kept_backwards = pieces[::-1], kept[::-1]
     same_end = next((at for at, piece in enumerate(kept_backwards) if backwards[at : at + 1] != [piece]), len(kept))
     assert result.endswith(raw[body.spans[-same_end][0] if same_end else body.spans[-1][1] :])
@@ -68,6 +69,17 @@ def test_bytes_that_are_no_text_stay():
     body = OpenAIChatApi().read(raw, PATH)
     assert not body.is_utf8
     assert body.splice([(0, body.messages[0]), (1, NEW)]) == raw.replace(body.messages[1], NEW)
+
+
+@given(st.binary(max_size=20), st.integers(0, 7))
+def test_what_is_text(noise, place):
+    """Whatever the pieces in which it is looked at."""
+    raw = b"a" * (2**15 - place) + "é–😀".encode() + noise
+    try:
+        is_text = bool(raw.decode())
+    except UnicodeDecodeError:
+        is_text = False
+    assert Body(raw, "anthropic").is_utf8 == is_text
 
 
 def test_a_list_that_begins_alike_is_not_taken_for_it():

@@ -28,7 +28,8 @@ def test_the_client_gets_its_bytes_with_the_strikes():
     (asked,) = editor.asked
     assert asked.pop("namespace") not in ("", "k")
     preamble = {"system": "STALE", "betas": ["a", "b"]}
-    assert asked == {"format": "anthropic", "session": "s", "model": "claude-opus-5", "preamble": preamble}
+    expected = {"format": "anthropic", "session": "s", "model": "claude-opus-5", "preamble": preamble, "lifetime": ""}
+    assert asked == expected
 
 
 def test_nothing_to_change_is_the_very_body():
@@ -118,6 +119,7 @@ def test_a_refusal_is_told(status, is_told):
     assert editor.left_alone == []
     wire.refused(wire.edit(call()), status)
     assert bool(editor.left_alone) == is_told
+    assert wire.edit(call()).untouched == ("left alone" if is_told else "")
 
 
 def test_usage_is_reported(caplog):

@@ -136,6 +136,7 @@ class WireEditor:
                 namespace=namespace,
                 model=body.model or None,
                 preamble=_preamble(call, body),
+                lifetime=body.lifetime,
             )
         reason = self._why_untouched(call, body, request)
         if reason or not request.is_changed:
@@ -152,7 +153,7 @@ class WireEditor:
         if request.is_changed and not body.is_utf8:
             self.editor.leave_alone(request, "its body is not UTF-8")
             return "it is not UTF-8"
-        return ""
+        return request.untouched
 
 
 def _preamble(call: Call, body: Body) -> object:

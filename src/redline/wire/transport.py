@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from redline.editor import Editor
     from redline.policy import Policy
 
-    Transport: Any = object
+    _AnyTransport: Any = object
 else:
-    Transport = object
+    _AnyTransport = object
 
 __all__ = ["AsyncRedlineTransport", "RedlineTransport"]
 
@@ -31,7 +31,7 @@ _logger = logging.getLogger("redline.wire")
 _LIBRARIES = ("httpx", "httpx2")
 
 
-class _EditingTransport(Transport):  # type: ignore[misc]  # a transport of both libraries, neither of which we depend on
+class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of both libraries, neither of which we depend on
     """What both transports do, but for waiting. Which library they serve shows in the first request."""
 
     _inner_kind: str
