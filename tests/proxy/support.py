@@ -205,7 +205,7 @@ class PlainEditor:
 
     def __init__(self, old=b"", new=b"", *, delay=0.0, retreat_delay=0.0):
         self.old, self.new, self.delay, self.retreat_delay = old, new, delay, retreat_delay
-        self.calls, self.retreats, self.refusals, self.answers = [], [], [], []
+        self.calls, self.retreats, self.refusals, self.answers, self.withdrawn = [], [], [], [], []
 
     def edit(self, call):
         self.calls.append(call)
@@ -220,6 +220,9 @@ class PlainEditor:
     def _edited(self, call, body):
         read = find_api(call.method, call.path).read(call.body, call.path)
         return Edited(call, body, session=call.headers.get("x-session-id", ""), model=read.model, read=read)
+
+    def withdraw(self, edited):
+        self.withdrawn.append(edited.body)
 
     def refused(self, edited, status):
         self.refusals.append(status)

@@ -273,7 +273,7 @@ def test_a_400_to_the_clients_own_bytes_is_the_clients(tmp_path):
 
 
 def test_an_edit_past_its_deadline_is_dropped(tmp_path):
-    """The request goes out with what was recorded before, and the late edit changes nothing."""
+    """The request goes out with what was recorded before; the late edit is withdrawn, as nobody was sent it."""
     with (
         upstream() as up,
         proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho", delay=1.0), deadline_ms=100) as running,
@@ -282,8 +282,10 @@ def test_an_edit_past_its_deadline_is_dropped(tmp_path):
         assert running.ask().status == 200
         assert time.monotonic() - start < 0.9
         report = running.settled(1)["totals"]
+        time.sleep(1.0)
     assert up.seen[0].body == QUESTION
     assert len(running.editor.retreats) == 1
+    assert running.editor.withdrawn == [QUESTION.replace(b"Hi", b"Ho")]
     assert report["retreats"] == 1
 
 

@@ -122,7 +122,7 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
         saved=saved,
         why=why,
         retreat=outcome.retreat,
-        untouched=outcome.untouched or (edited.request.untouched if edited and edited.request else ""),
+        untouched=outcome.untouched,
         refused=exchange.refused,
         cut=exchange.cut,
         seconds=round(exchange.end - exchange.start, 3),

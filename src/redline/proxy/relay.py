@@ -21,7 +21,7 @@ from redline.proxy.status import status_app
 from redline.proxy.upstream_client import Outgoing, UpstreamClient
 from redline.proxy.upstreams import provider_of
 from redline.wire import find_api
-from redline.wire.editing import Call
+from redline.wire.editing import REFUSALS, Call
 
 __all__ = ["Relay"]
 
@@ -29,7 +29,6 @@ _log = logging.getLogger("redline.proxy")
 
 _MOST_HELD = 64 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
-_OWN_REFUSALS = (400, 413)
 _LAST_WORDS_S = 1.0
 """At the end, requests that the server has cancelled get this long to be counted."""
 _MOST_UNSETTLED = 1_000
@@ -135,7 +134,7 @@ class Relay:
         exchange.outcome = outcome
         try:
             response = await self._ask(scope, incoming, exchange, outcome)
-            if outcome.is_changed and response.status in _OWN_REFUSALS:
+            if outcome.is_changed and response.status in REFUSALS:
                 response.close()
                 exchange.refused = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))

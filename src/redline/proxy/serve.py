@@ -14,6 +14,7 @@ from types import FrameType
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from redline.editor import Editor
 from redline.errors import ExecutionError
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
@@ -85,8 +86,6 @@ def make_relay(settings: ProxySettings) -> Relay:
 
 def _open_editor(settings: ProxySettings) -> CallEditor:
     """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
-    from redline.editor import Editor
-
     policy, redaction = load_policy(settings.policy), redact if settings.redacts else None
     editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate())
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
