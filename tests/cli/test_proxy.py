@@ -157,6 +157,7 @@ def test_a_store_that_cannot_be_used_stops_no_request(tmp_path, monkeypatch, sto
     assert [exchange.body for exchange in provider.exchanges] == [reads(count) for count in range(6, 9)]
     assert status["store_problem"]
     assert process.log.count("pass unchanged") == 1
+    assert process.log.count("Traceback") <= 4  # of the edit and of the retreat, each with its cause
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ __all__ = ["bind", "make_relay", "serve"]
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
 _BACKLOG = 2048
+_SAY_AGAIN_S = 60.0
 
 
 def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None]) -> None:
@@ -98,8 +99,27 @@ def _log_to_stderr() -> None:
     if not any(isinstance(handler, logging.StreamHandler) for handler in logger.handlers):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        handler.addFilter(_Once())
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
+
+
+class _Once(logging.Filter):
+    """Lets one error pass with its traceback, and for a minute none like it: a store that is down fails at every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[tuple[str, object], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if not record.exc_info:
+            return True
+        kind = str(record.msg), record.exc_info[0]
+        is_new = record.created - self._said.get(kind, 0.0) > _SAY_AGAIN_S
+        if is_new:
+            self._said[kind] = record.created
+        return is_new
 
 
 @contextlib.contextmanager
