@@ -70,12 +70,16 @@ def test_several_processes_write_one_file(tmp_path):
 
 
 def test_the_request_before_is_found(tmp_path):
-    """By session and model: a title that another model writes does not come between."""
+    """By chain or session, and model: a title that another model writes does not come between, nor a side question."""
     accounts = Accounts(tmp_path / "a.accounts")
-    accounts.add(request(session="s", model="big", sent_bytes=1))
-    accounts.add(request(session="s", model="small", sent_bytes=2))
-    assert accounts.previous("s", "big").sent_bytes == 1
+    accounts.add(request(session="s", chain="c", model="big", sent_bytes=1))
+    accounts.add(request(session="s", chain="d", model="small", sent_bytes=2))
+    accounts.add(request(session="s", chain="e", model="big", sent_bytes=3))
+    accounts.refresh()
+    assert [accounts.previous(name, "big").sent_bytes for name in ("s", "c", "e")] == [3, 1, 3]
+    assert accounts.previous("s", "small").sent_bytes == 2
     assert accounts.previous("t", "big") is None
+    assert accounts.previous("", "big") is None
     accounts.close()
 
 

@@ -72,6 +72,7 @@ def test_a_dry_run_says_what_would_have_been():
         (Usage(0, 0, 0, 101_000), Usage(0, 0, 99_000, 1000), {"is_expired": True}, "miss, expired"),
         (Usage(0, 0, 9_000, 80_000), Usage(0, 0, 99_000, 1000), {"is_rewritten": True}, "miss, strikes"),
         (Usage(0, 0, 0, 20_000), Usage(0, 0, 99_000, 1000), {}, "compaction"),
+        (Usage(900), Usage(0, 0, 99_000, 1000), {}, "first"),
         (Usage(0, 0, 100_000, 40_000), Usage(0, 0, 99_000, 1000), {}, "growth"),
         (Usage(0, 0, 100_000, 0), Usage(0, 0, 99_000, 1000), {"is_repeated": True}, "retry"),
         (Usage(1100), Usage(1000), {}, ""),

@@ -22,6 +22,8 @@ _log = logging.getLogger("redline.proxy")
 
 _MOST_SESSIONS = 1_000
 """Sessions whose sums are kept; the one that was quiet the longest goes first. All are in the totals."""
+_MOST_PREVIOUS = 5_000
+"""Last requests, of sessions and of chains, that are kept to compare the next with."""
 _CHUNK = 1 << 20
 
 
@@ -36,6 +38,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""
     project: str = ""
     """The label in its path."""
+    chain: str = ""
+    """The name of the log that it goes on with: a title or a side question has another than the conversation it is about."""
     model: str = ""
     sent_bytes: int = 0
     """The client's body, decoded."""
@@ -197,10 +201,9 @@ class Accounts:
                     except msgspec.DecodeError:
                         _log.warning("A line of %s is damaged and is not counted", self._path)
 
-    def previous(self, session: str, model: str) -> ProxiedRequest | None:
-        """The last request of a session to a model that had usage, or failed."""
-        self.refresh()
-        return self._previous.get((session, model))
+    def previous(self, name: str, model: str) -> ProxiedRequest | None:
+        """The last request to a model of a session or a chain, whichever has this name."""
+        return self._previous.get((name, model)) if name else None
 
     def close(self) -> None:
         """Close the file."""
@@ -220,15 +223,17 @@ class Accounts:
             self.run.add(one)
         if one.project:
             self.projects.setdefault(one.project, Tally()).add(one)
+        for name in filter(None, (one.session, one.chain)):
+            self._previous.pop((name, one.model), None)
+            self._previous[name, one.model] = one
+            if len(self._previous) > _MOST_PREVIOUS:
+                del self._previous[next(iter(self._previous))]
         if one.session:
-            self._previous[one.session, one.model] = one
             tally = self.sessions.pop(one.session, None) or Tally()
             tally.add(one)
             self.sessions[one.session] = tally
             if len(self.sessions) > _MOST_SESSIONS:
-                oldest = next(iter(self.sessions))
-                del self.sessions[oldest]
-                self._previous = {key: seen for key, seen in self._previous.items() if key[0] != oldest}
+                del self.sessions[next(iter(self.sessions))]
 
 
 _DECODER = msgspec.json.Decoder(ProxiedRequest)

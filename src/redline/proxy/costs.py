@@ -12,6 +12,8 @@ _MISSED_SHARE = 0.5
 """A cache that gives less than this of what it should hold was missed."""
 _COMPACTED_SHARE = 0.6
 """A history that shrinks below this share of itself was compacted by the client."""
+_SIDE_SHARE = 0.05
+"""One that is smaller than this is something else of the same session: a title, a side question."""
 _GREW_SHARE = 0.2
 """A request of which this much is new is dear for its growth."""
 
@@ -72,7 +74,7 @@ def why_dear(
     usage: Usage, before: Usage | None, *, is_repeated: bool = False, is_expired: bool = False, is_rewritten: bool = False
 ) -> str:
     """The reason in a word, or two; empty for a request that read from the cache what it could."""
-    if before is None:
+    if before is None or usage.input_tokens < before.input_tokens * _SIDE_SHARE:
         return "first"
     if is_repeated:
         return "retry"

@@ -87,23 +87,28 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
     model = edited.model if edited else ""
     sent_bytes = len(edited.call.body) if edited else len(outcome.body)
     struck = _struck(edited, is_sent=outcome.is_changed) if edited and not exchange.refused else Struck()
+    chain = edited.request.log if edited and edited.request else ""
     cost, saved, why = None, None, ""
     if usage is not None:
-        before = accounts.previous(session, model) if session else None
+        accounts.refresh()
+        own = accounts.previous(chain or session, model)
+        before = own or accounts.previous(session, model)
         price = price_of(model or None)
-        gap_s = now - before.at if before else 0.0
         is_long = bool(edited and edited.read and edited.read.lifetime == "1h")
-        lifetime_s = (60.0 if is_long else price.lifetime_minutes if price else 5.0) * 60
-        is_expired = gap_s > lifetime_s
-        is_repeated = before is not None and before.sent_bytes == sent_bytes
-        before_usage = before.usage if before else None
-        is_rewritten = struck.new_tokens > 0 and outcome.is_changed
-        if session:
-            why = why_dear(usage, before_usage, is_repeated=is_repeated, is_expired=is_expired, is_rewritten=is_rewritten)
+        lifetime_s = 60 * (60.0 if is_long else price.lifetime_minutes if price else 5.0)
+        is_expired = before is not None and now - before.at > lifetime_s
+        if session or chain:
+            why = why_dear(
+                usage,
+                before.usage if before else None,
+                is_repeated=before is not None and before.sent_bytes == sent_bytes,
+                is_expired=is_expired,
+                is_rewritten=struck.new_tokens > 0 and outcome.is_changed,
+            )
         if price is not None:
             cost = cost_of(usage, price, is_long=is_long)
-            warm = None if is_expired else before_usage
-            was_struck = before.struck_tokens if before else 0
+            warm = own.usage if own and not is_expired else None
+            was_struck = own.struck_tokens if own else 0
             saved = saved_by(usage, struck, price, before=warm, before_struck=was_struck, is_long=is_long)
     return ProxiedRequest(
         at=now,
@@ -111,6 +116,7 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
         provider=exchange.provider,
         session=session,
         project=exchange.project,
+        chain=chain,
         model=model,
         sent_bytes=sent_bytes,
         usage=usage,
