@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from redline.editor import EditedRequest, Editor
     from redline.policy import Policy
 
-__all__ = ["REFUSALS", "Call", "Edited", "WireEditor", "wire_policy"]
+__all__ = ["NOT_EDITED", "REFUSALS", "Call", "Edited", "WireEditor", "wire_policy"]
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
 """What providers answer to a body that they do not take."""
+NOT_EDITED = "it could not be edited"
+"""Why a call is untouched after a mistake of ours, or while the store cannot be used."""
 _CACHE_TOUCH = "/messages/cache_touch"
 _MOST_SESSIONS = 1_000
 _NAMESPACE_KEY = b"redline namespaces"
@@ -108,7 +110,7 @@ class WireEditor:
             return self._edit(call, only_recorded=True)
         except Exception:
             _logger.exception("A request to %s is sent as it came: what is recorded for it could not be read", call.path)
-        return Edited(call, call.body, untouched="it could not be edited")
+        return Edited(call, call.body, untouched=NOT_EDITED)
 
     def refused(self, edited: Edited, status: int) -> None:
         """The provider did not take a body that was changed: this history is left alone from now on."""
