@@ -1,4 +1,4 @@
-"""What the Editor costs: finding the conversation of a long list, beside cutting and hashing its bytes; and a request as it grows.
+"""What the Editor costs: finding the conversation of a long list, beside cutting and hashing its bytes; and growing requests.
 
 python -m bench.editor
 """
