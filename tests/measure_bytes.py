@@ -1,8 +1,8 @@
 """Whether bytes that need no change arrive as the client wrote them: `python -m tests.measure_bytes`.
 
 Bodies of the four APIs, generated in spellings that nobody uses (odd spacing, key order, escapes, keys twice, unknown
-fields) and made of the recorded sessions beside the project, pass through a `WireEditor` with the default policy. Counted are those that
-came out as the very bytes, those with strikes or repairs, and those that are wrong.
+fields) and made of the recorded sessions beside the project, pass through a `WireEditor` with the default policy. Counted are
+those that came out as the very bytes, those with strikes or repairs, and those that are wrong.
 """
 
 import json

@@ -445,6 +445,25 @@ def test_workers_agree(kind, tmp_path, request):
         editor.close()
 
 
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_requests_may_go_to_any_worker(format, schedule, tmp_path):
+    """Three workers take turns, none of them sees every request: together they send what one alone would."""
+    messages, policy = in_bytes(worked(format, 14)), Policy(schedule=schedule, words=EN)
+    alone, workers = Editor(policy=policy), [Editor(tmp_path, policy=policy) for _ in range(3)]
+    for end in range(1, len(messages) + 1):
+        now = end * MINUTE if end % 9 else (end + 7) * MINUTE
+        asked = {"format": format, "model": MODEL, "now": now}
+        expected = alone.edit(messages[:end], **asked)
+        request = workers[end % 3].edit(messages[:end], **asked)
+        assert request.body == expected.body
+        assert [str(one.why) for one in request.held] == [str(one.why) for one in expected.held]
+        usage = {"input_tokens": 9000 + end, "output_tokens": 1, "cache_read_input_tokens": 8000}
+        alone.report(expected, usage)
+        workers[(end + 1) % 3].report(request, usage)
+    assert request.strikes
+
+
 def test_threads_share_an_editor():
     """Many conversations at once through one editor."""
     editor, failed = Editor(policy=EAGER), []

@@ -26,7 +26,7 @@ from redline.histories.digests import same_parts
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
 from redline.histories.tree import KnownPath, strikes_in_force
-from redline.log.log import ROOT, Durability, Redact
+from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
     HeadMoved,
@@ -251,13 +251,7 @@ class Editor:
         way = self._forest.open(request.log, "")
         with way.lock:
             way.tree.read()
-            end = way.tree.end_of(request.record)
-            engine = way.engines.pop(end, None)
-            if engine is None:
-                way.tree.append([record], parent=end)
-            else:
-                engine.commit([record])
-                way.engines[engine.timeline.head] = engine
+            way.tree.append([record], parent=way.tree.end_of(request.record))
 
     def close(self) -> None:
         """Let go of files and connections. What was sent is stored already."""
@@ -287,19 +281,23 @@ class Editor:
             seen = tree.first_seen(digest) or (origin.tree.first_seen(digest) if origin is not None else None)
             records.append(MessageAdded(native, known if known is not None else seen or now, digest))
             way.size_bytes += len(native)
-        engine = way.engines.pop(spot.record, None)
-        if engine is None:
-            tree.append(records, parent=spot.record)
-        else:
-            engine.commit(records)
-            way.engines[engine.timeline.head] = engine
+        tree.append(records, parent=spot.record)
         return tree.find(given.digests, given.session)
 
     def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:
-        engine = way.engines.pop(record, None)
+        """An engine that is there, or was on the way there when another process went on, or a new one."""
+        missed: list[Stored] = []
+        number = record
+        while number not in way.engines and number != ROOT:
+            missed.append(way.tree.stored[number])
+            number = missed[-1].parent
+        engine = way.engines.pop(number, None)
         while len(way.engines) >= _MOST_ENGINES:
             way.engines.popitem(last=False)
-        return engine or Engine(Timeline(way.tree, record), given.format, self._counter, self._blobs)
+        if engine is None:
+            return Engine(Timeline(way.tree, record), given.format, self._counter, self._blobs)
+        engine.follow(missed[::-1])
+        return engine
 
     # --- the request
 

@@ -12,7 +12,7 @@ from redline.engine.state import State
 from redline.engine.workings import Settings, Workings
 from redline.errors import ExecutionError, LogError, RedlineError
 from redline.formats.base import Format
-from redline.log.log import ROOT, Log
+from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
 from redline.log.records import HeadMoved, Record, Strike, StrikesApplied, StrikesLifted
 from redline.log.timeline import Timeline
@@ -52,6 +52,12 @@ class Engine:
             _logger.warning("Another process went on from the same place: the conversation has a new branch")
         for record in records:
             self.state.apply(record)
+
+    def follow(self, records: Sequence[Stored]) -> None:
+        """Take in records that others have appended after the one that this is at, up to the last of them."""
+        for one in records:
+            self.state.apply(one.record)
+            self.timeline.head = one.number
 
     def move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
         """Make a record the one to go on from."""
