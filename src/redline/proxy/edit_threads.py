@@ -24,7 +24,7 @@ _THREADS = 4
 _MOST_DECODED = 256 * 1024 * 1024
 """A compressed body may grow to this; one that is larger passes unread."""
 _SHARE_FOR_A_MB = 3
-"""A history that is seen for the first time takes time by its length, once. Were it always given up, it would never be known."""
+"""A history that is seen for the first time takes time by its length, once. Were it given up, it would never be known."""
 _OPEN_AGAIN_S = 30.0
 """A store that could not be opened is tried again after this."""
 
