@@ -40,7 +40,13 @@ __all__ = ["command"]
 )
 @click.option("--redact", is_flag=True, help="Keep secrets out of what is recorded.")
 @click.option(
-    "--deadline", "deadline_ms", type=float, default=100.0, show_default=True, metavar="MS", help="For editing a request."
+    "--deadline",
+    "deadline_ms",
+    type=float,
+    default=100.0,
+    show_default=True,
+    metavar="MS",
+    help="For editing a request; thrice as long more for each MB of it.",
 )
 def command(
     port: int,

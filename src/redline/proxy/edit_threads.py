@@ -23,6 +23,8 @@ _Result = TypeVar("_Result")
 _THREADS = 4
 _MOST_DECODED = 256 * 1024 * 1024
 """A compressed body may grow to this; one that is larger passes unread."""
+_SHARE_FOR_A_MB = 3
+"""A history that is seen for the first time takes time by its length, once. Were it given up, it would never be known."""
 _OPEN_AGAIN_S = 30.0
 """A store that could not be opened is tried again after this."""
 
@@ -116,9 +118,12 @@ class EditThreads:
         raw = given.call.body
         if self._overdue >= _THREADS:
             return EditOutcome(raw, retreat="the editor is stuck")
-        outcome = await self._in_time(self._editing, functools.partial(self._edited, given, is_retreat=False), is_edit=True)
+        seconds = self._deadline_s * (1 + _SHARE_FOR_A_MB * len(raw) / 1_000_000)
+        outcome = await self._in_time(
+            self._editing, functools.partial(self._edited, given, is_retreat=False), seconds, is_edit=True
+        )
         if outcome is None:
-            late = await self._in_time(self._retreating, functools.partial(self._edited, given, is_retreat=True))
+            late = await self._in_time(self._retreating, functools.partial(self._edited, given, is_retreat=True), seconds)
             outcome = late or EditOutcome(raw)
             retreat = "too slow" if late else "too slow twice"
         else:
@@ -150,13 +155,13 @@ class EditThreads:
         self.store_problem = problem
 
     async def _in_time(
-        self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], *, is_edit: bool = False
+        self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], seconds: float, *, is_edit: bool = False
     ) -> EditOutcome | None:
         """What the work gives; None if it took too long or broke."""
         running = pool.submit(work)
         waiter = asyncio.wrap_future(running)
         try:
-            return await asyncio.wait_for(asyncio.shield(waiter), self._deadline_s)
+            return await asyncio.wait_for(asyncio.shield(waiter), seconds)
         except TimeoutError:
             if is_edit:
                 self._abandon(running)
