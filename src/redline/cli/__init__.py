@@ -26,6 +26,7 @@ COMMANDS = {
     "export": "Write a conversation as plain messages, without its secrets if asked.",
     "gc": "List or remove stored content that no log refers to.",
     "inspect": "Show what sessions hold.",
+    "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
     "run": "Run an agent with its requests going through Redline.",

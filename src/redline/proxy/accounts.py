@@ -1,0 +1,241 @@
+"""The proxy's accounts: a line for every request, in a file that several workers append to, and the sums over them."""
+
+import logging
+import os
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from redline.errors import LogError
+from redline.files import create_private
+from redline.formats.usage import Usage
+from redline.log.addresses import parse_address
+
+__all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
+
+_log = logging.getLogger("redline.proxy")
+
+_MOST_SESSIONS = 1_000
+"""Sessions whose sums are kept; the one that was quiet the longest goes first. All are in the totals."""
+_CHUNK = 1 << 20
+
+
+class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One request in numbers: nothing that was said, no query, no credential."""
+
+    at: float
+    """When it was answered, in seconds since 1970."""
+    status: int
+    """0 where nothing was answered."""
+    provider: str = ""
+    session: str = ""
+    project: str = ""
+    """The label in its path."""
+    model: str = ""
+    sent_bytes: int = 0
+    """The client's body, decoded."""
+    usage: Usage | None = None
+    struck_tokens: int = 0
+    new_struck_tokens: int = 0
+    repairs: int = 0
+    is_dry_run: bool = False
+    """Then the strikes and repairs are those that would have been made."""
+    cost: float | None = None
+    """US dollars; None where no price or no usage is known."""
+    saved: float | None = None
+    why: str = ""
+    """Why it was dear."""
+    retreat: str = ""
+    untouched: str = ""
+    refused: int = 0
+    """The status with which the provider refused what was changed, before it was sent unchanged."""
+    cut: str = ""
+    """`client` or `upstream`, whichever closed the connection before the end."""
+    seconds: float = 0.0
+    edit_ms: float = 0.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums over requests."""
+
+    requests: int = 0
+    usage: Counter[str] = field(default_factory=Counter)
+    struck_tokens: int = 0
+    repairs: int = 0
+    cost: float = 0.0
+    saved: float = 0.0
+    would_save: float = 0.0
+    """In dry runs."""
+    unpriced: int = 0
+    """Requests with usage of models whose price nobody knows: they are in no sum of money."""
+    why: Counter[str] = field(default_factory=Counter)
+    errors: Counter[int] = field(default_factory=Counter)
+    untouched: Counter[str] = field(default_factory=Counter)
+    retreats: int = 0
+    refused: int = 0
+    cut: Counter[str] = field(default_factory=Counter)
+    last_at: float = 0.0
+    models: Counter[str] = field(default_factory=Counter)
+
+    def add(self, one: ProxiedRequest) -> None:
+        """Count a request in."""
+        self.requests += 1
+        self.last_at = max(self.last_at, one.at)
+        self.struck_tokens += one.struck_tokens
+        self.repairs += one.repairs
+        self.retreats += bool(one.retreat)
+        self.refused += bool(one.refused)
+        if one.usage is not None:
+            self.usage.update(msgspec.structs.asdict(one.usage))
+            self.models[one.model] += 1
+            self.unpriced += one.cost is None
+        self.cost += one.cost or 0.0
+        if one.is_dry_run:
+            self.would_save += one.saved or 0.0
+        else:
+            self.saved += one.saved or 0.0
+        counters: tuple[tuple[Counter[Any], object], ...] = (
+            (self.why, one.why),
+            (self.untouched, one.untouched),
+            (self.cut, one.cut),
+            (self.errors, one.status if one.status >= 400 else 0),
+        )
+        for counter, value in counters:
+            if value:
+                counter[value] += 1
+
+    def report(self) -> dict[str, Any]:
+        """The sums as JSON values."""
+        read, written, fresh = (self.usage[f"{kind}_tokens"] for kind in ("cache_read", "cache_write", "fresh"))
+        sent = read + written + fresh
+        return {
+            "requests": self.requests,
+            "sent_tokens": sent,
+            "read_tokens": read,
+            "written_tokens": written,
+            "fresh_tokens": fresh,
+            "output_tokens": self.usage["output_tokens"],
+            "cache_hit_rate": round(read / sent, 4) if sent else None,
+            "struck_tokens": self.struck_tokens,
+            "struck_share_of_sent": round(self.struck_tokens / (sent + self.struck_tokens), 4) if sent else None,
+            "struck_share_of_new": round(self.struck_tokens / (sent - read + self.struck_tokens), 4) if sent > read else None,
+            "repairs": self.repairs,
+            "cost_usd": round(self.cost, 6),
+            "saved_usd": round(self.saved, 6),
+            "would_save_usd": round(self.would_save, 6),
+            "unpriced_requests": self.unpriced,
+            "why": dict(self.why),
+            "errors": {str(status): count for status, count in sorted(self.errors.items())},
+            "untouched": dict(self.untouched),
+            "retreats": self.retreats,
+            "refused": self.refused,
+            "cut": dict(self.cut),
+            "models": dict(self.models),
+            "last_at": self.last_at,
+        }
+
+
+class Accounts:
+    """Appends requests to the file, and sums up all that is in it, whoever wrote it.
+
+    A line is one write at the end of the file, so that lines of several processes do not mix; a torn one is passed over.
+    """
+
+    def __init__(self, path: Path | None, *, since: float = 0.0) -> None:
+        self._path = path
+        self._since = since
+        self._handle: int | None = None
+        self._offset = 0
+        self._unread = b""
+        self._lock = threading.RLock()
+        self.problem = ""
+        """Why the file cannot be used; then the sums are those of this process."""
+        self.totals, self.run = Tally(), Tally()
+        self.sessions: dict[str, Tally] = {}
+        self.projects: dict[str, Tally] = {}
+        self._previous: dict[tuple[str, str], ProxiedRequest] = {}
+
+    def add(self, one: ProxiedRequest) -> None:
+        """Write a line; where the file cannot be written, count it here alone, and say so once."""
+        with self._lock:
+            try:
+                if (handle := self._opened()) is not None:
+                    os.write(handle, msgspec.json.encode(one) + b"\n")
+                    return
+            except (OSError, LogError) as problem:
+                if not self.problem:
+                    _log.warning("The accounts cannot be written to %s: %s", self._path, problem)
+                self.problem = str(problem)
+            self._count(one)
+
+    def refresh(self) -> None:
+        """Read what was appended since the last time, by any process."""
+        with self._lock:
+            try:
+                handle = self._opened()
+            except (OSError, LogError) as problem:
+                self.problem = str(problem)
+                return
+            while handle is not None and (chunk := os.pread(handle, _CHUNK, self._offset)):
+                self._offset += len(chunk)
+                *lines, self._unread = (self._unread + chunk).split(b"\n")
+                for line in lines:
+                    try:
+                        self._count(_DECODER.decode(line))
+                    except msgspec.DecodeError:
+                        _log.warning("A line of %s is damaged and is not counted", self._path)
+
+    def previous(self, session: str, model: str) -> ProxiedRequest | None:
+        """The last request of a session to a model that had usage, or failed."""
+        self.refresh()
+        return self._previous.get((session, model))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
+
+    def _opened(self) -> int | None:
+        if self._handle is None and self._path is not None:
+            self._handle = create_private(self._path)
+        return self._handle
+
+    def _count(self, one: ProxiedRequest) -> None:
+        self.totals.add(one)
+        if one.at >= self._since:
+            self.run.add(one)
+        if one.project:
+            self.projects.setdefault(one.project, Tally()).add(one)
+        if one.session:
+            self._previous[one.session, one.model] = one
+            tally = self.sessions.pop(one.session, None) or Tally()
+            tally.add(one)
+            self.sessions[one.session] = tally
+            if len(self.sessions) > _MOST_SESSIONS:
+                oldest = next(iter(self.sessions))
+                del self.sessions[oldest]
+                self._previous = {key: seen for key, seen in self._previous.items() if key[0] != oldest}
+
+
+_DECODER = msgspec.json.Decoder(ProxiedRequest)
+
+
+def accounts_path(store: str) -> Path:
+    """Where the accounts of a store are: in its folder, beside its SQLite file, or for a server in the user's folder."""
+    address = parse_address(store)
+    match address.kind:
+        case "file":
+            return Path(address.place).expanduser() / "proxy.accounts"
+        case "sqlite":
+            return Path(f"{address.place}.accounts")
+        case "postgresql":
+            name = blake2b(address.place.rpartition("@")[2].encode(), digest_size=6).hexdigest()
+            return Path.home() / ".redline" / f"proxy-{name}.accounts"

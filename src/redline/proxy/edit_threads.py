@@ -1,0 +1,186 @@
+"""Editing beside the event loop: in a thread, within a deadline, and never in the way of a request."""
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from redline.errors import RedlineError
+from redline.formats.answers import Answer
+from redline.wire.compression import decompress
+from redline.wire.editing import Call, Edited
+
+__all__ = ["CallEditor", "EditOutcome", "EditThreads", "EncodedCall"]
+
+_log = logging.getLogger("redline.proxy")
+_Result = TypeVar("_Result")
+
+_THREADS = 4
+_MOST_DECODED = 256 * 1024 * 1024
+"""A compressed body may grow to this; one that is larger passes unread."""
+_OPEN_AGAIN_S = 30.0
+"""A store that could not be opened is tried again after this."""
+
+
+class CallEditor(Protocol):
+    """What edits calls: `redline.wire.WireEditor`, or what a test puts in its place."""
+
+    def edit(self, call: Call) -> Edited:
+        """The call with what is outdated struck."""
+        ...
+
+    def retreat(self, call: Call) -> Edited:
+        """The call with no more than what was struck before."""
+        ...
+
+    def refused(self, edited: Edited, status: int) -> None:
+        """The provider refused what was changed."""
+        ...
+
+    def answered(self, edited: Edited, answer: Answer | None) -> None:
+        """What the model said to it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedCall:
+    """A call whose body is as the client sent it, perhaps compressed."""
+
+    call: Call
+    encoding: str
+
+    def decoded(self) -> Call:
+        """The call with a body that can be read."""
+        if self.encoding in ("", "identity"):
+            return self.call
+        return replace(self.call, body=decompress(self.call.body, self.encoding, most_bytes=_MOST_DECODED))
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """What is sent in place of a body, and how that came about."""
+
+    body: bytes
+    edited: Edited | None = None
+    is_changed: bool = False
+    """Then the body is not compressed, even if the client's was."""
+    retreat: str = ""
+    """Why the editor's own outcome was not waited for."""
+    untouched: str = ""
+    """Why nothing was changed."""
+    edit_ms: float = 0.0
+
+
+class EditThreads:
+    """Runs an editor in threads. What takes too long is left to finish on its own, and its outcome is dropped."""
+
+    def __init__(self, open_editor: Callable[[], CallEditor], *, deadline_s: float) -> None:
+        self._open_editor = open_editor
+        self._deadline_s = deadline_s
+        self._editing = ThreadPoolExecutor(_THREADS, "redline-edit")
+        self._retreating = ThreadPoolExecutor(_THREADS, "redline-retreat")
+        self._overdue = 0
+        self._editor: CallEditor | None = None
+        self._opened_at = float("-inf")
+        self.store_problem = ""
+        """Why there is no editor; empty if there is one."""
+
+    def open(self) -> CallEditor | None:
+        """The editor; None while its store cannot be reached. Blocks."""
+        if self._editor is None and time.monotonic() - self._opened_at >= _OPEN_AGAIN_S:
+            self._opened_at = time.monotonic()
+            try:
+                self._editor = self._open_editor()
+            except (RedlineError, OSError) as problem:
+                if not self.store_problem:
+                    _log.warning("The store cannot be used, so requests pass unchanged: %s", problem)
+                self.store_problem = str(problem)
+            else:
+                if self.store_problem:
+                    _log.warning("The store can be used again.")
+                self.store_problem = ""
+        return self._editor
+
+    async def edit(self, given: EncodedCall) -> EditOutcome:
+        """What to send. Never raises because of the call, and takes two deadlines at most."""
+        start = time.perf_counter()
+        raw = given.call.body
+        if self._overdue >= _THREADS:
+            return EditOutcome(raw, retreat="the editor is stuck")
+        outcome = await self._in_time(self._editing, functools.partial(self._edited, given, is_retreat=False), is_edit=True)
+        if outcome is None:
+            late = await self._in_time(self._retreating, functools.partial(self._edited, given, is_retreat=True))
+            outcome = late or EditOutcome(raw)
+            retreat = "too slow" if late else "too slow twice"
+        else:
+            retreat = ""
+        return replace(outcome, retreat=retreat, edit_ms=(time.perf_counter() - start) * 1000)
+
+    def _edited(self, given: EncodedCall, *, is_retreat: bool) -> EditOutcome:
+        """In a thread: decode the body, edit it, and say what to send."""
+        raw = given.call.body
+        editor = self.open()
+        if editor is None:
+            return EditOutcome(raw, untouched="the store cannot be used")
+        try:
+            call = given.decoded()
+        except RedlineError as problem:
+            _log.debug("A body cannot be read: %s", problem)
+            return EditOutcome(raw, untouched="its body cannot be decompressed")
+        edited = editor.retreat(call) if is_retreat else editor.edit(call)
+        self._note_failure(edited)
+        if edited.body is call.body:
+            return EditOutcome(raw, edited, untouched=edited.untouched)
+        return EditOutcome(edited.body, edited, is_changed=True)
+
+    def _note_failure(self, edited: Edited) -> None:
+        """Say once when the editor begins to fail, which is most often its store's fault, and once when it works again."""
+        problem = "requests cannot be edited, perhaps because the store cannot be used" if edited.read is None else ""
+        if problem != self.store_problem:
+            _log.warning("%s", problem.capitalize() + "; they pass unchanged" if problem else "Requests are edited again")
+        self.store_problem = problem
+
+    async def _in_time(
+        self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], *, is_edit: bool = False
+    ) -> EditOutcome | None:
+        """What the work gives; None if it took too long or broke."""
+        running = pool.submit(work)
+        waiter = asyncio.wrap_future(running)
+        try:
+            return await asyncio.wait_for(asyncio.shield(waiter), self._deadline_s)
+        except TimeoutError:
+            if is_edit and not running.cancel():
+                self._count_overdue(running)
+            waiter.add_done_callback(_drop)
+            return None
+        except asyncio.CancelledError:
+            waiter.add_done_callback(_drop)
+            raise
+        except Exception:  # a bug of ours must not cost the user a request
+            _log.exception("An edit failed; what was recorded before is sent, or the client's own bytes")
+            return None
+
+    def _count_overdue(self, running: "Future[EditOutcome]") -> None:
+        """Threads that hang are counted, so that requests do not wait for a thread that cannot come."""
+        loop = asyncio.get_running_loop()
+        self._overdue += 1
+
+        def done(_: object) -> None:
+            self._overdue -= 1
+
+        running.add_done_callback(lambda one: loop.call_soon_threadsafe(done, one) if not loop.is_closed() else None)
+
+    def close(self) -> None:
+        """Take no more work; what hangs is not waited for."""
+        self._editing.shutdown(wait=False, cancel_futures=True)
+        self._retreating.shutdown(wait=False, cancel_futures=True)
+
+
+def _drop(done: "asyncio.Future[EditOutcome]") -> None:
+    """The outcome of what nobody waits for any more; an error is in the log of whoever raised it."""
+    if not done.cancelled() and (problem := done.exception()):
+        _log.warning("An edit that was too slow failed: %s", type(problem).__name__)

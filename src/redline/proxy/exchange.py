@@ -1,0 +1,173 @@
+"""One request on its way: what is known of it so far, for the accounts and the log line."""
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from redline.formats.answers import Answer
+from redline.formats.usage import Usage
+from redline.prices.model import price_of
+from redline.proxy.accounts import Accounts, ProxiedRequest
+from redline.proxy.costs import Struck, cost_of, saved_by, why_dear
+from redline.proxy.edit_threads import CallEditor, EditOutcome
+from redline.wire.answers import AnswerReader
+from redline.wire.editing import Edited
+
+__all__ = ["Exchange", "settle"]
+
+_log = logging.getLogger("redline.proxy")
+
+_MOST_ANSWER = 32 * 1024 * 1024
+"""Of an answer, so much is kept to find its usage in."""
+_LONGEST_PATH = 100
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request and its answer, filled in as they pass."""
+
+    method: str
+    path: str
+    provider: str
+    format: str = ""
+    """Empty where the path is of no API that is read."""
+    project: str = ""
+    outcome: EditOutcome | None = None
+    status: int = 0
+    refused: int = 0
+    cut: str = ""
+    content_type: str = ""
+    content_encoding: str = ""
+    chunks: list[bytes] = field(default_factory=list)
+    kept_bytes: int = 0
+    start: float = field(default_factory=time.perf_counter)
+    end: float = 0.0
+
+    def keep(self, chunk: bytes) -> None:
+        """Remember a piece of the answer. It is read later, in a thread; one that is too large is not."""
+        self.kept_bytes += len(chunk)
+        if self.kept_bytes <= _MOST_ANSWER:
+            self.chunks.append(chunk)
+        else:
+            self.chunks.clear()
+
+    def read_answer(self) -> Answer | None:
+        """What the model said, as far as it came."""
+        if not self.chunks:
+            return None
+        reader = AnswerReader(self.format, self.content_type, self.content_encoding, _MOST_ANSWER)
+        for chunk in self.chunks:
+            reader.feed(chunk)
+        self.chunks.clear()
+        return reader.finish()
+
+
+def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None, *, is_dry_run: bool) -> None:
+    """After the answer, in a thread: tell the editor, write the accounts and the log line."""
+    outcome = exchange.outcome or EditOutcome(b"")
+    edited = outcome.edited
+    answer = exchange.read_answer() if exchange.format and exchange.status < 400 else None
+    if edited is not None and editor is not None and exchange.status:
+        try:
+            if exchange.refused:
+                editor.refused(edited, exchange.refused)
+            else:
+                editor.answered(edited, answer)
+        except Exception:  # the answer is with the client already: nothing of ours may matter to it
+            _log.exception("The editor could not be told of an answer")
+    entry = _entry(exchange, outcome, answer.usage if answer else None, accounts, is_dry_run=is_dry_run)
+    accounts.add(entry)
+    _log.info("%s", _line(exchange, entry))
+
+
+def _entry(
+    exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts, *, is_dry_run: bool
+) -> ProxiedRequest:
+    """The request in numbers."""
+    edited, now = outcome.edited, time.time()
+    session = (edited.session if edited else "") or exchange.project
+    model = edited.model if edited else ""
+    sent_bytes = len(edited.call.body) if edited else len(outcome.body)
+    struck = _struck(edited, is_dry_run=is_dry_run) if edited and not exchange.refused else Struck()
+    cost, saved, why = None, None, ""
+    if usage is not None:
+        before = accounts.previous(session, model) if session else None
+        price = price_of(model or None)
+        gap_s = now - before.at if before else 0.0
+        is_long = bool(edited and edited.read and edited.read.lifetime == "1h")
+        lifetime_s = (60.0 if is_long else price.lifetime_minutes if price else 5.0) * 60
+        is_expired = gap_s > lifetime_s
+        is_repeated = before is not None and before.sent_bytes == sent_bytes
+        before_usage = before.usage if before else None
+        is_rewritten = struck.new_tokens > 0 and not is_dry_run
+        if session:
+            why = why_dear(usage, before_usage, is_repeated=is_repeated, is_expired=is_expired, is_rewritten=is_rewritten)
+        if price is not None:
+            cost = cost_of(usage, price, is_long=is_long)
+            warm = None if is_expired else before_usage
+            was_struck = before.struck_tokens if before else 0
+            saved = saved_by(usage, struck, price, before=warm, before_struck=was_struck, is_long=is_long)
+    return ProxiedRequest(
+        at=now,
+        status=exchange.status,
+        provider=exchange.provider,
+        session=session,
+        project=exchange.project,
+        model=model,
+        sent_bytes=sent_bytes,
+        usage=usage,
+        struck_tokens=struck.tokens,
+        new_struck_tokens=struck.new_tokens,
+        repairs=len(edited.request.repairs) if edited and edited.request and not exchange.refused else 0,
+        is_dry_run=is_dry_run,
+        cost=cost,
+        saved=saved,
+        why=why,
+        retreat=outcome.retreat,
+        untouched=outcome.untouched,
+        refused=exchange.refused,
+        cut=exchange.cut,
+        seconds=round(exchange.end - exchange.start, 3),
+        edit_ms=round(outcome.edit_ms, 2),
+    )
+
+
+def _struck(edited: Edited, *, is_dry_run: bool) -> Struck:
+    """What the strikes of a request take out of it."""
+    request = edited.request
+    if request is None:
+        return Struck()
+    new = request.new_strikes
+    kept_share = 1.0
+    if new and edited.read is not None:
+        first = min(strike.index for strike in new)
+        behind = sum(map(len, edited.read.messages[first:]))
+        kept_share = 1 - behind / max(len(edited.call.body), 1)
+    tokens = sum(strike.tokens_saved for strike in request.strikes)
+    return Struck(tokens, sum(strike.tokens_saved for strike in new), kept_share, is_dry_run)
+
+
+def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
+    """A line for the log: no contents, no query, no credential."""
+    path = exchange.path if exchange.path.isprintable() else ascii(exchange.path)
+    words = [f"{exchange.method} {path[:_LONGEST_PATH]} {entry.status or '-'} {entry.provider}"]
+    if entry.model:
+        words.append(entry.model)
+    if entry.usage is not None:
+        usage = entry.usage
+        words.append(
+            f"sent={usage.input_tokens} read={usage.cache_read_tokens} written={usage.cache_write_tokens} "
+            f"output={usage.output_tokens}"
+        )
+    named = {
+        "struck": entry.struck_tokens,
+        "repairs": entry.repairs,
+        "saved": f"${entry.saved:.4f}" if entry.saved else "",
+        "why": entry.why.replace(", ", "/"),
+        "retreat": entry.retreat,
+        "refused": entry.refused,
+        "cut": entry.cut,
+        "untouched": entry.untouched,
+    }
+    words.extend(f"{name}={value!r}" if " " in str(value) else f"{name}={value}" for name, value in named.items() if value)
+    return f"{' '.join(words)} edit={entry.edit_ms:.1f}ms {entry.seconds:.2f}s"

@@ -1,0 +1,217 @@
+"""The proxy's one endpoint: takes every request, has it edited if it asks a model, and relays what the provider answers."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import aiohttp
+from starlette.applications import Starlette
+
+from redline.proxy.access import TOKEN_HEADER, Target, parse_target
+from redline.proxy.accounts import Accounts
+from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
+from redline.proxy.exchange import Exchange, settle
+from redline.proxy.headers import headers_for_client, headers_for_upstream, plain_headers
+from redline.proxy.incoming import ClientGoneError, Incoming, Receive, Scope, Send
+from redline.proxy.problems import problem_body
+from redline.proxy.settings import ProxySettings
+from redline.proxy.status import status_app
+from redline.proxy.upstream_client import Outgoing, UpstreamClient
+from redline.proxy.upstreams import provider_of
+from redline.wire import find_api
+from redline.wire.editing import Call
+
+__all__ = ["Relay"]
+
+_log = logging.getLogger("redline.proxy")
+
+_MOST_HELD = 64 * 1024 * 1024
+"""A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
+_OWN_REFUSALS = (400, 413)
+_MOST_UNSETTLED = 1_000
+"""Exchanges that wait for the accounts; beyond that a store that hangs would cost memory without end."""
+
+
+class Relay:
+    """An ASGI application."""
+
+    def __init__(self, settings: ProxySettings, open_editor: Callable[[], CallEditor], accounts: Accounts) -> None:
+        self.settings = settings
+        self.accounts = accounts
+        self.open_requests = 0
+        self._access = settings.access
+        self._threads = EditThreads(open_editor, deadline_s=settings.deadline_ms / 1000)
+        self._clerk = ThreadPoolExecutor(1, "redline-accounts")
+        self._unsettled = 0
+        self._client: UpstreamClient | None = None
+        self._status: Starlette = status_app(self)
+
+    @property
+    def store_problem(self) -> str:
+        """Why the store cannot be used; empty if it can."""
+        return self._threads.store_problem
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or the server's notice that it starts or ends."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        target = parse_target(scope["raw_path"].decode("latin-1"))
+        headers = plain_headers(scope["headers"])
+        if problem := self._access.host_problem(headers):
+            await _answer_problem(send, "", 403, problem)
+        elif target.path.startswith("/redline/"):
+            await self._answer_status(scope, receive, send, target, headers)
+        elif not self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token):
+            await _answer_problem(send, provider_of(target.path, headers), 401, _NO_TOKEN)
+        elif headers.get("upgrade", "").lower() == "websocket":
+            await _answer_problem(send, provider_of(target.path, headers), 426, "WebSockets are not relayed. Use HTTP.")
+        else:
+            await self._relay_until_gone(scope, Incoming(receive), send, target, headers)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Open what requests need, and close it at the end."""
+        await receive()
+        self._client = UpstreamClient()
+        await asyncio.get_running_loop().run_in_executor(self._clerk, self._threads.open)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._client.close()
+        self._threads.close()
+        await asyncio.to_thread(self._clerk.shutdown)
+        self.accounts.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer_status(self, scope: Scope, receive: Receive, send: Send, target: Target, headers: dict[str, str]) -> None:
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        is_known = self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token, bearer)
+        if not is_known and target.path != "/redline/health":
+            await _answer_problem(send, "", 401, _NO_TOKEN)
+            return
+        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send)
+
+    async def _relay_until_gone(
+        self, scope: Scope, incoming: Incoming, send: Send, target: Target, headers: dict[str, str]
+    ) -> None:
+        """Relay, and stop the moment the client goes: nobody pays for what nobody reads."""
+        api = find_api(scope["method"], target.path)
+        provider = api.provider if api else provider_of(target.path, headers)
+        exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label)
+        relaying = asyncio.ensure_future(self._relay(scope, incoming, send, exchange, headers))
+        leaving = asyncio.ensure_future(incoming.gone())
+        self.open_requests += 1
+        try:
+            await asyncio.wait({relaying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not relaying.done():
+                exchange.cut = "client"
+        finally:
+            relaying.cancel()
+            leaving.cancel()
+            await asyncio.wait({relaying, leaving})
+            self.open_requests -= 1
+            exchange.end = time.perf_counter()
+            self._settle_later(exchange)
+        if not relaying.cancelled() and (bug := relaying.exception()):
+            _log.error("A request could not be relayed", exc_info=bug)
+
+    async def _relay(self, scope: Scope, incoming: Incoming, send: Send, exchange: Exchange, headers: dict[str, str]) -> None:
+        """One request, one answer."""
+        try:
+            body = await incoming.read(_MOST_HELD)
+        except ClientGoneError:
+            exchange.cut = "client"
+            return
+        outcome = EditOutcome(body)
+        if exchange.format and body and incoming.is_whole:
+            call = Call(exchange.method, exchange.path, headers, body, exchange.project)
+            outcome = await self._threads.edit(EncodedCall(call, headers.get("content-encoding", "").strip().lower()))
+        exchange.outcome = outcome
+        try:
+            response = await self._ask(scope, incoming, exchange, outcome)
+            if outcome.is_changed and response.status in _OWN_REFUSALS:
+                response.close()
+                exchange.refused = response.status
+                response = await self._ask(scope, incoming, exchange, EditOutcome(body))
+        except (aiohttp.ClientError, OSError, TimeoutError) as problem:
+            if isinstance(problem.__cause__, ClientGoneError):
+                exchange.cut = "client"
+                return
+            exchange.status = 504 if isinstance(problem, TimeoutError) else 502
+            reason = f"{type(problem).__name__}: {problem}"[:200].rstrip(": ")
+            await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
+            return
+        try:
+            await self._pass_on(response, send, exchange)
+        finally:
+            response.close()  # does nothing to a connection whose answer was read to its end
+
+    async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
+        """The provider's response, as soon as its headers are there."""
+        upstream = self.settings.upstreams[exchange.provider]
+        named = [value for name, value in scope["headers"] if name == b"content-length"]
+        has_body = bool(outcome.body or named or not incoming.is_whole)
+        outgoing = Outgoing(
+            exchange.method,
+            upstream,
+            upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
+            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed),
+            outcome.body if has_body else None,
+            None if incoming.is_whole else incoming.rest(),
+            len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
+        )
+        assert self._client is not None, "the server starts the application before it hands it requests"
+        return await self._client.send(outgoing)
+
+    async def _pass_on(self, response: aiohttp.ClientResponse, send: Send, exchange: Exchange) -> None:
+        """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
+        exchange.status = response.status
+        exchange.content_type = response.headers.get("content-type", "")
+        exchange.content_encoding = response.headers.get("content-encoding", "")
+        is_kept = bool(exchange.format) and response.status < 400
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status,
+                "headers": headers_for_client(response.raw_headers),
+            }
+        )
+        try:
+            async for chunk in response.content.iter_any():
+                if is_kept:
+                    exchange.keep(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except (aiohttp.ClientError, OSError):
+            exchange.cut = "upstream"
+            return  # without the end of the answer, so that the client sees that it is cut off
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _settle_later(self, exchange: Exchange) -> None:
+        """Hand it to the accounts, in a thread of theirs, one after the other."""
+        if self._unsettled >= _MOST_UNSETTLED:
+            _log.warning("The accounts are behind; a request is not counted")
+            return
+        loop = asyncio.get_running_loop()
+        self._unsettled += 1
+
+        def settled(_: object) -> None:
+            self._unsettled -= 1
+
+        def work() -> None:
+            try:
+                settle(exchange, self.accounts, self._threads.open(), is_dry_run=self.settings.is_dry_run)
+            except Exception:  # nobody waits for this: unless it is logged here, it is lost
+                _log.exception("A request could not be counted")
+
+        loop.run_in_executor(self._clerk, work).add_done_callback(settled)
+
+
+_NO_TOKEN = f"A token is needed: send it as {TOKEN_HEADER}, or in the base URL as /t/TOKEN."
+
+
+async def _answer_problem(send: Send, provider: str, status: int, message: str) -> None:
+    body = problem_body(provider, status, message)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

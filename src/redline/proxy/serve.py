@@ -1,0 +1,116 @@
+"""Runs a proxy: binds its socket, says where it listens, and serves until it is told to stop."""
+
+import contextlib
+import functools
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import FrameType
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from redline.errors import ExecutionError
+from redline.proxy.accounts import Accounts, accounts_path
+from redline.proxy.edit_threads import CallEditor
+from redline.proxy.relay import Relay
+from redline.proxy.settings import ProxySettings, load_policy
+from redline.wire.editing import WireEditor
+
+__all__ = ["bind", "make_relay", "serve"]
+
+_SHUTDOWN_S = 5
+"""Answers under way get this long to end."""
+_BACKLOG = 2048
+
+
+def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `on_ready` is told the settings, with the port, once the socket is bound."""
+    listening = bind(settings.host, settings.port)
+    running = replace(settings, port=listening.getsockname()[1], started_at=time.time())
+    config = uvicorn.Config(
+        functools.partial(make_relay, running),
+        factory=True,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        workers=running.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
+    )
+    on_ready(running)
+    with _ended_by_signals(), listening:
+        if running.workers == 1:
+            uvicorn.Server(config).run(sockets=[listening])
+        else:
+            Multiprocess(config, sockets=[listening]).run()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; an ExecutionError that says what to do if the address is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError as problem:
+        listening.close()
+        raise ExecutionError(
+            f"Port {port} of {host} cannot be used: {problem.strerror}. Give another with --port; 0 takes any that is free."
+        ) from problem
+    listening.set_inheritable(True)
+    return listening
+
+
+def make_relay(settings: ProxySettings) -> Relay:
+    """The application, once in every worker."""
+    _log_to_stderr()
+    return Relay(
+        settings, functools.partial(_open_editor, settings), Accounts(accounts_path(settings.store), since=settings.started_at)
+    )
+
+
+def _open_editor(settings: ProxySettings) -> CallEditor:
+    from redline.editor import Editor
+
+    editor = Editor(settings.store, policy=load_policy(settings.policy))
+    return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
+
+
+def _log_to_stderr() -> None:
+    """A line a request. What the server itself would say of broken connections is in these lines."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    logger = logging.getLogger("redline")
+    if not any(isinstance(handler, logging.StreamHandler) for handler in logger.handlers):
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """The server ends its work, then raises the signal again, which is no failure here."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,80 @@
+"""How a proxy is to run, checked where it is said."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redline.errors import ValidationError
+from redline.policy import Policy
+from redline.proxy.access import Access, is_loopback
+from redline.proxy.upstreams import Upstream, parse_upstreams
+
+__all__ = ["POLICIES", "ProxySettings", "load_policy"]
+
+POLICIES = ("default", "documents")
+"""The policies that have a name; any other is a file."""
+
+_LEAST_TOKEN = 16
+_MOST_WORKERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """What `redline proxy` was told."""
+
+    store: str
+    """A folder, or the address of a database."""
+    host: str = "127.0.0.1"
+    port: int = 8484
+    """0: any that is free."""
+    policy: str = "default"
+    """A name, or the path of a file."""
+    upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
+    is_dry_run: bool = False
+    workers: int = 1
+    token: str = field(default="", repr=False)
+    allowed_hosts: tuple[str, ...] = ()
+    edits_subscriptions: bool = False
+    redacts: bool = False
+    deadline_ms: float = 100.0
+    started_at: float = 0.0
+    """Seconds since 1970; all workers count this run from here."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be served, or not safely."""
+        if not is_loopback(self.host) and not self.token:
+            raise ValidationError(
+                f"{self.host} can be reached from other machines. Give --token, which clients must then send as "
+                "x-redline-token or in their base URL as /t/TOKEN, or leave --host at 127.0.0.1."
+            )
+        if self.token and (len(self.token) < _LEAST_TOKEN or not re.fullmatch(r"[A-Za-z0-9._~-]+", self.token)):
+            raise ValidationError(f"A token has at least {_LEAST_TOKEN} letters, digits, dots, dashes or underscores.")
+        if not 1 <= self.workers <= _MOST_WORKERS:
+            raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
+        if not self.deadline_ms > 0:
+            raise ValidationError(f"--deadline must be more than 0 ms, not {self.deadline_ms:g}")
+        load_policy(self.policy)
+
+    @property
+    def mode(self) -> str:
+        """Whether requests are changed."""
+        return "dry-run" if self.is_dry_run else "edit"
+
+    @property
+    def access(self) -> Access:
+        """Who may use it."""
+        return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
+
+
+def load_policy(policy: str) -> Policy:
+    """A policy by its name, or from its file."""
+    match policy:
+        case "default":
+            return Policy()
+        case "documents":
+            return Policy.documents()
+    if not Path(policy).exists() and os.sep not in policy and "." not in policy:
+        raise ValidationError(f"There is no policy named {policy!r}, and no such file. Names are {', '.join(POLICIES)}.")
+    return Policy.load(policy)

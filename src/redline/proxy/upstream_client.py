@@ -1,0 +1,118 @@
+"""The HTTP client towards the providers: pooled, HTTP/1.1, adding nothing of its own to a request."""
+
+import socket
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from redline.proxy.upstreams import Upstream
+
+__all__ = ["Outgoing", "UpstreamClient", "pieces_of"]
+
+_PIECE = 256 * 1024
+_LONGEST_HEADER = 256 * 1024
+_CONNECT_S = 30.0
+_KEEP_S = 30.0
+"""Idle connections are closed before the provider closes them."""
+_STALE_S = 5.0
+"""A kept connection that was already closed shows itself at once; later, the provider may have begun to work."""
+_KEEPALIVE_IDLE_S, _KEEPALIVE_EVERY_S, _KEEPALIVE_TRIES = 60, 30, 5
+"""TCP keepalive: a model that thinks for minutes sends nothing, and routers forget silent connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request to a provider."""
+
+    method: str
+    upstream: Upstream
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes | None
+    """None: the client sent no body."""
+    rest: AsyncIterator[bytes] | None = None
+    """What follows the body where that was too large to be held; such a request cannot be sent twice."""
+    length: int | None = None
+    """The size of both, if it is known."""
+
+
+class UpstreamClient:
+    """Sends requests, and sends again only what an old connection swallowed."""
+
+    def __init__(self) -> None:
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(_note_reuse)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_S, socket_factory=_socket),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are none of another's
+            auto_decompress=False,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            max_line_size=_LONGEST_HEADER,
+            max_field_size=_LONGEST_HEADER,
+            trace_configs=[trace],
+        )
+
+    async def send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
+        """The response as soon as its headers are there. The caller closes it."""
+        reuse = SimpleNamespace(is_reused=False)
+        start = time.monotonic()
+        try:
+            return await self._send(outgoing, reuse)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            is_stale = reuse.is_reused and time.monotonic() - start < _STALE_S
+            if not is_stale or outgoing.rest is not None:
+                raise
+        return await self._send(outgoing, SimpleNamespace())
+
+    async def _send(self, outgoing: Outgoing, reuse: SimpleNamespace) -> aiohttp.ClientResponse:
+        headers = list(outgoing.headers)
+        data: AsyncIterator[bytes] | None = None
+        if outgoing.body is not None:
+            data = pieces_of(outgoing.body, outgoing.rest)
+            if outgoing.length is not None:
+                headers.append(("Content-Length", str(outgoing.length)))
+        return await self._session.request(
+            outgoing.method,
+            URL(outgoing.url, encoded=True),
+            headers=headers,
+            data=data,
+            allow_redirects=False,
+            proxy=outgoing.upstream.proxy,
+            trace_request_ctx=reuse,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+async def pieces_of(body: bytes, rest: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
+    """A body in pieces, none of them copied: a large one must not fill the buffers at once."""
+    view = memoryview(body)
+    for start in range(0, len(body), _PIECE):
+        yield view[start : start + _PIECE]  # type: ignore[misc]  # the client takes any buffer
+    if rest is not None:
+        async for chunk in rest:
+            yield chunk
+
+
+async def _note_reuse(_: object, context: SimpleNamespace, __: object) -> None:
+    context.trace_request_ctx.is_reused = True
+
+
+def _socket(address: Any) -> socket.socket:
+    """A socket that finds out by itself when the other side is gone."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_EVERY_S)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_TRIES)
+    return made

@@ -1,0 +1,99 @@
+"""One API of a provider: where it listens, and how a body sent to it is cut into messages without being decoded."""
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import msgspec
+
+from redline.errors import FormatError
+from redline.formats import find_format
+from redline.values import payloads
+from redline.values.messages import ToolResult
+from redline.wire.body import Body
+
+__all__ = ["ABSENT", "MOST_BODY_BYTES", "Api", "Cut", "read_raw"]
+
+MOST_BODY_BYTES = 64 << 20
+"""Longer bodies are passed on unread. The providers take 32 MB at most."""
+ABSENT = msgspec.Raw(b"")
+"""A field that the client did not write."""
+
+_BOM = b"\xef\xbb\xbf"
+_MOST_LEADING = 32
+"""How many messages ahead of the first one said by somebody are looked at."""
+
+
+class Cut(msgspec.Struct, kw_only=True):
+    """A body's fields as they are written, none of them decoded; each API adds its own, and `messages` under its name."""
+
+    messages: list[msgspec.Raw]
+    model: msgspec.Raw = ABSENT
+    stream: msgspec.Raw = ABSENT
+
+
+class Api(ABC):
+    """What Redline must know of one API to read what is sent to it."""
+
+    name: ClassVar[str]
+    """Also the name of the format of its messages."""
+    provider: ClassVar[str]
+    path: ClassVar[re.Pattern[str]]
+    """How the path ends where a model is asked with a history."""
+    fields: ClassVar[type[Cut]]
+
+    def __init__(self) -> None:
+        self._decode = msgspec.json.Decoder(self.fields).decode
+
+    def takes(self, method: str, path: str) -> bool:
+        """Whether a model is asked here, behind whatever prefix; `path` has neither query nor label."""
+        return method == "POST" and self.path.search(path) is not None
+
+    def read(self, body: bytes, path: str) -> Body:
+        """What the body says. It is never refused: what cannot be read is untouchable."""
+        if len(body) > MOST_BODY_BYTES:
+            return Body(body, self.name, untouchable=f"it is longer than {MOST_BODY_BYTES >> 20} MB")
+        try:
+            cut = self._decode(body[len(_BOM) :] if body.startswith(_BOM) else body)
+        except msgspec.ValidationError:
+            return Body(body, self.name, untouchable="it has no list of messages")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return Body(body, self.name, untouchable="it is not JSON, or nested too deeply")
+        messages = tuple(map(bytes, cut.messages))
+        try:
+            read = self._read(body, messages, cut, path)
+        except (ValueError, RecursionError):
+            return Body(body, self.name, messages, untouchable="it holds what no parser takes")
+        reason = read.untouchable or self._why_untouchable(messages)
+        return dataclasses.replace(read, untouchable=reason) if reason != read.untouchable else read
+
+    @abstractmethod
+    def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: Any, path: str) -> Body:
+        """The body with all that the fields say."""
+
+    def _why_untouchable(self, messages: tuple[bytes, ...]) -> str:
+        """What is wrong with the list, whichever API it is of."""
+        if not messages:
+            return "it has no messages"
+        if not all(message.startswith(b"{") for message in messages):
+            return "a message is no object"
+        return "the list begins with a result: the service keeps what came before" if self._begins_with_result(messages) else ""
+
+    def _begins_with_result(self, messages: tuple[bytes, ...]) -> bool:
+        """Whether the first message that is not a system prompt answers a call that is not there."""
+        format = find_format(self.name)
+        for payload in messages[:_MOST_LEADING]:
+            try:
+                message = format.read(payload)
+            except FormatError:
+                return False
+            if message.role != "system":
+                return any(isinstance(part, ToolResult) for part in message.parts)
+        return False
+
+
+def read_raw(field: msgspec.Raw) -> Any:
+    """The value of a field; None where it is absent."""
+    written = bytes(field)
+    return payloads.decode(written) if written else None

@@ -1,0 +1,121 @@
+"""A request's body, cut into its messages, and put together again around those that changed."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redline.errors import ExecutionError
+from redline.formats import find_format
+from redline.values import payloads
+
+__all__ = ["Body"]
+
+_SPACE = b" \t\r\n"
+_MOST_CANDIDATES = 8
+"""How often what begins like the list of messages is looked at before the whole body is."""
+_UNMISTAKABLE = re.compile(rb'\{[ \t\r\n]*"[^\s:,\]}]')
+"""How a message begins that cannot be found inside a text: there the quote would end the text, and nothing of this follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a client sent, and what Redline must know of it."""
+
+    raw: bytes
+    format: str
+    messages: tuple[bytes, ...] = ()
+    """Each as the client wrote it."""
+    model: str = ""
+    preamble: object = None
+    """What is sent apart from the messages and changes the provider's cache key, as JSON values."""
+    session: str = ""
+    """The name of the session that the body holds."""
+    lifetime: str = ""
+    """How long the client asked the provider to keep the prefix: "5m", "1h", or nothing."""
+    is_streamed: bool = False
+    untouchable: str = ""
+    """Why it must be passed on as it is; empty where it may be changed."""
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether it is text at all. Bodies are not asked on the way in: for long ones of many scripts it takes a while."""
+        try:
+            return self.raw.isascii() or bool(self.raw.decode())
+        except UnicodeDecodeError:
+            return False
+
+    def splice(self, pieces: Sequence[tuple[int | None, bytes]]) -> bytes:
+        """The client's body with these messages, each with its position in the client's list, or None for a new one.
+
+        Every byte outside of the messages is the client's, and so is what it wrote between two messages that still follow each
+        other. Where nothing changed, the very same bytes are returned.
+        """
+        if len(pieces) == len(self.messages) and all(
+            position == place and payload == self.messages[place] for place, (position, payload) in enumerate(pieces)
+        ):
+            return self.raw
+        spans = self._spans()
+        parts = [self.raw[: spans[0][0]]]
+        before: int | None = None
+        for number, (position, payload) in enumerate(pieces):
+            if number and before is not None and position == before + 1:
+                parts.append(self.raw[spans[before][1] : spans[position][0]])
+            elif number:
+                parts.append(b",")
+            parts.append(payload)
+            before = position
+        return b"".join((*parts, self.raw[spans[-1][1] :]))
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Where each message begins and ends.
+
+        The messages are known, so the place is the one where all of them follow each other in a list. Only if there are
+        several (a client may write a key twice, and the last one counts) is the whole body read.
+        """
+        found: list[list[tuple[int, int]]] = []
+        first = self.messages[0]
+        at = self.raw.find(first) if _UNMISTAKABLE.match(first) else -1
+        for _ in range(_MOST_CANDIDATES):
+            if at < 0:
+                break
+            spans = self._spans_from(at)
+            found += [spans] if spans else []
+            at = self.raw.find(first, spans[-1][1] if spans else at + 1)
+        if at < 0 and len(found) == 1:
+            return found[0]
+        if (spans := self._spans_from(self._start_of_list())) is None:
+            raise ExecutionError(f"The messages of a body of {self.format} were not found in it again. It is sent as it came.")
+        return spans
+
+    def _spans_from(self, at: int) -> list[tuple[int, int]] | None:
+        """The places of the messages if the first is here; None if what follows is not the list of them."""
+        raw, spans = self.raw, []
+        before = at - 1
+        while before > 0 and raw[before] in _SPACE:
+            before -= 1
+        if raw[before : before + 1] != b"[":
+            return None
+        for message in self.messages:
+            end = at + len(message)
+            if not raw.startswith(message, at):
+                return None
+            spans.append((at, end))
+            at = _skip_space(raw, end)
+            if raw[at : at + 1] == b",":
+                at = _skip_space(raw, at + 1)
+        return spans if raw[at : at + 1] == b"]" else None
+
+    def _start_of_list(self) -> int:
+        """Where the first message of the last list under its key is."""
+        text = self.raw.decode("utf-8", "surrogateescape")
+        name = find_format(self.format).messages_field
+        top = payloads.skip_space(text, 1 if text.startswith("\ufeff") else 0)
+        starts = [start for key, _, start, _ in payloads.members_of(text, top) if key == name]
+        inside = payloads.skip_space(text, starts[-1] + 1)
+        return len(text[:inside].encode("utf-8", "surrogateescape"))
+
+
+def _skip_space(raw: bytes, at: int) -> int:
+    while raw[at : at + 1] in (b" ", b"\n", b"\r", b"\t"):
+        at += 1
+    return at

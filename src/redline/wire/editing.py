@@ -1,0 +1,163 @@
+"""A call in, the body to send out: what transport and proxy share. What goes wrong in between costs the client nothing."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redline.formats.answers import Answer
+from redline.values import payloads
+from redline.wire import find_api
+from redline.wire.body import Body
+from redline.wire.sessions import namespace_of, session_of, signature_of, subscription_of
+
+if TYPE_CHECKING:
+    from redline.editor import EditedRequest, Editor
+
+__all__ = ["REFUSALS", "Call", "Edited", "WireEditor"]
+
+_logger = logging.getLogger("redline.wire")
+REFUSALS = (400, 413)
+"""What providers answer to a body that they do not take."""
+_NAMESPACE_KEY = b"redline namespaces"
+"""Keys are long and random, so that this much keeps their hashes apart from those of other programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request on its way to a provider."""
+
+    method: str
+    path: str
+    """Without query, and without the label that it may begin with."""
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+    body: bytes
+    """Not compressed."""
+    label: str = ""
+    session: str = ""
+    """The name that the caller gives the history; empty where headers and body say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What to send for a call."""
+
+    call: Call
+    body: bytes
+    """The call's own bytes, the very object, where nothing is changed."""
+    request: "EditedRequest | None" = None
+    """What the Editor made of it; None where it was not asked."""
+    session: str = ""
+    model: str = ""
+    untouched: str = ""
+    """Why nothing was looked at or changed; empty where it may have been."""
+    read: Body | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something else than the client's bytes is sent."""
+        return self.body is not self.call.body
+
+
+class WireEditor:
+    """Reads calls, asks the Editor, and puts what it says into the client's bytes; tells it what the provider answered.
+
+    Calls that a subscription pays for are recorded and passed on as they are, unless `edits_subscriptions`; with `is_dry_run`
+    all calls are. `key` is what hashes of credentials are keyed with.
+    """
+
+    def __init__(
+        self,
+        editor: "Editor",
+        *,
+        edits_subscriptions: bool = False,
+        is_dry_run: bool = False,
+        key: bytes = _NAMESPACE_KEY,
+    ) -> None:
+        self.editor = editor
+        self._edits_subscriptions = edits_subscriptions
+        self._is_dry_run = is_dry_run
+        self._key = key
+
+    def edit(self, call: Call) -> Edited:
+        """What to send. Nothing in a call makes it raise: on a mistake of ours it retreats."""
+        try:
+            return self._edit(call, only_recorded=False)
+        except Exception:
+            _logger.exception("A request to %s could not be edited; what is recorded for it is kept", call.path)
+        return self.retreat(call)
+
+    def retreat(self, call: Call) -> Edited:
+        """The strikes that were sent before, without asking any rule; else the client's bytes."""
+        try:
+            return self._edit(call, only_recorded=True)
+        except Exception:
+            _logger.exception("A request to %s is sent as it came: what is recorded for it could not be read", call.path)
+        return Edited(call, call.body, untouched="it could not be edited")
+
+    def refused(self, edited: Edited, status: int) -> None:
+        """The provider did not take a body that was changed: this history is left alone from now on."""
+        if edited.request is None or not edited.is_changed or status not in REFUSALS:
+            return
+        try:
+            self.editor.leave_alone(edited.request, f"the provider answered {status} to a body that was changed")
+        except Exception:
+            _logger.exception("It could not be recorded that the provider refused a changed body")
+
+    def answered(self, edited: Edited, answer: Answer | None) -> None:
+        """What the provider reported for the call."""
+        if edited.request is None or answer is None or answer.usage is None:
+            return
+        try:
+            self.editor.report(edited.request, answer.usage)
+        except Exception:
+            _logger.exception("The usage of a request could not be recorded")
+
+    def _edit(self, call: Call, *, only_recorded: bool) -> Edited:
+        """Read the call, ask the Editor, and splice."""
+        api = find_api(call.method, call.path)
+        if api is None:
+            return Edited(call, call.body, untouched="no model is asked with a history here")
+        if signed := signature_of(call.headers):
+            return Edited(call, call.body, untouched=f"the client signed the body ({signed})")
+        body = api.read(call.body, call.path)
+        session = call.session or session_of(call.headers, body)
+        if body.untouchable:
+            return Edited(call, call.body, None, session, body.model, body.untouchable, body)
+        namespace = namespace_of(call.headers, call.label, self._key)
+        if only_recorded:
+            request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
+        else:
+            request = self.editor.edit(
+                body.messages,
+                format=body.format,
+                session=session,
+                namespace=namespace,
+                model=body.model or None,
+                preamble=_preamble(call, body),
+            )
+        reason = self._why_untouched(call, body, request)
+        if reason or not request.is_changed:
+            return Edited(call, call.body, request, session, body.model, reason, body)
+        spliced = body.splice([(position, payloads.encoded(payload)) for position, payload in request.pieces])
+        return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, "", body)
+
+    def _why_untouched(self, call: Call, body: Body, request: "EditedRequest") -> str:
+        """Why the client's bytes are sent, whatever the Editor says."""
+        if self._is_dry_run:
+            return "nothing is changed in a dry run"
+        if not self._edits_subscriptions and (shown := subscription_of(call.headers)):
+            return f"a subscription pays for it ({shown})"
+        if request.is_changed and not body.is_utf8:
+            self.editor.leave_alone(request, "its body is not UTF-8")
+            return "it is not UTF-8"
+        return ""
+
+
+def _preamble(call: Call, body: Body) -> object:
+    """What changes the cache key, with the betas that the headers ask for."""
+    betas = call.headers.get("anthropic-beta")
+    if not betas or not isinstance(body.preamble, dict):
+        return body.preamble
+    return {**body.preamble, "betas": sorted(name.strip() for name in betas.split(","))}

@@ -1,0 +1,303 @@
+"""What goes wrong: upstream, client, editor and store; nothing hangs, and nobody pays for a client that left."""
+
+import contextlib
+import json
+import time
+
+import pytest
+
+from redline.errors import LogError
+from tests.proxy.support import ANSWER, QUESTION, PlainEditor, proxy, upstream
+
+START = {"type": "message_start", "message": {**ANSWER, "content": []}}
+DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}}
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "529 Overloaded", "500 Oops", "401 No", "400 Bad"])
+def test_errors_pass_with_their_hints(tmp_path, status):
+    """An error of the provider reaches the client as it is, once, with its hint when to retry."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            peer.answer({"type": "error"}, status, [("retry-after", "7"), ("x-should-retry", "true")])
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        got = running.ask()
+        report = running.settled(1)["totals"]
+    assert got.status == int(status[:3])
+    assert (got.header("retry-after"), got.header("x-should-retry")) == (["7"], ["true"])
+    assert len(up.seen) == 1
+    assert report["errors"] == {status[:3]: 1}
+
+
+def test_a_slow_provider_is_waited_for(tmp_path):
+    """Nothing is sent to the client before the provider has answered, however long it thinks."""
+
+    def serve(peer):
+        peer.read_request()
+        time.sleep(1.2)
+        peer.answer(ANSWER)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running, contextlib.closing(running.connect()) as client:
+        client.send_request()
+        client.sock.settimeout(0.6)
+        with pytest.raises(TimeoutError):
+            client.sock.recv(1)
+        client.sock.settimeout(5)
+        assert client.read_response().status == 200
+
+
+def test_a_reset_in_mid_stream_reaches_the_client(tmp_path):
+    """An answer that breaks off breaks off for the client too: no end is made up for it, and nothing is sent again."""
+
+    def serve(peer):
+        peer.seen.append(peer.read_request())
+        peer.start_stream()
+        peer.event(START)
+        time.sleep(0.1)
+        peer.reset()
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        got = running.ask()
+        report = running.settled(1)["totals"]
+    assert (got.status, got.is_whole) == (200, False)
+    assert b"message_start" in got.body
+    assert len(up.seen) == 1
+    assert report["cut"] == {"upstream": 1}
+    assert report["sent_tokens"] == 100  # what the stream had said until then
+
+
+def test_an_answer_shorter_than_it_said_is_cut(tmp_path):
+    """A body that ends before its length is not passed off as whole."""
+
+    def serve(peer):
+        peer.read_request()
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        got = running.ask()
+    assert (got.body, got.is_whole) == (b"half", False)
+
+
+def test_a_client_gone_in_mid_stream_ends_the_request(tmp_path):
+    """The provider sees within a second that nobody listens; what was used until then is counted."""
+
+    def serve(peer):
+        peer.read_request()
+        peer.start_stream()
+        peer.event(START)
+        return peer.is_closed_within(3)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        client = running.connect()
+        client.send_request(headers=[("x-session-id", "s")])
+        client.read_head()
+        while b"message_start" not in client.buffer:
+            client.buffer += client.sock.recv(65536)
+        start = time.monotonic()
+        client.leave()
+        assert up.results.get(timeout=5) is True
+        assert time.monotonic() - start < 1
+        report = running.settled(1)
+    assert report["totals"]["cut"] == {"client": 1}
+    assert report["sessions"]["s"]["read_tokens"] == 70
+    assert running.relay.open_requests == 0
+
+
+@pytest.mark.parametrize("leaves", ["leave", "close"])
+def test_a_client_gone_before_the_answer_ends_the_request(tmp_path, leaves):
+    """A model that thinks for a minute is told at once that nobody waits for it."""
+
+    def serve(peer):
+        peer.seen.append(peer.read_request())
+        return peer.is_closed_within(3)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        client = running.connect()
+        client.send_request()
+        while not up.seen:
+            time.sleep(0.01)
+        start = time.monotonic()
+        getattr(client, leaves)()
+        assert up.results.get(timeout=5) is True
+        assert time.monotonic() - start < 1
+        assert running.settled(1)["totals"]["cut"] == {"client": 1}
+
+
+def test_a_client_gone_while_it_sends(tmp_path):
+    """Half a request is not sent on."""
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        client = running.connect()
+        client.sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
+        time.sleep(0.1)
+        client.leave()
+        assert running.settled(1)["totals"]["cut"] == {"client": 1}
+    assert up.seen == []
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/v1/messages", {"type": "error", "error": {"type": "api_error"}}),
+        ("/v1/responses", {"error": {"type": "api_error", "code": None}}),
+        ("/v1beta/models/m:generateContent", {"error": {"code": 502, "status": "UNAVAILABLE"}}),
+    ],
+)
+def test_an_upstream_that_cannot_be_reached(tmp_path, path, shape):
+    """502 with an error in the provider's own shape."""
+    with upstream() as up:
+        pass  # its port is free now
+    with proxy(up.url, tmp_path) as running:
+        got = running.ask(path=path)
+    said = json.loads(got.body)
+    assert got.status == 502
+    assert "cannot be reached" in said["error"].pop("message")
+    assert shape["error"].items() <= said["error"].items()
+    assert said.get("type") == shape.get("type")
+
+
+def test_an_upstream_that_closes_without_an_answer(tmp_path):
+    """On a new connection that is an error at once: the provider may have begun to work, so nothing is sent twice."""
+
+    def serve(peer):
+        peer.seen.append(peer.read_request())
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        assert running.ask().status == 502
+    assert len(up.seen) == 1
+
+
+def test_a_stale_connection_is_replaced(tmp_path):
+    """A kept connection that the provider has closed meanwhile costs the client nothing: the request is sent anew, once."""
+
+    def serve(peer):
+        peer.seen.append(peer.read_request())
+        peer.answer(ANSWER)
+        if peer.number == 1:
+            peer.seen.append(peer.read_request())  # swallowed, as a load balancer does at the end of its patience
+            peer.reset()
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        assert [running.ask().status, running.ask().status] == [200, 200]
+    assert [(seen.connection, seen.body == QUESTION) for seen in up.seen] == [(1, True), (1, True), (2, True)]
+
+
+def test_our_own_400_is_undone_once(tmp_path):
+    """A changed body that is refused is sent again as the client wrote it, and the editor is told."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            if b"Ho" in seen.body:
+                peer.answer({"type": "error"}, "400 Bad Request")
+            else:
+                peer.answer(ANSWER)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho")) as running:
+        got = running.ask()
+        report = running.settled(1)["totals"]
+    assert got.status == 200
+    assert [seen.body for seen in up.seen] == [QUESTION.replace(b"Hi", b"Ho"), QUESTION]
+    assert running.editor.refusals == [400]
+    assert running.editor.answers == []
+    assert (report["refused"], report["errors"]) == (1, {})
+
+
+def test_a_400_to_the_clients_own_bytes_is_the_clients(tmp_path):
+    """What was not changed is not sent again."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            peer.answer({"type": "error"}, "400 Bad Request")
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        assert running.ask().status == 400
+        running.settled(1)
+    assert len(up.seen) == 1
+    assert running.editor.refusals == []
+
+
+def test_an_edit_past_its_deadline_is_dropped(tmp_path):
+    """The request goes out with what was recorded before, and the late edit changes nothing."""
+    with (
+        upstream() as up,
+        proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho", delay=1.0), deadline_ms=100) as running,
+    ):
+        start = time.monotonic()
+        assert running.ask().status == 200
+        assert time.monotonic() - start < 0.9
+        report = running.settled(1)["totals"]
+    assert up.seen[0].body == QUESTION
+    assert len(running.editor.retreats) == 1
+    assert report["retreats"] == 1
+
+
+def test_a_stuck_editor_holds_nobody_up(tmp_path):
+    """When every thread hangs, requests pass at once instead of waiting for a deadline each."""
+    editor = PlainEditor(delay=2.0, retreat_delay=2.0)
+    with upstream() as up, proxy(up.url, tmp_path, editor=editor, deadline_ms=50) as running:
+        for _ in range(4):
+            assert running.ask().status == 200
+        start = time.monotonic()
+        assert running.ask().status == 200
+        assert time.monotonic() - start < 0.09
+    assert [seen.body for seen in up.seen] == [QUESTION] * 5
+
+
+def test_an_editor_that_raises_costs_nothing(tmp_path):
+    """A bug in the editor is logged, and the client's bytes are sent."""
+
+    class Broken(PlainEditor):
+        def edit(self, call):
+            raise RuntimeError("a bug")
+
+        def retreat(self, call):
+            raise RuntimeError("another")
+
+        def answered(self, edited, answer):
+            raise RuntimeError("a third")
+
+    with upstream() as up, proxy(up.url, tmp_path, editor=Broken()) as running:
+        assert running.ask().status == 200
+        assert running.settled(1)["totals"]["retreats"] == 1
+    assert up.seen[0].body == QUESTION
+
+
+def test_a_store_that_is_down_is_said_once(tmp_path, caplog):
+    """Requests pass unchanged; the log says so once, and the status as long as it lasts."""
+
+    def open_editor():
+        raise LogError("the database does not answer")
+
+    with upstream() as up, proxy(up.url, tmp_path, open_editor=open_editor) as running:
+        for _ in range(3):
+            assert running.ask().status == 200
+        status = running.settled(3)
+    assert status["store_problem"] == "the database does not answer"
+    assert status["totals"]["untouched"] == {"the store cannot be used": 3}
+    assert [record.getMessage() for record in caplog.records if "does not answer" in record.getMessage()] == [
+        "The store cannot be used, so requests pass unchanged: the database does not answer"
+    ]
+
+
+def test_accounts_that_cannot_be_written(tmp_path):
+    """A store folder that cannot be made stops no request; the sums are then this process's own."""
+    (tmp_path / "store").write_text("a file where a folder should be")
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        assert running.ask().status == 200
+        status = running.settled(1)
+    assert status["totals"]["requests"] == 1
+    assert status["accounts_problem"]
+
+
+def test_lifetime_sums_survive_a_restart(tmp_path):
+    """A proxy that is started again goes on with the sums, and counts its own run from zero."""
+    with upstream() as up:
+        with proxy(up.url, tmp_path) as running:
+            running.ask()
+            running.settled(1)
+        with proxy(up.url, tmp_path) as running:
+            running.ask()
+            assert running.settled(2)["totals"]["sent_tokens"] == 200
