@@ -27,6 +27,12 @@ Spelling = Callable[[Step, set[str]], tuple[str, dict[str, Any]]]
 _MARK = re.compile(r"\[script:([\w-]+)\]")
 
 
+_SUMMARY = re.compile(r"create a detailed summary of", re.IGNORECASE)
+"""How agents ask for what they go on with after a compaction."""
+_SIDE_ANSWER = json.dumps({"title": "A task", "reasoning": "simple", "model_choice": "flash"})
+"""A title, a topic, a choice of model: agents ask for it in JSON, and take what they know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request, with what was made of it."""
@@ -63,15 +69,20 @@ class ScriptedProvider:
         endpoint = endpoint_at(path) if method == "POST" else None
         if endpoint is None:
             return *_beside(method, path, body), "", ""
-        if complaint := endpoint.complaint(body):
+        complaint = endpoint.complaint(body) or ""
+        if complaint and not _is_usual(complaint):
             return 400, endpoint.refusal(complaint), "", complaint
         messages = find_format(endpoint.format).read_request(body)
         tools = set(_names(body))
         script = _script(messages) if tools else ""
-        parts = self._next(script, tools) if script else (Text(_side_answer(body)),)
+        if script and _SUMMARY.search(_last_words(messages)):
+            script, parts = "", (Text("<summary>All that was asked for so far is done.</summary>"),)
+        else:
+            parts = self._next(script, tools) if script else (Text(_SIDE_ANSWER),)
         fresh, read, written = self.cache.count(endpoint.format, body, messages)
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
-        return 200, _answer_of(endpoint, model, parts, Usage(fresh, 20, read, written)), script, ""
+        answer = endpoint.answer(model, parts, Usage(fresh, 20, read, written))
+        return 200, _with_own_ids(answer, len(self.asked)), script, ""
 
     def _next(self, script: str, tools: set[str]) -> tuple[Part, ...]:
         steps = SCRIPTS[script]
@@ -137,10 +148,17 @@ def listening(spell: Spelling) -> Iterator[ScriptedProvider]:
         server.server_close()
 
 
+def _user_words(messages: list[Message]) -> list[str]:
+    return [part.text for message in messages if message.role == "user" for part in message.parts if isinstance(part, Text)]
+
+
+def _last_words(messages: list[Message]) -> str:
+    return (_user_words(messages) or [""])[-1]
+
+
 def _script(messages: list[Message]) -> str:
     """The script that was asked for last."""
-    said = [part.text for message in messages if message.role == "user" for part in message.parts if isinstance(part, Text)]
-    marks = _MARK.findall("\n".join(said))
+    marks = _MARK.findall("\n".join(_user_words(messages)))
     return marks[-1] if marks else ""
 
 
@@ -158,15 +176,20 @@ def _names(body: dict[str, Any]) -> Iterator[str]:
                 yield name
 
 
-def _side_answer(body: dict[str, Any]) -> str:
-    """A title, a topic, a choice of model: agents ask for them in JSON, and take what they know from it."""
-    return json.dumps(
-        {"title": "A task", "reasoning": "simple", "model_choice": "flash", "complexity_reasoning": "x", "complexity_score": 1}
-    )
+def _with_own_ids(answer: dict[str, Any], number: int) -> dict[str, Any]:
+    """With ids that no other answer has: Claude Code takes answers of one id for pieces of one message. Gemini sends none."""
+    for item in (answer, *answer.get("output", ())):
+        if "id" in item:
+            item["id"] = f"{item['id']}_{number:04}"
+    for candidate in answer.get("candidates", ()):
+        for part in candidate["content"]["parts"]:
+            part.get("functionCall", {}).pop("id", None)
+    return answer
 
 
-def _answer_of(endpoint: Endpoint, model: str, parts: tuple[Part, ...], usage: Usage) -> dict[str, Any]:
-    return endpoint.answer(model, parts, usage)
+def _is_usual(complaint: str) -> bool:
+    """Gemini CLI looks for loops in the last contents of a session, whoever spoke first in them."""
+    return complaint.startswith("contents.0: the assistant speaks first")
 
 
 def _beside(method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

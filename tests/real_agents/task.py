@@ -32,6 +32,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         Step("shell", "wc -l < notes.txt | tr -d ' ' > result.txt"),
     ),
     "delegating": (Step("delegate", "helper"), Step("delegate", "helper"), Step("shell", "echo told > result.txt")),
+    "short": (Step("read", "notes.txt"),),
     "helper": tuple(Step("read", "notes.txt") for _ in range(3)),
 }
 """What the model does when it was asked to follow a script, call after call."""
