@@ -1,4 +1,4 @@
-"""The five agents as the tests run them: what they are given, how they are asked, once and again, how their tools are called."""
+"""The five agents as the tests run them: what they are given, how they are asked, how their tools are called."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -44,9 +44,16 @@ class RunTotals:
             return ["No request came through the proxy. redline doctor shows how the agent is routed."]
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from the cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        would, saved = ("would have been ", "would have saved") if self.is_dry_run else ("", "saved")
+        would = "would have been " if self.is_dry_run else ""
         second = f"{self.struck_tokens:,.0f} tokens {would}struck, {self.repairs:,.0f} repairs {would}made"
         if not self.cost_usd:
             return [first, second]
-        share = self.saved_usd / (self.cost_usd + (0 if self.is_dry_run else self.saved_usd) or 1)
-        return [first, second, f"paid ${self.cost_usd:,.4f}; {saved} ${self.saved_usd:,.4f} net ({share:.1%})"]
+        without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
+        verb = "would have " if self.is_dry_run else ""
+        what = f"{verb}saved" if self.saved_usd >= 0 else f"{verb}cost more, by"
+        share = f" ({abs(self.saved_usd) / without:.1%})" if without > 0 else ""
+        return [
+            first,
+            second,
+            f"paid ${self.cost_usd:,.4f} at list prices; Redline {what} ${abs(self.saved_usd):,.4f} net{share}",
+        ]

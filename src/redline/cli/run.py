@@ -87,7 +87,8 @@ def command(
     with _behind(run, url, proxy) as folder:
         before = RunTotals.of(proxy_status(url), label)
         code = run_agent(program, route, run, folder)
-        _say_end(RunTotals.of(proxy_status(url), label).since(before), url, run)
+        status = proxy_status(url)
+        _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
 
 
@@ -141,11 +142,12 @@ def _behind(run: str, url: str, proxy: Sequence[str] | None) -> Iterator[Path]:
         yield kept
 
 
-def _say_end(totals: RunTotals, url: str, run: str) -> None:
+def _say_end(totals: RunTotals, url: str, run: str, where: object) -> None:
     """The last lines, on standard error, so that the agent's own output stays as it is."""
     for line in totals.lines():
         complain(line)
     if left := survivors_of(run):
         names = ", ".join(f"{name} ({number})" for number, name in left.items())
         complain(f"still running: {names}. Until they end, the proxy stays at {url}.")
-    complain("redline inspect ~/.redline shows what was struck, and why")
+    if where:
+        complain(f"redline inspect {shlex.quote(str(where))} shows what was said and struck, and why")
