@@ -45,6 +45,7 @@ ROOMS = (
     "inspection",
     "testing",
     "replay",
+    "agents",
     "cli",
     "__main__",
     "__init__",
