@@ -43,12 +43,14 @@ class RealAgent:
 def _codex_shell(command: str, tools: set[str]) -> Call:
     if "exec_command" in tools:
         return "exec_command", {"cmd": command}
-    return "shell_command", {"command": command}
+    if "shell_command" in tools:
+        return "shell_command", {"command": command}
+    return "exec", {"input": f"text(await tools.exec_command({json.dumps({'cmd': command})}))"}
 
 
 _CLAUDE = ("--allowedTools", "Bash,Read,Task,Agent", "-p")
-_CODEX = ("-m", "gpt-5.2", "-c", "model_verbosity=low", "--dangerously-bypass-approvals-and-sandbox")
-_CODEX_EXEC = ("exec", "--skip-git-repo-check", *_CODEX)
+_CODEX = ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+_CODEX_FUNCTIONS = (*_CODEX, "-m", "gpt-5.2")
 _GEMINI = ("--yolo", "--skip-trust")
 _OPENCODE = ("run", "-m", "anthropic/claude-sonnet-4-5")
 _CLINE_PROVIDERS = {
@@ -93,8 +95,9 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
         package="@openai/codex",
         key={"CODEX_API_KEY": "sk-made-up"},
         phases={
-            MAIN: (*_CODEX_EXEC, prompt(MAIN)),
-            FOLLOW_UP: (*_CODEX_EXEC, "resume", "--last", prompt(FOLLOW_UP)),
+            MAIN: (*_CODEX_FUNCTIONS, prompt(MAIN)),
+            FOLLOW_UP: (*_CODEX_FUNCTIONS, "resume", "--last", prompt(FOLLOW_UP)),
+            "code-mode": (*_CODEX, prompt("code-mode")),
         },
         shell=_codex_shell,
     ),

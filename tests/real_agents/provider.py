@@ -24,6 +24,8 @@ __all__ = ["Asked", "ScriptedProvider", "listening"]
 Spelling = Callable[[Step, set[str]], tuple[str, dict[str, Any]]]
 """How an agent's tools are called: from a step and the names of the tools that were offered, a name and its arguments."""
 
+_CODE_MODE = "exec"
+"""The one tool that Codex gives its newest models: a program that calls the others."""
 _MARK = re.compile(r"\[script:([\w-]+)\]")
 
 
@@ -170,6 +172,8 @@ def _names(body: dict[str, Any]) -> Iterator[str]:
     ]
     for tool in (tool for tools in lists for tool in tools):
         match tool:
+            case {"type": "namespace", "tools": list(inner)}:
+                yield from (one["name"] for one in inner)
             case {"functionDeclarations": list(declared)}:
                 yield from (one["name"] for one in declared)
             case {"function": {"name": str(name)}} | {"name": str(name)}:
@@ -181,6 +185,8 @@ def _with_own_ids(answer: dict[str, Any], number: int) -> dict[str, Any]:
     for item in (answer, *answer.get("output", ())):
         if "id" in item:
             item["id"] = f"{item['id']}_{number:04}"
+        if item.get("name") == _CODE_MODE:  # not a function with arguments: a tool that takes any text
+            item.update(type="custom_tool_call", id=f"ctc_{number:04}", input=json.loads(item.pop("arguments"))["input"])
     for candidate in answer.get("candidates", ()):
         for part in candidate["content"]["parts"]:
             part.get("functionCall", {}).pop("id", None)

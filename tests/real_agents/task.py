@@ -31,6 +31,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         *(step for number in range(17, 21) for step in (_appends(number), Step("read", "notes.txt"))),
         Step("shell", "wc -l < notes.txt | tr -d ' ' > result.txt"),
     ),
+    "code-mode": tuple(step for number in range(21, 31) for step in (_appends(number), Step("read", "notes.txt"))),
     "delegating": (Step("delegate", "helper"), Step("delegate", "helper"), Step("shell", "echo told > result.txt")),
     "short": (Step("read", "notes.txt"),),
     "helper": tuple(Step("read", "notes.txt") for _ in range(3)),
