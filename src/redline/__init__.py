@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from redline.blobs.retrieval import recall as recall
     from redline.blobs.retrieval import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
+    from redline.editor import EditedRequest as EditedRequest
+    from redline.editor import Editor as Editor
     from redline.engine.request import Request as Request
     from redline.errors import BlobStoreError as BlobStoreError
     from redline.errors import ExecutionError as ExecutionError
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "redline.blobs.retrieval": ("recall", "recall_tool"),
     "redline.conversation": ("Conversation",),
+    "redline.editor": ("EditedRequest", "Editor"),
     "redline.engine.request": ("Request",),
     "redline.errors": (
         "BlobStoreError",

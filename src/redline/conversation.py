@@ -560,15 +560,9 @@ class Conversation:
         return self._settings(rules, sent_to.model if sent_to is not None else model_name(self._model)), ask
 
     def _settings(self, rules: Sequence[Rule | str] | None, model: str) -> Settings:
-        policy, format = self._policy, self._state.format
-        return Settings(
-            policy.made_rules(rules),
-            policy.strategy,
-            policy.protection,
-            policy.tool_book,
-            policy.project_root,
-            lifts_all_system=format.has_system_messages and not format.takes_later_system(model),
-        )
+        format = self._state.format
+        is_beside = format.has_system_messages and not format.takes_later_system(model)
+        return self._policy.settings(rules, lifts_all_system=is_beside)
 
     def _finished(self, made: Request, ask: Ask) -> Request:
         """The request with what the conversation says of it."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, get_args
 
+from redline.engine.workings import Settings
 from redline.errors import ValidationError
 from redline.policy_file import policy_toml, read_policy_file
 from redline.prices.model import Model
@@ -87,6 +88,12 @@ class Policy:
     def made_rules(self, rules: Iterable[Rule | str] | None = None) -> tuple[Rule, ...]:
         """The rules as objects, for this project and in these words; others for one request."""
         return self._made_rules if rules is None else make_rules(rules, words=self.words, project_root=self.project_root)
+
+    def settings(self, rules: Iterable[Rule | str] | None = None, *, lifts_all_system: bool = False) -> Settings:
+        """What the engine makes requests with."""
+        return Settings(
+            self.made_rules(rules), self.strategy, self.protection, self.tool_book, self.project_root, lifts_all_system
+        )
 
     def made_schedule(self, schedule: Schedule | str | None, model: Model | None) -> Schedule:
         """The schedule of a request, with the prices of its model."""

@@ -98,8 +98,8 @@ def test_head_is_read_without_the_record():
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('"version":3,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "newer Redline"),
-        ('"version":3,"number":0,"parent":-1,"record":{"type":"new"}}', "newer Redline"),
+        ('"version":99,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "newer Redline"),
+        ('"version":99,"number":0,"parent":-1,"record":{"type":"new"}}', "newer Redline"),
         ('"version":-3,"number":0,"parent":-1,"record":{"type":"pin","index":0}}', "there never was such a version"),
         ('"version":1,"number":0,"parent":-1,"record":{"type":"unheard of"}}', "intact but no record that this Redline knows"),
         ('"version":1,"number":0,"parent":-1}', "intact but no record that this Redline knows"),

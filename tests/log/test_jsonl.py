@@ -252,7 +252,8 @@ def test_database_given_as_a_path_is_explained(path):
 def test_newer_log_is_not_opened(path):
     """A log of a newer Redline is left to the newer Redline."""
     JsonlLog(path, header=Header(conversation="c", version=VERSION + 1)).append([message("a")], parent=ROOT)
-    with pytest.raises(LogError, match=r"chat\.jsonl cannot be opened: it was written by a newer Redline \(log version 3"):
+    newer = rf"chat\.jsonl cannot be opened: it was written by a newer Redline \(log version {VERSION + 1}"
+    with pytest.raises(LogError, match=newer):
         JsonlLog(path)
 
 

@@ -55,6 +55,6 @@ def test_record_of_a_newer_version_names_its_place(tmp_path):
     log = JsonlLog(path)
     log.append([message("a")], parent=ROOT)
     with path.open("ab") as file:
-        file.write(sealed('"version":3,"number":1,"parent":0,"record":{"type":"new"}}'))
+        file.write(sealed('"version":99,"number":1,"parent":0,"record":{"type":"new"}}'))
     with pytest.raises(LogError, match=r"Line 3 of .*new\.jsonl cannot be read: it was written by a newer Redline"):
         list(JsonlLog(path).read())

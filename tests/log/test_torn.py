@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from redline.errors import LogError
 from redline.log import codec
 from redline.log.log import ROOT, Torn
+from redline.log.migrations import VERSION
 from redline.log.records import MessageAdded, PinSet
 from redline.log.torn import RecordReader
 
@@ -116,7 +117,7 @@ def test_message_with_an_unreadable_time_is_read_without(caplog):
 
 def test_record_of_a_newer_version_is_an_error():
     """To go on beside it could spoil what the newer Redline knows."""
-    line = appended([(1, ROOT)])[0].replace(b'"version":2', b'"version":3')
+    line = appended([(1, ROOT)])[0].replace(b'"version":%d' % VERSION, b'"version":%d' % (VERSION + 1))
     with pytest.raises(LogError, match="place 0 cannot be read: it was written by a newer Redline"):
         numbers(RecordReader(lambda place: f"place {place}"), [(0, resealed(line))])
 

@@ -205,7 +205,7 @@ class PlainEditor:
 
     def __init__(self, old=b"", new=b"", *, delay=0.0, retreat_delay=0.0):
         self.old, self.new, self.delay, self.retreat_delay = old, new, delay, retreat_delay
-        self.calls, self.retreats, self.refusals, self.answers = [], [], [], []
+        self.calls, self.retreats, self.refusals, self.answers, self.withdrawn = [], [], [], [], []
 
     def edit(self, call):
         self.calls.append(call)
@@ -220,6 +220,9 @@ class PlainEditor:
     def _edited(self, call, body):
         read = find_api(call.method, call.path).read(call.body, call.path)
         return Edited(call, body, session=call.headers.get("x-session-id", ""), model=read.model, read=read)
+
+    def withdraw(self, edited):
+        self.withdrawn.append(edited.body)
 
     def refused(self, edited, status):
         self.refusals.append(status)
@@ -296,7 +299,7 @@ class Client:
         if is_head or got.status in (204, 304):
             return got
         if got.header("transfer-encoding"):
-            got.body, got.is_whole = self._read_chunks()
+            got.body, got.is_whole = self.read_chunks()
             return got
         size = int(got.header("content-length")[0])
         while len(self.buffer) < size:
@@ -314,22 +317,24 @@ class Client:
         except ConnectionResetError:
             return b""
 
-    def _read_chunks(self):
-        body = b""
+    def read_chunks(self):
+        """The body, and whether it came to its end."""
+        pieces = []
         while True:
             while b"\r\n" not in self.buffer:
                 if not (chunk := self._more()):
-                    return body, False
+                    return b"".join(pieces), False
                 self.buffer += chunk
             size, _, rest = self.buffer.partition(b"\r\n")
             wanted = int(size, 16)
             while len(rest) < wanted + 2:
                 if not (chunk := self._more()):
-                    return body + rest, False
+                    return b"".join([*pieces, rest]), False
                 rest += chunk
-            body, self.buffer = body + rest[:wanted], rest[wanted + 2 :]
+            pieces.append(rest[:wanted])
+            self.buffer = rest[wanted + 2 :]
             if not wanted:
-                return body, True
+                return b"".join(pieces), True
 
     def leave(self):
         """Go without a word, as a killed client does."""

@@ -17,7 +17,7 @@ def test_sums_by_session_project_and_lifetime(tmp_path):
     """Every request is in the totals, and in those of its session and of its project."""
     accounts = Accounts(tmp_path / "a.accounts")
     accounts.add(request(session="s", project="p", model="m", usage=Usage(1, 2, 3, 4), struck_tokens=5, cost=0.5, saved=0.1))
-    accounts.add(request(session="t", project="p", model="m", usage=Usage(1, 2, 3, 4), cost=0.5, saved=0.2, is_dry_run=True))
+    accounts.add(request(session="t", project="p", model="m", usage=Usage(1, 2, 3, 4), cost=0.5, saved=0.2, is_unchanged=True))
     accounts.add(request(session="s", status=529, retreat="too slow", cut="client", why="miss", untouched="x"))
     accounts.refresh()
     totals = accounts.totals.report()

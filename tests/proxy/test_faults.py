@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import time
 
 import pytest
@@ -136,6 +137,58 @@ def test_a_client_gone_while_it_sends(tmp_path):
     assert up.seen == []
 
 
+def test_a_client_gone_in_a_large_upload(tmp_path, monkeypatch):
+    """An upload that is passed on as it comes ends upstream when it ends here."""
+    monkeypatch.setattr("redline.proxy.relay._MOST_HELD", 10_000)
+
+    def serve(peer):
+        peer.seen.append(peer.read_head())
+        return peer.is_closed_within(3)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        client = running.connect()
+        head = b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+        client.sock.sendall(head + b"x" * 50_000)
+        while not up.seen:
+            time.sleep(0.01)
+        client.leave()
+        assert up.results.get(timeout=5) is True
+        assert running.settled(1)["totals"]["cut"] == {"client": 1}
+
+
+def test_a_provider_that_does_not_take_the_connection(tmp_path, monkeypatch):
+    """504 after the time that a connection may take."""
+    monkeypatch.setattr("redline.proxy.upstream_client._CONNECT_S", 0.3)
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # nobody accepts them, so that the next must wait
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        running = stack.enter_context(proxy(f"http://127.0.0.1:{full.getsockname()[1]}", tmp_path))
+        assert running.ask().status == 504
+
+
+def test_a_shutdown_ends_open_streams(tmp_path):
+    """A proxy that is told to stop does not wait for a stream without end, closes it upstream, and counts it."""
+
+    def serve(peer):
+        peer.read_request()
+        peer.start_stream()
+        peer.event(START)
+        return peer.is_closed_within(8)
+
+    with upstream(serve) as up:
+        with proxy(up.url, tmp_path) as running:
+            client = running.connect()
+            client.send_request()
+            client.read_head()
+        client.close()
+        assert up.results.get(timeout=5) is True
+        with proxy(up.url, tmp_path) as running:
+            assert running.status()["totals"]["requests"] == 1
+
+
 @pytest.mark.parametrize(
     ("path", "shape"),
     [
@@ -220,7 +273,7 @@ def test_a_400_to_the_clients_own_bytes_is_the_clients(tmp_path):
 
 
 def test_an_edit_past_its_deadline_is_dropped(tmp_path):
-    """The request goes out with what was recorded before, and the late edit changes nothing."""
+    """The request goes out with what was recorded before; the late edit is withdrawn, as nobody was sent it."""
     with (
         upstream() as up,
         proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho", delay=1.0), deadline_ms=100) as running,
@@ -229,8 +282,10 @@ def test_an_edit_past_its_deadline_is_dropped(tmp_path):
         assert running.ask().status == 200
         assert time.monotonic() - start < 0.9
         report = running.settled(1)["totals"]
+        time.sleep(1.0)
     assert up.seen[0].body == QUESTION
     assert len(running.editor.retreats) == 1
+    assert running.editor.withdrawn == [QUESTION.replace(b"Hi", b"Ho")]
     assert report["retreats"] == 1
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from redline.errors import ValidationError
 from redline.proxy.upstreams import UPSTREAMS, Upstream, parse_upstreams, provider_of
+from tests.proxy.support import QUESTION, proxy, upstream
 
 
 def test_the_providers_own_by_default():
@@ -82,3 +83,18 @@ def test_the_environments_proxy_is_used(monkeypatch):
         "openai": None,
         "gemini": None,
     }
+
+
+def test_requests_go_through_the_environments_proxy(tmp_path, monkeypatch):
+    """The way is the one that HTTP_PROXY names; nothing of a .netrc is sent."""
+    (tmp_path / ".netrc").write_text("machine provider.invalid login me password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    with upstream() as on_the_way:
+        monkeypatch.setenv("HTTP_PROXY", on_the_way.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        with proxy("http://provider.invalid", tmp_path) as running:
+            assert running.ask().status == 200
+    (seen,) = on_the_way.seen
+    assert seen.target == "http://provider.invalid/v1/messages"
+    assert seen.body == QUESTION
+    assert seen.header("authorization") == []

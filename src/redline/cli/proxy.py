@@ -1,5 +1,6 @@
 """`redline proxy`: between an agent and its model's provider, striking what is outdated out of what is sent."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,14 +101,15 @@ def _introduce(settings: "ProxySettings") -> None:
 
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{shown}:{settings.port}"
-    mode = "dry run: nothing is changed" if settings.is_dry_run else "requests are edited; --dry-run only looks"
+    mode = "dry run: nothing is changed" if settings.is_dry_run else "edits; --dry-run only looks"
+    base = f"{url}/t/TOKEN" if settings.token else url
     say(f"Redline proxy at {url} ({mode})", is_bold=True)
     say(f"  store     {masked(settings.store)}, policy {settings.policy}")
     for provider, upstream in settings.upstreams.items():
         say(f"  {provider:9} {upstream.origin}{upstream.base}")
     say(f"  report    {url}/redline/status")
-    base = f"{url}/t/TOKEN" if settings.token else url
-    say("Try it with Claude Code, Codex, or anything on an SDK:")
+    say("Claude Code, Codex, and whatever is on an SDK:")
     say(f"  ANTHROPIC_BASE_URL={base} claude")
     say(f"  codex -c 'openai_base_url=\"{base}/v1\"'")
-    say(f"  OPENAI_BASE_URL={base}/v1  GOOGLE_GEMINI_BASE_URL={base}")
+    say(f"  OPENAI_BASE_URL={base}/v1  or GOOGLE_GEMINI_BASE_URL, no /v1")
+    sys.stdout.flush()  # whoever started it may wait for the address

@@ -27,8 +27,11 @@ _request_logger = logging.getLogger("redline.request")
 class Engine:
     """Appends records, keeps the state they add up to, and makes requests. One at a time: the caller holds a lock."""
 
-    def __init__(self, log: Log, format: Format | None, counter: Counter, blobs: Blobs | None = None) -> None:
-        self.timeline, self._format, self._counter, self._blobs = Timeline(log), format, counter, blobs
+    def __init__(self, log: Log | Timeline, format: Format | None, counter: Counter, blobs: Blobs | None = None) -> None:
+        self.timeline = log if isinstance(log, Timeline) else Timeline(log)
+        self._expects_branches = isinstance(log, Timeline)
+        """Whether the tree is shared with others, who go their own ways."""
+        self._format, self._counter, self._blobs = format, counter, blobs
         self._stand_at(self.timeline.head)
 
     def fix_format(self, format: Format) -> None:
@@ -45,7 +48,7 @@ class Engine:
 
     def commit(self, records: Sequence[Record]) -> None:
         """Append records and take them into the state."""
-        if not self.timeline.append(list(records)):
+        if not self.timeline.append(list(records)) and not self._expects_branches:
             _logger.warning("Another process went on from the same place: the conversation has a new branch")
         for record in records:
             self.state.apply(record)

@@ -145,6 +145,14 @@ class Sent(Sequence[SentMessage]):
             elif (native := self._message_at(place).decode()) is not None:
                 yield native
 
+    def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
+        """What each message is made of: a message of the record or one that the repair made, and its strikes."""
+        for place, piece in enumerate((*self._pieces[: self._count], *self._tail)):
+            if isinstance(piece, int) and not (piece in self._struck or piece in self.new_strikes):
+                yield piece, ()
+            else:
+                yield piece, self._message_at(place).strikes
+
     def share(self) -> None:
         """The request was recorded: what was made with its strikes is of use for those that follow."""
         self._made.update(self._own)

@@ -3,8 +3,8 @@
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -49,8 +49,12 @@ class Checkpoints:
 
     @cached_property
     def _made_with(self) -> str | None:
-        """The name of the settings; worked out only where there is a checkpoint, or one is to be made."""
-        return fingerprint(self._settings)
+        """The name of the settings; worked out only where there is a checkpoint, or one is to be made, and once for all
+        conversations that share them, unless a rule of somebody's own cannot be hashed."""
+        try:
+            return _known_fingerprint(self._settings)
+        except TypeError:
+            return fingerprint(self._settings)
 
     def latest(self) -> Snapshot | None:
         """What the record says was worked out; None if nothing, or from another view, by other settings or another version."""
@@ -100,6 +104,11 @@ def fingerprint(settings: object) -> str | None:
     except (TypeError, UnicodeEncodeError):
         return None
     return hashlib.blake2b(content, digest_size=12).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _known_fingerprint(settings: Hashable) -> str | None:
+    return fingerprint(settings)
 
 
 @cache

@@ -8,6 +8,7 @@ import msgspec
 from redline.formats.base import Format
 from redline.formats.voting import FormatVote
 from redline.log.records import (
+    CacheTouched,
     Checkpoint,
     Destination,
     HeadMoved,
@@ -172,6 +173,8 @@ class State:
             case UsageReported():
                 self.usage, self._reported_at, self.saved_since_usage = record, len(self.view.indices), 0
                 self.requests.report(record)
+            case CacheTouched(now):
+                self.requests.touch(now)
             case Originated(origin):
                 self.origin = origin
 

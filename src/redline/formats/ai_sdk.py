@@ -34,6 +34,7 @@ class AiSdk(Format):
 
     name: ClassVar[str] = "ai_sdk"
     messages_field: ClassVar[str] = "messages"
+    volatile_fields: ClassVar[frozenset[str]] = frozenset({"providerOptions", "providerMetadata"})
     system_field: ClassVar[str | None] = "system"
     blocks_field: ClassVar[str | None] = "content"
 

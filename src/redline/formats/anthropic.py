@@ -34,6 +34,7 @@ class Anthropic(Format):
 
     name: ClassVar[str] = "anthropic"
     messages_field: ClassVar[str] = "messages"
+    volatile_fields: ClassVar[frozenset[str]] = frozenset({"cache_control", "index"})
     system_field: ClassVar[str | None] = "system"
     call_ids_are_unique: ClassVar[bool] = True
     refuses_blank_text: ClassVar[bool] = True

@@ -25,6 +25,9 @@ __all__ = [
     "what_is_lost",
 ]
 
+_TOOL_DATA = frozenset({"input", "arguments", "args", "response"})
+"""Fields that hold a tool's own data, in which a name means what the tool wants it to mean."""
+
 Evidence = Literal[0, 1, 2]
 """0: cannot be this format; 1: could be; 2: has something that this format has and others lack."""
 
@@ -69,6 +72,10 @@ class Format(ABC):
     """Whether a system message may be among the others, after somebody else has spoken."""
     begins_with_system: ClassVar[bool] = True
     """Whether a system message may be the first."""
+    invents_call_ids: ClassVar[bool] = False
+    """Whether calls and results come without ids, so that those there are were made up by a client, and may change."""
+    volatile_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of blocks that say nothing and may be others when a message is sent again: cache marks, ids of items."""
     blocks_field: ClassVar[str | None] = None
     """The field that holds a message's blocks, results among them; None where each result is a message of its own."""
 
@@ -173,6 +180,13 @@ class Format(ABC):
     def untied(self, message: Message) -> Message:
         """The message without what ties it to reasoning before it; the same object where nothing does."""
         return message
+
+    def without_volatile_fields(self, value: Any) -> Any:
+        """A block without the fields that may be others when it is sent again. A tool's own data is left as it is."""
+        if isinstance(value, dict):
+            kept = {name: held for name, held in value.items() if name not in self.volatile_fields}
+            return {name: held if name in _TOOL_DATA else self.without_volatile_fields(held) for name, held in kept.items()}
+        return [self.without_volatile_fields(one) for one in value] if isinstance(value, list) else value
 
     def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
         """The messages with no more of anything than one request may hold; each that needs no change is the same object."""

@@ -30,6 +30,8 @@ class Gemini(Format):
 
     name: ClassVar[str] = "gemini"
     messages_field: ClassVar[str] = "contents"
+    volatile_fields: ClassVar[frozenset[str]] = frozenset({"thoughtSignature", "thought_signature"})
+    invents_call_ids: ClassVar[bool] = True
     system_field: ClassVar[str | None] = "systemInstruction"
     has_system_messages: ClassVar[bool] = False
     begins_with_system: ClassVar[bool] = False

@@ -67,6 +67,7 @@ class OpenAIChat(Format):
 
     name: ClassVar[str] = "openai_chat"
     messages_field: ClassVar[str] = "messages"
+    volatile_fields: ClassVar[frozenset[str]] = frozenset({"cache_control", "index"})
     system_field: ClassVar[str | None] = None
 
     # --- reading

@@ -102,6 +102,7 @@ class OpenAIResponses(Format):
 
     name: ClassVar[str] = "openai_responses"
     messages_field: ClassVar[str] = "input"
+    volatile_fields: ClassVar[frozenset[str]] = frozenset({"id", "status", "internal_chat_message_metadata_passthrough"})
     system_field: ClassVar[str | None] = "instructions"
     items_are_messages: ClassVar[bool] = True
 

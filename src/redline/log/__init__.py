@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     from redline.log.opening import open_log as open_log
     from redline.log.opening import unused_address as unused_address
     from redline.log.postgres import PostgresLog as PostgresLog
+    from redline.log.records import CacheTouched as CacheTouched
     from redline.log.records import Checkpoint as Checkpoint
     from redline.log.records import Destination as Destination
     from redline.log.records import HeadMoved as HeadMoved
+    from redline.log.records import HistoryStarted as HistoryStarted
     from redline.log.records import LedgerEntry as LedgerEntry
+    from redline.log.records import LeftAlone as LeftAlone
     from redline.log.records import Lift as Lift
     from redline.log.records import MessageAdded as MessageAdded
     from redline.log.records import Originated as Originated
     from redline.log.records import PinSet as PinSet
     from redline.log.records import Record as Record
     from redline.log.records import RolledBack as RolledBack
+    from redline.log.records import SessionJoined as SessionJoined
     from redline.log.records import Strike as Strike
     from redline.log.records import StrikesApplied as StrikesApplied
     from redline.log.records import StrikesLifted as StrikesLifted
@@ -51,16 +55,20 @@ _NAMES = {
     "opening": ("list_conversations", "open_log", "unused_address"),
     "postgres": ("PostgresLog",),
     "records": (
+        "CacheTouched",
         "Checkpoint",
         "Destination",
         "HeadMoved",
+        "HistoryStarted",
         "LedgerEntry",
+        "LeftAlone",
         "Lift",
         "MessageAdded",
         "Originated",
         "PinSet",
         "Record",
         "RolledBack",
+        "SessionJoined",
         "Strike",
         "StrikeUndone",
         "StrikesApplied",

@@ -39,9 +39,11 @@ def check_record(record: Record) -> None:
     if not isinstance(record, MessageAdded):
         _encoded_and_read(record)
         return
-    # A message is not read again: any bytes come back as they are, which makes the time the only other thing to check.
+    # A message is not read again: any bytes come back as they are, which makes time and digest all that is left to check.
     if not isinstance(record.payload, bytes):
         raise _refusal(record, ".payload", "bytes", record.payload)
+    if not isinstance(record.digest, bytes):
+        raise _refusal(record, ".digest", "bytes", record.digest)
     if record.timestamp_ms is not None:
         check_time_ms(record.timestamp_ms, "The timestamp_ms of a message")
 

@@ -160,7 +160,8 @@ def encode_record(record: Record) -> bytes:
         record, MessageAdded
     ):  # by hand: most records are messages, and the way over a struct takes half as long again
         time = b"" if record.timestamp_ms is None else b',"timestamp_ms":%b' % _encode(record.timestamp_ms)
-        return b'{"type":"message","payload":%b%b}' % (_embedded(record.payload), time)
+        digest = b',"digest":%b' % _encode(record.digest) if record.digest else b""
+        return b'{"type":"message","payload":%b%b%b}' % (_embedded(record.payload), time, digest)
     try:
         body = inner = _encode(_as_written(record))
     except UnicodeEncodeError:
@@ -189,6 +190,7 @@ def decode_record(body: bytes) -> Record:
 class _WrittenMessage(msgspec.Struct, tag="message", tag_field="type", omit_defaults=True, gc=False):
     payload: Raw
     timestamp_ms: float | None = None
+    digest: bytes = b""
 
 
 class _WrittenView(msgspec.Struct, tag="view", tag_field="type", omit_defaults=True, gc=False):
@@ -228,7 +230,7 @@ def _as_written(record: Record) -> _Written:
 def _as_record(written: _Written) -> Record:
     match written:
         case _WrittenMessage():
-            return MessageAdded(_payload(written.payload), written.timestamp_ms)
+            return MessageAdded(_payload(written.payload), written.timestamp_ms, written.digest)
         case _WrittenView():
             appended = tuple(map(_payload, written.appended))
             replaced = tuple((index, _payload(raw)) for index, raw in written.replaced)

@@ -8,7 +8,7 @@ from redline.errors import LogError
 
 __all__ = ["MIGRATIONS", "VERSION", "Fields", "Migration", "check_version", "migrate"]
 
-VERSION = 2
+VERSION = 3
 """Of the records that are written now."""
 
 Fields = dict[str, msgspec.Raw]
@@ -16,10 +16,11 @@ Fields = dict[str, msgspec.Raw]
 
 Migration = Callable[[Fields], Fields]
 
-MIGRATIONS: dict[int, Migration] = {1: lambda fields: fields}
+MIGRATIONS: dict[int, Migration] = {1: lambda fields: fields, 2: lambda fields: fields}
 """By the version that a step starts from: 3 leads from version 3 to version 4.
 
 1 to 2: records of lifted strikes, and what a request cost, are new; nothing that was there looks different.
+2 to 3: what resent histories need is new: digests of messages, names of sessions, what is left alone or kept in the cache.
 """
 
 

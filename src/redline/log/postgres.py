@@ -49,9 +49,11 @@ class PostgresLog(DatabaseLog):
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
+        beside: "PostgresLog | None" = None,
     ) -> None:
+        """`beside`: another conversation of the same database, whose connection is used."""
         check_durability(durability)
-        self._database = PostgresDatabase(address, durability)
+        self._database = beside._database if beside is not None else PostgresDatabase(address, durability)
         super().__init__(conversation, self._database.name, header=header, redact=redact)
         self._key: int | None = None
         self._find()

@@ -8,16 +8,20 @@ from redline.log.addresses import masked
 from redline.values.payloads import Path
 
 __all__ = [
+    "CacheTouched",
     "Checkpoint",
     "Destination",
     "HeadMoved",
+    "HistoryStarted",
     "LedgerEntry",
+    "LeftAlone",
     "Lift",
     "MessageAdded",
     "Originated",
     "PinSet",
     "Record",
     "RolledBack",
+    "SessionJoined",
     "Strike",
     "StrikeUndone",
     "StrikesApplied",
@@ -32,6 +36,8 @@ class MessageAdded(msgspec.Struct, frozen=True, gc=False, tag="message", tag_fie
 
     payload: bytes
     timestamp_ms: float | None = None
+    digest: bytes = b""
+    """Of what it says, where it came in a list that is sent again and again; see `redline.histories`."""
 
 
 class ViewChanged(msgspec.Struct, frozen=True, tag="view", tag_field="type"):
@@ -173,6 +179,32 @@ class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
     """Strikes made after that record on messages that are still there: what was sent struck is sent struck."""
 
 
+class SessionJoined(msgspec.Struct, frozen=True, tag="session", tag_field="type"):
+    """What follows was sent under this name."""
+
+    session: str
+
+
+class HistoryStarted(msgspec.Struct, frozen=True, tag="history", tag_field="type"):
+    """In the index of a store: a session began to fill a log."""
+
+    log: str
+    session: str
+    namespace: str = ""
+
+
+class LeftAlone(msgspec.Struct, frozen=True, tag="left_alone", tag_field="type"):
+    """From here on the messages are passed on as they come: nothing is struck or repaired."""
+
+    why: str
+
+
+class CacheTouched(msgspec.Struct, frozen=True, tag="touch", tag_field="type"):
+    """The provider was asked to keep what it has cached, without a request."""
+
+    now: float
+
+
 class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):
     """The provider said what a request cost."""
 
@@ -207,6 +239,10 @@ Record = (
     | StrikeUndone
     | PinSet
     | HeadMoved
+    | SessionJoined
+    | HistoryStarted
+    | LeftAlone
+    | CacheTouched
     | UsageReported
     | Checkpoint
 )

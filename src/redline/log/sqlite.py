@@ -47,10 +47,12 @@ class SqliteLog(DatabaseLog):
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
+        beside: "SqliteLog | None" = None,
     ) -> None:
+        """`beside`: another conversation of the same database, whose connection is used."""
         check_durability(durability)
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
-        self._database = SqliteDatabase(Path(path), _SCHEMA, durability)
+        self._database = beside._database if beside is not None else SqliteDatabase(Path(path), _SCHEMA, durability)
         self._base: int | None = None  # the place of record 0
         self._find()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from redline.log.log import ROOT, Log, Stored
 from redline.log.records import Checkpoint, HeadMoved, MessageAdded, Record, ViewChanged
 
-__all__ = ["Branch", "Timeline"]
+__all__ = ["Branch", "RecordTree", "Timeline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,76 +22,99 @@ class Branch:
     is_current: bool
 
 
-class Timeline:
-    """Knows every record of a log, and where in the tree this conversation is."""
+class RecordTree:
+    """Every record of a log, each after the one that it was made on. Several timelines may share one."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self._stored: dict[int, Stored] = {}
+        self.stored: dict[int, Stored] = {}
         """By number: damage in a log leaves gaps."""
-        self._last = ROOT
+        self.last = ROOT
         self.has_appended = False
         """Whether this process has added anything."""
-        self._has_child: set[int] = set()
-        self._checkpoints: dict[int, Checkpoint] = {}
+        self.children: dict[int, list[int]] = {}
+        """By record, those that were made on it, checkpoints apart, in order."""
+        self.checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
         self.read()
-        said = (number for number, one in reversed(self._stored.items()) if not isinstance(one.record, Checkpoint))
-        self.head = next(said, ROOT)
+
+    def append(self, records: list[Record], *, parent: int) -> int:
+        """Store records after another record; the number of the last is returned."""
+        end = self.log.append(records, parent=parent)
+        self.has_appended = True
+        if end == self.last + len(records):  # nobody else's are in between, so they need not be read
+            before = parent
+            for record in records:
+                self.take(Stored(self.last + 1, before, record))
+                before = self.last
+        else:
+            self.read()
+        return end
+
+    def read(self) -> None:
+        """Take in what was appended since, by this process or another."""
+        for one in self.log.read(self.last):
+            self.take(one)
+
+    def take(self, one: Stored) -> None:
+        """Take in the next record."""
+        self.stored[one.number] = one
+        self.last = one.number
+        if isinstance(one.record, Checkpoint):
+            self.checkpoints[one.parent] = one.record
+        else:
+            self.children.setdefault(one.parent, []).append(one.number)
+
+    def path(self, number: int) -> list[Stored]:
+        """The records from the first to this one."""
+        path: list[Stored] = []
+        while number != ROOT:
+            one = self.stored[number]
+            path.append(one)
+            number = one.parent
+        return path[::-1]
+
+
+class Timeline:
+    """Where in the tree of a log's records a conversation is."""
+
+    def __init__(self, records: Log | RecordTree, head: int | None = None) -> None:
+        self.records = records if isinstance(records, RecordTree) else RecordTree(records)
+        self.log = self.records.log
+        said = (number for number, one in reversed(self.records.stored.items()) if not isinstance(one.record, Checkpoint))
+        self.head = next(said, ROOT) if head is None else head
         """The record that the next one is made on."""
+
+    @property
+    def has_appended(self) -> bool:
+        """Whether this process has added anything."""
+        return self.records.has_appended
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
         """Store records after the head, or after another record, and go there. False if someone else was there first."""
         made_on = self.head if parent is None else parent
-        self.head = self.log.append(records, parent=made_on)
-        self.has_appended = True
-        if self.head == self._last + len(records):  # nobody else's are in between, so they need not be read
-            before = made_on
-            for record in records:
-                self._take(Stored(self._last + 1, before, record))
-                before = self._last
-        else:
-            self.read()
-        if parent is not None:
-            return True
-        later = filter(None, map(self._stored.get, range(made_on + 1, self._last + 1)))
-        return sum(one.parent == made_on and not isinstance(one.record, Checkpoint) for one in later) == 1
+        self.head = self.records.append(records, parent=made_on)
+        return parent is not None or len(self.records.children[made_on]) == 1
 
     def note(self, checkpoint: Checkpoint) -> None:
         """Store a checkpoint beside the path: the next record is made on the same one as if it were not there."""
-        self.log.append([checkpoint], parent=self.head)
-        self.read()
+        self.records.append([checkpoint], parent=self.head)
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
-        for one in self.log.read(self._last):
-            self._take(one)
-
-    def _take(self, one: Stored) -> None:
-        self._stored[one.number] = one
-        self._last = one.number
-        if isinstance(one.record, Checkpoint):
-            self._checkpoints[one.parent] = one.record
-        else:
-            self._has_child.add(one.parent)
+        self.records.read()
 
     def path(self, head: int | None = None) -> list[Stored]:
         """The records from the first to the head."""
-        path: list[Stored] = []
-        number = self.head if head is None else head
-        while number != ROOT:
-            one = self._stored[number]
-            path.append(one)
-            number = one.parent
-        return path[::-1]
+        return self.records.path(self.head if head is None else head)
 
     def path_by_checkpoints(self, head: int) -> Iterator[tuple[list[Record], Checkpoint | None]]:
         """The path to the head, cut after each that a checkpoint hangs on: pieces with that checkpoint, the last with none."""
         records: list[Record] = []
         for one in self.path(head):
             records.append(one.record)
-            if one.number in self._checkpoints:
-                yield records, self._checkpoints[one.number]
+            if one.number in self.records.checkpoints:
+                yield records, self.records.checkpoints[one.number]
                 records = []
         yield records, None
 
@@ -108,12 +131,12 @@ class Timeline:
         """Every end of the tree, the present one among them. An end where nothing was said is only a place one was at."""
         mine = {one.number for one in self.path()}
         counts, found = {ROOT: (0, 0)}, list[Branch]()
-        for one in self._stored.values():  # each after the one that it was made on
+        for one in self.records.stored.values():  # each after the one that it was made on
             shared, messages = counts[one.parent]
             own = _messages_in(one.record)
             shared, messages = counts[one.number] = shared + own * (one.number in mine), messages + own
             is_current = one.number == self.head
-            is_end = one.number not in self._has_child and not isinstance(one.record, HeadMoved | Checkpoint)
+            is_end = one.number not in self.records.children and not isinstance(one.record, HeadMoved | Checkpoint)
             if is_end or is_current:
                 found.append(Branch(one.number, shared, messages, is_current))
         return found

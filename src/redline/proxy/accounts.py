@@ -43,8 +43,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     struck_tokens: int = 0
     new_struck_tokens: int = 0
     repairs: int = 0
-    is_dry_run: bool = False
-    """Then the strikes and repairs are those that would have been made."""
+    is_unchanged: bool = False
+    """Then strikes and repairs are those that would have been made, were it no dry run and no subscription's."""
     cost: float | None = None
     """US dollars; None where no price or no usage is known."""
     saved: float | None = None
@@ -67,11 +67,13 @@ class Tally:
     requests: int = 0
     usage: Counter[str] = field(default_factory=Counter)
     struck_tokens: int = 0
+    would_strike_tokens: int = 0
+    """In dry runs, and where requests are only observed."""
     repairs: int = 0
+    would_repair: int = 0
     cost: float = 0.0
     saved: float = 0.0
     would_save: float = 0.0
-    """In dry runs."""
     unpriced: int = 0
     """Requests with usage of models whose price nobody knows: they are in no sum of money."""
     why: Counter[str] = field(default_factory=Counter)
@@ -87,8 +89,6 @@ class Tally:
         """Count a request in."""
         self.requests += 1
         self.last_at = max(self.last_at, one.at)
-        self.struck_tokens += one.struck_tokens
-        self.repairs += one.repairs
         self.retreats += bool(one.retreat)
         self.refused += bool(one.refused)
         if one.usage is not None:
@@ -96,9 +96,13 @@ class Tally:
             self.models[one.model] += 1
             self.unpriced += one.cost is None
         self.cost += one.cost or 0.0
-        if one.is_dry_run:
+        if one.is_unchanged:
+            self.would_strike_tokens += one.struck_tokens
+            self.would_repair += one.repairs
             self.would_save += one.saved or 0.0
         else:
+            self.struck_tokens += one.struck_tokens
+            self.repairs += one.repairs
             self.saved += one.saved or 0.0
         counters: tuple[tuple[Counter[Any], object], ...] = (
             (self.why, one.why),
@@ -125,7 +129,9 @@ class Tally:
             "struck_tokens": self.struck_tokens,
             "struck_share_of_sent": round(self.struck_tokens / (sent + self.struck_tokens), 4) if sent else None,
             "struck_share_of_new": round(self.struck_tokens / (sent - read + self.struck_tokens), 4) if sent > read else None,
+            "would_strike_tokens": self.would_strike_tokens,
             "repairs": self.repairs,
+            "would_repair": self.would_repair,
             "cost_usd": round(self.cost, 6),
             "saved_usd": round(self.saved, 6),
             "would_save_usd": round(self.would_save, 6),

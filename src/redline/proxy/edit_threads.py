@@ -1,6 +1,7 @@
 """Editing beside the event loop: in a thread, within a deadline, and never in the way of a request."""
 
 import asyncio
+import contextlib
 import functools
 import logging
 import time
@@ -12,7 +13,7 @@ from typing import Protocol, TypeVar
 from redline.errors import RedlineError
 from redline.formats.answers import Answer
 from redline.wire.compression import decompress
-from redline.wire.editing import Call, Edited
+from redline.wire.editing import NOT_EDITED, Call, Edited
 
 __all__ = ["CallEditor", "EditOutcome", "EditThreads", "EncodedCall"]
 
@@ -35,6 +36,10 @@ class CallEditor(Protocol):
 
     def retreat(self, call: Call) -> Edited:
         """The call with no more than what was struck before."""
+        ...
+
+    def withdraw(self, edited: Edited) -> None:
+        """What was edited was not sent."""
         ...
 
     def refused(self, edited: Edited, status: int) -> None:
@@ -139,9 +144,9 @@ class EditThreads:
 
     def _note_failure(self, edited: Edited) -> None:
         """Say once when the editor begins to fail, which is most often its store's fault, and once when it works again."""
-        problem = "requests cannot be edited, perhaps because the store cannot be used" if edited.read is None else ""
+        problem = "Requests cannot be edited; perhaps the store cannot be used" if edited.untouched == NOT_EDITED else ""
         if problem != self.store_problem:
-            _log.warning("%s", problem.capitalize() + "; they pass unchanged" if problem else "Requests are edited again")
+            _log.warning("%s", f"{problem}. They pass unchanged." if problem else "Requests are edited again.")
         self.store_problem = problem
 
     async def _in_time(
@@ -153,26 +158,40 @@ class EditThreads:
         try:
             return await asyncio.wait_for(asyncio.shield(waiter), self._deadline_s)
         except TimeoutError:
-            if is_edit and not running.cancel():
-                self._count_overdue(running)
-            waiter.add_done_callback(_drop)
+            if is_edit:
+                self._abandon(running)
             return None
         except asyncio.CancelledError:
-            waiter.add_done_callback(_drop)
+            if is_edit:
+                self._abandon(running)
             raise
         except Exception:  # a bug of ours must not cost the user a request
             _log.exception("An edit failed; what was recorded before is sent, or the client's own bytes")
             return None
+        finally:
+            waiter.add_done_callback(_look_at)
 
-    def _count_overdue(self, running: "Future[EditOutcome]") -> None:
-        """Threads that hang are counted, so that requests do not wait for a thread that cannot come."""
+    def _abandon(self, running: "Future[EditOutcome]") -> None:
+        """Nobody waits for it any more. While it hangs, it is counted, so that nobody waits for a thread that cannot come."""
+        if running.cancel():
+            return
         loop = asyncio.get_running_loop()
         self._overdue += 1
 
-        def done(_: object) -> None:
+        def come_back() -> None:
             self._overdue -= 1
 
-        running.add_done_callback(lambda one: loop.call_soon_threadsafe(done, one) if not loop.is_closed() else None)
+        def ended(done: "Future[EditOutcome]") -> None:
+            with contextlib.suppress(RuntimeError):  # the proxy has ended meanwhile
+                loop.call_soon_threadsafe(come_back)
+                self._retreating.submit(self._withdraw, done)
+
+        running.add_done_callback(ended)
+
+    def _withdraw(self, done: "Future[EditOutcome]") -> None:
+        """Strikes that were made too late were not sent, and must not be taken for sent."""
+        if self._editor is not None and done.exception() is None and (edited := done.result().edited):
+            self._editor.withdraw(edited)
 
     def close(self) -> None:
         """Take no more work; what hangs is not waited for."""
@@ -180,7 +199,7 @@ class EditThreads:
         self._retreating.shutdown(wait=False, cancel_futures=True)
 
 
-def _drop(done: "asyncio.Future[EditOutcome]") -> None:
-    """The outcome of what nobody waits for any more; an error is in the log of whoever raised it."""
-    if not done.cancelled() and (problem := done.exception()):
-        _log.warning("An edit that was too slow failed: %s", type(problem).__name__)
+def _look_at(done: "asyncio.Future[EditOutcome]") -> None:
+    """So that an error which nobody waits for is not taken for one that was overlooked."""
+    if not done.cancelled():
+        done.exception()

@@ -62,7 +62,7 @@ class Exchange:
         return reader.finish()
 
 
-def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None, *, is_dry_run: bool) -> None:
+def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None) -> None:
     """After the answer, in a thread: tell the editor, write the accounts and the log line."""
     outcome = exchange.outcome or EditOutcome(b"")
     edited = outcome.edited
@@ -75,20 +75,18 @@ def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None, *,
                 editor.answered(edited, answer)
         except Exception:  # the answer is with the client already: nothing of ours may matter to it
             _log.exception("The editor could not be told of an answer")
-    entry = _entry(exchange, outcome, answer.usage if answer else None, accounts, is_dry_run=is_dry_run)
+    entry = _entry(exchange, outcome, answer.usage if answer else None, accounts)
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
 
 
-def _entry(
-    exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts, *, is_dry_run: bool
-) -> ProxiedRequest:
+def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:
     """The request in numbers."""
     edited, now = outcome.edited, time.time()
     session = (edited.session if edited else "") or exchange.project
     model = edited.model if edited else ""
     sent_bytes = len(edited.call.body) if edited else len(outcome.body)
-    struck = _struck(edited, is_dry_run=is_dry_run) if edited and not exchange.refused else Struck()
+    struck = _struck(edited, is_sent=outcome.is_changed) if edited and not exchange.refused else Struck()
     cost, saved, why = None, None, ""
     if usage is not None:
         before = accounts.previous(session, model) if session else None
@@ -99,7 +97,7 @@ def _entry(
         is_expired = gap_s > lifetime_s
         is_repeated = before is not None and before.sent_bytes == sent_bytes
         before_usage = before.usage if before else None
-        is_rewritten = struck.new_tokens > 0 and not is_dry_run
+        is_rewritten = struck.new_tokens > 0 and outcome.is_changed
         if session:
             why = why_dear(usage, before_usage, is_repeated=is_repeated, is_expired=is_expired, is_rewritten=is_rewritten)
         if price is not None:
@@ -119,7 +117,7 @@ def _entry(
         struck_tokens=struck.tokens,
         new_struck_tokens=struck.new_tokens,
         repairs=len(edited.request.repairs) if edited and edited.request and not exchange.refused else 0,
-        is_dry_run=is_dry_run,
+        is_unchanged=not outcome.is_changed,
         cost=cost,
         saved=saved,
         why=why,
@@ -132,8 +130,8 @@ def _entry(
     )
 
 
-def _struck(edited: Edited, *, is_dry_run: bool) -> Struck:
-    """What the strikes of a request take out of it."""
+def _struck(edited: Edited, *, is_sent: bool) -> Struck:
+    """What the strikes of a request take out of it, or would if it were sent changed."""
     request = edited.request
     if request is None:
         return Struck()
@@ -144,7 +142,7 @@ def _struck(edited: Edited, *, is_dry_run: bool) -> Struck:
         behind = sum(map(len, edited.read.messages[first:]))
         kept_share = 1 - behind / max(len(edited.call.body), 1)
     tokens = sum(strike.tokens_saved for strike in request.strikes)
-    return Struck(tokens, sum(strike.tokens_saved for strike in new), kept_share, is_dry_run)
+    return Struck(tokens, sum(strike.tokens_saved for strike in new), kept_share, is_dry_run=not is_sent)
 
 
 def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
@@ -160,9 +158,9 @@ def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
             f"output={usage.output_tokens}"
         )
     named = {
-        "struck": entry.struck_tokens,
+        "would_strike" if entry.is_unchanged else "struck": entry.struck_tokens,
         "repairs": entry.repairs,
-        "saved": f"${entry.saved:.4f}" if entry.saved else "",
+        "would_save" if entry.is_unchanged else "saved": f"${entry.saved:.4f}" if entry.saved else "",
         "why": entry.why.replace(", ", "/"),
         "retreat": entry.retreat,
         "refused": entry.refused,

@@ -21,7 +21,7 @@ from redline.proxy.status import status_app
 from redline.proxy.upstream_client import Outgoing, UpstreamClient
 from redline.proxy.upstreams import provider_of
 from redline.wire import find_api
-from redline.wire.editing import Call
+from redline.wire.editing import REFUSALS, Call
 
 __all__ = ["Relay"]
 
@@ -29,7 +29,8 @@ _log = logging.getLogger("redline.proxy")
 
 _MOST_HELD = 64 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
-_OWN_REFUSALS = (400, 413)
+_LAST_WORDS_S = 1.0
+"""At the end, requests that the server has cancelled get this long to be counted."""
 _MOST_UNSETTLED = 1_000
 """Exchanges that wait for the accounts; beyond that a store that hangs would cost memory without end."""
 
@@ -78,6 +79,9 @@ class Relay:
         await asyncio.get_running_loop().run_in_executor(self._clerk, self._threads.open)
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        end = time.monotonic() + _LAST_WORDS_S
+        while self.open_requests and time.monotonic() < end:
+            await asyncio.sleep(0.01)
         await self._client.close()
         self._threads.close()
         await asyncio.to_thread(self._clerk.shutdown)
@@ -130,7 +134,7 @@ class Relay:
         exchange.outcome = outcome
         try:
             response = await self._ask(scope, incoming, exchange, outcome)
-            if outcome.is_changed and response.status in _OWN_REFUSALS:
+            if outcome.is_changed and response.status in REFUSALS:
                 response.close()
                 exchange.refused = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
@@ -200,7 +204,7 @@ class Relay:
 
         def work() -> None:
             try:
-                settle(exchange, self.accounts, self._threads.open(), is_dry_run=self.settings.is_dry_run)
+                settle(exchange, self.accounts, self._threads.open())
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
 

@@ -14,11 +14,14 @@ from types import FrameType
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from redline.editor import Editor
 from redline.errors import ExecutionError
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings, load_policy
+from redline.redaction import redact
+from redline.tokens import Estimate
 from redline.wire.editing import WireEditor
 
 __all__ = ["bind", "make_relay", "serve"]
@@ -26,6 +29,7 @@ __all__ = ["bind", "make_relay", "serve"]
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
 _BACKLOG = 2048
+_SAY_AGAIN_S = 60.0
 
 
 def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None]) -> None:
@@ -82,9 +86,9 @@ def make_relay(settings: ProxySettings) -> Relay:
 
 
 def _open_editor(settings: ProxySettings) -> CallEditor:
-    from redline.editor import Editor
-
-    editor = Editor(settings.store, policy=load_policy(settings.policy))
+    """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
+    policy, redaction = load_policy(settings.policy), redact if settings.redacts else None
+    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate())
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 
 
@@ -95,8 +99,27 @@ def _log_to_stderr() -> None:
     if not any(isinstance(handler, logging.StreamHandler) for handler in logger.handlers):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        handler.addFilter(_Once())
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
+
+
+class _Once(logging.Filter):
+    """Lets one error pass with its traceback, and for a minute none like it: a store that is down fails at every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[tuple[str, object], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if not record.exc_info:
+            return True
+        kind = str(record.msg), record.exc_info[0]
+        is_new = record.created - self._said.get(kind, 0.0) > _SAY_AGAIN_S
+        if is_new:
+            self._said[kind] = record.created
+        return is_new
 
 
 @contextlib.contextmanager

@@ -98,6 +98,11 @@ class RequestHistory:
         if self._gap_ms is not None and expected >= _LEAST_TOKENS:
             self._survival = self._survival.learned(self._gap_ms, read=usage.cache_read_tokens, expected=expected)
 
+    def touch(self, now: float) -> None:
+        """The provider was asked to keep what the last request left in its cache. That teaches nothing of how long it would."""
+        if self.last_now is not None:
+            self.last_now, self._is_rewritten = max(now, self.last_now), True
+
     def rewrite(self, index: int) -> None:
         """A message that was sent will be sent in another form, so that the next request teaches nothing of the cache."""
         self._is_rewritten = True

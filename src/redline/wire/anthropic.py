@@ -101,7 +101,9 @@ def _unmarked(blocks: Any) -> Any:
 
 def _lifetime(cut: AnthropicCut, messages: tuple[bytes, ...]) -> str:
     """The longest time that a mark asks for: taken for shorter than it is, a cache would be thrown away."""
-    written = {cut_ttl} if isinstance(cut_ttl := (read_raw(cut.cache_control) or {}).get("ttl"), str) else set()
+    written = set()
+    if isinstance(mark := read_raw(cut.cache_control), dict):
+        written.add(mark.get("ttl"))
     for piece in (bytes(cut.system), bytes(cut.tools), *messages[-_MOST_MARKED:]):
         if b'"ttl"' in piece:
             written |= {found.decode() for found in _TTL.findall(piece)}

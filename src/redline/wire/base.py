@@ -1,6 +1,7 @@
 """One API of a provider: where it listens, and how a body sent to it is cut into messages without being decoded."""
 
 import dataclasses
+import json
 import re
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -59,7 +60,10 @@ class Api(ABC):
         except msgspec.ValidationError:
             return Body(body, self.name, untouchable="it has no list of messages")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return Body(body, self.name, untouchable="it is not JSON, or nested too deeply")
+            try:
+                cut = self._cut_unusual(body.decode("utf-8-sig"))
+            except (ValueError, LookupError, RecursionError):
+                return Body(body, self.name, untouchable="it is not JSON, or has no list of messages, or is nested too deeply")
         messages = tuple(map(bytes, cut.messages))
         try:
             read = self._read(body, messages, cut, path)
@@ -71,6 +75,20 @@ class Api(ABC):
     @abstractmethod
     def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: Any, path: str) -> Body:
         """The body with all that the fields say."""
+
+    def _cut_unusual(self, text: str) -> Cut:
+        """A body that the fast parser refuses: tools cut texts inside of an emoji, and the half of it is sent as an escape."""
+        json.loads(text, strict=False)
+        top = payloads.skip_space(text, 0)
+        written: dict[Any, str] = {name: text[start:end] for name, _, start, end in payloads.members_of(text, top)}
+        listed = written[find_format(self.name).messages_field]
+        if not listed.startswith("["):
+            raise ValueError("the messages are no list")
+        others = [name for name in self.fields.__struct_fields__ if name != "messages" and name in written]
+        return self.fields(
+            messages=[msgspec.Raw(listed[start:end].encode()) for _, _, start, end in payloads.members_of(listed, 0)],
+            **{name: msgspec.Raw(written[name].encode()) for name in others},
+        )
 
     def _why_untouchable(self, messages: tuple[bytes, ...]) -> str:
         """What is wrong with the list, whichever API it is of."""

@@ -14,11 +14,13 @@ from redline.wire.sessions import namespace_of, session_of, signature_of, subscr
 if TYPE_CHECKING:
     from redline.editor import EditedRequest, Editor
 
-__all__ = ["REFUSALS", "Call", "Edited", "WireEditor"]
+__all__ = ["NOT_EDITED", "REFUSALS", "Call", "Edited", "WireEditor"]
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
 """What providers answer to a body that they do not take."""
+NOT_EDITED = "it could not be edited"
+"""Why a call is untouched after a mistake of ours, or while the store cannot be used."""
 _NAMESPACE_KEY = b"redline namespaces"
 """Keys are long and random, so that this much keeps their hashes apart from those of other programs."""
 
@@ -94,7 +96,7 @@ class WireEditor:
             return self._edit(call, only_recorded=True)
         except Exception:
             _logger.exception("A request to %s is sent as it came: what is recorded for it could not be read", call.path)
-        return Edited(call, call.body, untouched="it could not be edited")
+        return Edited(call, call.body, untouched=NOT_EDITED)
 
     def refused(self, edited: Edited, status: int) -> None:
         """The provider did not take a body that was changed: this history is left alone from now on."""
@@ -104,6 +106,15 @@ class WireEditor:
             self.editor.leave_alone(edited.request, f"the provider answered {status} to a body that was changed")
         except Exception:
             _logger.exception("It could not be recorded that the provider refused a changed body")
+
+    def withdraw(self, edited: Edited) -> None:
+        """The body was not sent: what was struck in it for the first time is as if it had not been."""
+        if edited.request is None or not edited.is_changed:
+            return
+        try:
+            self.editor.withdraw(edited.request)
+        except Exception:
+            _logger.exception("It could not be recorded that a changed body was not sent")
 
     def answered(self, edited: Edited, answer: Answer | None) -> None:
         """What the provider reported for the call."""
@@ -126,6 +137,8 @@ class WireEditor:
         if body.untouchable:
             return Edited(call, call.body, None, session, body.model, body.untouchable, body)
         namespace = namespace_of(call.headers, call.label, self._key)
+        if self._why_observed(call):  # strikes that are never sent must not be in force once the client's histories are edited
+            namespace = f"observed {namespace}"
         if only_recorded:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
@@ -136,6 +149,7 @@ class WireEditor:
                 namespace=namespace,
                 model=body.model or None,
                 preamble=_preamble(call, body),
+                lifetime=body.lifetime,
             )
         reason = self._why_untouched(call, body, request)
         if reason or not request.is_changed:
@@ -145,14 +159,19 @@ class WireEditor:
 
     def _why_untouched(self, call: Call, body: Body, request: "EditedRequest") -> str:
         """Why the client's bytes are sent, whatever the Editor says."""
-        if self._is_dry_run:
-            return "nothing is changed in a dry run"
-        if not self._edits_subscriptions and (shown := subscription_of(call.headers)):
-            return f"a subscription pays for it ({shown})"
+        if observed := self._why_observed(call):
+            return observed
         if request.is_changed and not body.is_utf8:
             self.editor.leave_alone(request, "its body is not UTF-8")
             return "it is not UTF-8"
-        return ""
+        return request.untouched
+
+    def _why_observed(self, call: Call) -> str:
+        """Why calls like this one are recorded but never changed."""
+        if self._is_dry_run:
+            return "nothing is changed in a dry run"
+        shown = "" if self._edits_subscriptions else subscription_of(call.headers)
+        return f"a subscription pays for it ({shown})" if shown else ""
 
 
 def _preamble(call: Call, body: Body) -> object:

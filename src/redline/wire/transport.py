@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from redline.editor import Editor
     from redline.policy import Policy
 
-    Transport: Any = object
+    _AnyTransport: Any = object
 else:
-    Transport = object
+    _AnyTransport = object
 
 __all__ = ["AsyncRedlineTransport", "RedlineTransport"]
 
@@ -31,10 +31,12 @@ _logger = logging.getLogger("redline.wire")
 _LIBRARIES = ("httpx", "httpx2")
 
 
-class _EditingTransport(Transport):  # type: ignore[misc]  # a transport of both libraries, neither of which we depend on
+class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of both libraries, neither of which we depend on
     """What both transports do, but for waiting. Which library they serve shows in the first request."""
 
     _inner_kind: str
+    _owned: "Editor | None" = None
+    """The Editor that was opened here, and is closed here."""
 
     def __init__(
         self,
@@ -45,12 +47,16 @@ class _EditingTransport(Transport):  # type: ignore[misc]  # a transport of both
         session: str = "",
         editor: "Editor | None" = None,
     ) -> None:
-        if editor is None and not isinstance(store, str | os.PathLike | None):
-            store, editor = None, store
-        if editor is not None and (policy is not None or store is not None):
-            raise ValidationError("An Editor has its own store and policy. Pass these to the Editor, or leave the Editor out.")
-        self._owned = _open_editor(store, policy) if editor is None else None
-        self._wire = WireEditor(editor or self._owned)
+        if editor is not None and store is not None:
+            raise ValidationError("An Editor has its own store. Pass the store to the Editor, or leave the Editor out.")
+        given = store if editor is None else editor
+        if isinstance(given, str | os.PathLike | None):
+            from redline.editor import Editor
+
+            given = self._owned = Editor(given, policy=policy)
+        elif policy is not None:
+            raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
+        self._wire = WireEditor(given)
         self._inner = transport
         self._session = session
 
@@ -85,9 +91,14 @@ class _EditingTransport(Transport):  # type: ignore[misc]  # a transport of both
         if edited is None or edited.request is None or edited.read is None or response.status_code != 200:
             return response
         headers = response.headers
-        reader = AnswerReader(edited.read.format, headers.get("content-type", ""), headers.get("content-encoding", ""))
-        stream = _teed_stream(_library_of(response))(response.stream, reader, functools.partial(self._wire.answered, edited))
-        response.stream = stream
+        encoding = "" if response.is_closed else headers.get("content-encoding", "")
+        reader = AnswerReader(edited.read.format, headers.get("content-type", ""), encoding)
+        answered = functools.partial(self._wire.answered, edited)
+        if response.is_closed:  # it has been read, as the answers of mocks are
+            reader.feed(response.content)
+            answered(reader.finish())
+        else:
+            response.stream = _teed_stream(_library_of(response))(response.stream, reader, answered)
         return response
 
 
@@ -246,9 +257,3 @@ async def _in_thread(call: Callable[..., Any], *args: object) -> Any:
 
     with anyio.CancelScope(shield=True):
         return await anyio.to_thread.run_sync(call, *args)
-
-
-def _open_editor(store: "str | os.PathLike[str] | None", policy: "Policy | None") -> "Editor":
-    from redline.editor import Editor
-
-    return Editor(store, policy=policy)

@@ -1,0 +1,306 @@
+"""What `redline proxy` adds to a request, beside what a bare pass-through on the same stack adds: time, and memory for streams.
+
+python -m bench.proxy [ROUNDS]
+
+Everything runs on this machine: a provider that answers at once, a bare pass-through (raw ASGI on uvicorn, aiohttp), and the
+proxy. Each round sends one request, longer by two messages than the one before, directly and through both, one after the other.
+"""
+
+import asyncio
+import contextlib
+import http.client
+import importlib.util
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_SIZES = {"10 kB": 10_000, "500 kB": 500_000, "5 MB": 5_000_000}
+_ROUNDS = 41
+_WARM_UP = 6
+_STREAMS = 100
+_EVENTS = 30
+_RESULT_CHARS = 6_000
+_USAGE = {"input_tokens": 5, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 1000, "output_tokens": 9}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print both tables; or be one of the servers that they need."""
+    match arguments:
+        case ["provider"]:
+            asyncio.run(_serve_provider())
+        case ["bare", url]:
+            _serve_bare(url)
+        case _:
+            rounds = int(arguments[0]) if arguments else _ROUNDS
+            with _servers() as servers:
+                _print_latencies(servers, rounds)
+            _print_memory()
+    for other in ("headroom", "litellm"):
+        if importlib.util.find_spec(other) is None and not arguments:
+            print(f"{other} is not installed, so it is not beside them.")
+
+
+# --- the servers
+
+
+@dataclass
+class _Server:
+    """A process that listens."""
+
+    name: str
+    port: int
+    process: "subprocess.Popen[str]"
+    times: list[float] = field(default_factory=list)
+
+    def connect(self) -> http.client.HTTPConnection:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.connect()
+        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    @property
+    def resident_mb(self) -> float:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+@contextlib.contextmanager
+def _servers() -> Iterator[list[_Server]]:
+    """The provider, the bare pass-through and the proxy, each in a process of its own."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        provider = _start(stack, "direct", "bench.proxy", "provider")
+        url = f"http://127.0.0.1:{provider.port}"
+        bare = _start(stack, "bare", "bench.proxy", "bare", url)
+        options = ["proxy", "--port", "0", "--store", f"{folder}/store", "--policy", "documents"]
+        redline = _start(stack, "redline", "redline", *options, "--upstream", f"anthropic={url}")
+        yield [provider, bare, redline]
+
+
+def _start(stack: contextlib.ExitStack, name: str, *command: str) -> _Server:
+    """A module as a process; the first line that it prints ends in its port, or has it within an address."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    assert process.stdout is not None
+    stack.callback(process.stdout.close)
+    address = next(word for word in process.stdout.readline().split() if word.startswith("http://"))
+    server = _Server(name, int(address.rpartition(":")[2]), process)
+    for _ in range(200):
+        with contextlib.suppress(OSError), contextlib.closing(server.connect()):
+            return server
+        time.sleep(0.05)
+    raise SystemExit(f"{name} did not start")
+
+
+async def _serve_provider() -> None:
+    """Answers every request at once: whole, in events, or with an event and then silence, as its path says."""
+    answer = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "claude-opus-4-6",
+        "stop_reason": "end",
+    }
+    whole = json.dumps({**answer, "usage": _USAGE}).encode()
+    start = (
+        b"event: message_start\ndata: %s\n\n"
+        % json.dumps({"type": "message_start", "message": {**answer, "usage": _USAGE}}).encode()
+    )
+    delta = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"text":"some words"}}\n\n'
+    stream_head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
+                if b"?hold" in head:
+                    writer.write(stream_head + b"%x\r\n%s\r\n" % (len(start), start))
+                    await reader.read()
+                elif b"?stream" in head:
+                    writer.write(stream_head)
+                    for event in (start, *[delta] * _EVENTS):
+                        writer.write(b"%x\r\n%s\r\n" % (len(event), event))
+                        await asyncio.sleep(0)
+                    writer.write(b"0\r\n\r\n")
+                else:
+                    head_out = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(whole)
+                    writer.write(head_out + whole)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+    await server.serve_forever()
+
+
+def _serve_bare(url: str) -> None:
+    """The least that a proxy on this stack can do: read the body, send it, pass on the answer as it comes."""
+    import aiohttp
+    import uvicorn
+
+    session: aiohttp.ClientSession | None = None
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal session
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{event}.complete"})
+            return
+        session = session or aiohttp.ClientSession(
+            auto_decompress=False, timeout=aiohttp.ClientTimeout(total=None), connector=aiohttp.TCPConnector(limit=0)
+        )
+        chunks: list[bytes] = []
+        while True:
+            message = await receive()
+            chunks.append(message.get("body", b""))
+            if not message.get("more_body"):
+                break
+        relaying = asyncio.ensure_future(relay(session, scope, b"".join(chunks), send))
+        leaving = asyncio.ensure_future(receive())
+        await asyncio.wait({relaying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        relaying.cancel()
+        leaving.cancel()
+
+    async def relay(session: aiohttp.ClientSession, scope: Any, body: bytes, send: Any) -> None:
+        headers = [(name.decode(), value.decode()) for name, value in scope["headers"] if name not in (b"host",)]
+        target = f"{url}{scope['path']}?{scope['query_string'].decode()}"
+
+        async def pieces() -> Any:
+            view = memoryview(body)
+            for at in range(0, len(body), 1 << 18):
+                yield view[at : at + (1 << 18)]
+
+        async with session.request(scope["method"], target, headers=headers, data=pieces()) as answer:
+            kept = [(name, value) for name, value in answer.raw_headers if name.lower() != b"transfer-encoding"]
+            await send({"type": "http.response.start", "status": answer.status, "headers": kept})
+            async for chunk in answer.content.iter_any():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    config = uvicorn.Config(
+        application,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        log_level="critical",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+# --- time
+
+
+def _print_latencies(servers: Sequence[_Server], rounds: int) -> None:
+    print(f"\nTime from the first byte sent to the last received, p50 of {rounds} in ms; added: less what it takes directly\n")
+    print(f"{'':34}{'direct':>9}{'bare':>9}{'redline':>9}{'+bare':>9}{'+redline':>9}{'ratio':>8}")
+    for size, wanted in _SIZES.items():
+        for is_stale in (False, True):
+            for query in ("whole", "stream"):
+                bodies = list(_bodies(wanted, rounds + _WARM_UP, is_stale=is_stale, name=f"{size} {query} {is_stale}"))
+                direct, bare, redline = _measure(servers, bodies, query)
+                ratio = (redline - direct) / (bare - direct)
+                title = f"{size}, {query}, {'with strikes' if is_stale else 'nothing to strike'}"
+                times = "".join(f"{one:9.2f}" for one in (direct, bare, redline, bare - direct, redline - direct))
+                print(f"{title:34}{times}{ratio:7.2f}x", flush=True)
+    with urllib.request.urlopen(f"http://127.0.0.1:{servers[-1].port}/redline/status") as answer:
+        totals = json.load(answer)["totals"]
+    print(f"\nredline: {totals['requests']} requests, {totals['struck_tokens']:,} tokens struck, {totals['retreats']} retreats")
+
+
+def _measure(servers: Sequence[_Server], bodies: Sequence[bytes], query: str) -> list[float]:
+    """The median of each server, in ms; they take turns, each beginning as often as the others."""
+    connections = {server.name: server.connect() for server in servers}
+    for server in servers:
+        server.times.clear()
+    for number, body in enumerate(bodies):
+        for place in range(len(servers)):
+            server = servers[(number + place) % len(servers)]
+            start = time.perf_counter()
+            connections[server.name].request("POST", f"/v1/messages?{query}", body, _HEADERS)
+            answer = connections[server.name].getresponse()
+            answer.read()
+            assert answer.status == 200
+            if number >= _WARM_UP:
+                server.times.append(time.perf_counter() - start)
+        time.sleep(0.01)
+    for connection in connections.values():
+        connection.close()
+    return [statistics.median(server.times) * 1000 for server in servers]
+
+
+_HEADERS = {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+
+
+def _bodies(size: int, count: int, *, is_stale: bool, name: str) -> Iterator[bytes]:
+    """A history of so many bytes that grows by a call and its result; of one file over and over, or each of its own."""
+    chars = min(_RESULT_CHARS, size // 10)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Look into {name}"}]
+    number, length = 0, 0
+
+    def turn() -> None:
+        nonlocal number, length
+        number += 1
+        path = f"/p/{0 if is_stale else number}.py"
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read", "input": {"file_path": path}}
+        text = f"{number}\tdef something(x): return 'words'\n" * (chars // 40)
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}]}
+        )
+        length += len(text) + 300
+
+    while length < size:
+        turn()
+    for _ in range(count):
+        yield json.dumps({"model": "claude-opus-4-6", "max_tokens": 100, "messages": messages}).encode()
+        turn()
+
+
+# --- memory
+
+
+def _print_memory() -> None:
+    """Of servers that are started anew, so that large bodies of before are not in it."""
+    print(f"\nMemory for {_STREAMS} open streams of 10 kB requests, MB\n")
+    print(f"{'':12}{'at start':>10}{'streaming':>10}{'more':>8}")
+    found: dict[str, float] = {}
+    with _servers() as fresh:
+        body = next(_bodies(10_000, 1, is_stale=False, name="memory"))
+        for server in fresh[1:]:
+            warm = server.connect()
+            warm.request("POST", "/v1/messages?whole", body, _HEADERS)
+            warm.getresponse().read()
+            before = server.resident_mb
+            with contextlib.ExitStack() as stack:
+                for _ in range(_STREAMS):
+                    connection = stack.enter_context(contextlib.closing(server.connect()))
+                    connection.request("POST", "/v1/messages?hold", body, _HEADERS)
+                    stack.enter_context(contextlib.closing(connection.getresponse()))
+                time.sleep(0.5)
+                found[server.name] = server.resident_mb
+            warm.close()
+            print(f"{server.name:12}{before:10.1f}{found[server.name]:10.1f}{found[server.name] - before:8.1f}", flush=True)
+    print(f"redline / bare: {found['redline'] / found['bare']:.2f}x")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

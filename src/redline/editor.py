@@ -1,0 +1,391 @@
+"""The Editor: for callers that keep their own list of messages and send it whole each time, as most agents do.
+
+It finds the conversation that a list goes on with, records what is new, and says what to send: the caller's own messages, byte
+for byte, but for those that are struck or have to be repaired.
+"""
+
+import dataclasses
+import operator
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from redline.blobs import Blobs
+from redline.conversation import now_ms
+from redline.engine.engine import Engine
+from redline.engine.project import Ask
+from redline.engine.request import Request
+from redline.engine.sent import RepairedMessage, Sent
+from redline.engine.state import State
+from redline.engine.strike import struck_payload
+from redline.errors import ExecutionError, ValidationError
+from redline.formats.usage import read_usage
+from redline.histories.digests import same_parts
+from redline.histories.forest import Forest, OpenTree
+from redline.histories.given import GivenList, ListReader
+from redline.histories.tree import KnownPath, strikes_in_force
+from redline.log.log import ROOT, Durability, Redact
+from redline.log.records import (
+    CacheTouched,
+    HeadMoved,
+    LeftAlone,
+    Lift,
+    MessageAdded,
+    Originated,
+    Record,
+    SessionJoined,
+    Strike,
+    StrikesLifted,
+    UsageReported,
+)
+from redline.log.store import LogStore
+from redline.log.timeline import Timeline
+from redline.policy import Policy
+from redline.prices.model import Model, check_model
+from redline.rules.rule import Mark
+from redline.schedules import WhenFree
+from redline.tokens import Counter, check_counter, default_counter
+from redline.values import payloads
+from redline.values.checks import check_function, check_methods, shown
+from redline.values.payloads import Payload
+from redline.values.times import check_time_ms
+
+__all__ = ["EditedRequest", "Editor"]
+
+_MOST_ENGINES = 4
+"""Of one log: ways that are kept ready to be gone on with."""
+_MOST_TRIES = 16
+"""How often another process may be quicker before that is an error."""
+_LIFETIMES_MS = {"5m": 300_000.0, "1h": 3_600_000.0}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class EditedRequest(Request):
+    """What to send in place of a list of messages, and why it differs from it."""
+
+    pieces: tuple[tuple[int | None, Payload], ...] = ()
+    """What to send, in order: the position in the caller's list, None for a message that the repair made of others or of
+    nothing; and the message. One that is not changed is the very object, or the very bytes, of the caller's."""
+    is_changed: bool = False
+    """Whether what to send differs from the caller's list."""
+    untouched: str = ""
+    """Why the list was passed on as it is, without a look at what might go."""
+    log: str = ""
+    """The name of the log in the store."""
+    record: int = ROOT
+    """The last record of its way through that log."""
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """The messages to send. Those that are not changed are the caller's own objects, where it gave objects."""
+        return [payloads.decode(payload) for _, payload in self.pieces]
+
+    @cached_property
+    def body(self) -> bytes:
+        """The messages as one JSON list, those that are not changed byte for byte as they were given."""
+        return b"[" + b",".join(payloads.encoded(payload) for _, payload in self.pieces) + b"]"
+
+    def _decoded(self) -> list[Any]:
+        return [payloads.decode(payloads.encoded(payload)) for _, payload in self.pieces]
+
+
+class Editor:
+    """Follows lists that are sent whole each time, and says what to send in their place. For use from any number of threads.
+
+    What it knows is in its store (a folder, `sqlite:///chats.db`, `postgresql://host/database`; in memory if none is named),
+    so that another process, or this one started again, sends the very same bytes.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        policy: Policy | None = None,
+        clock: Callable[[], float] = now_ms,
+        blobs: Blobs | None = None,
+        counter: Counter | None = None,
+        redact: Redact | None = None,
+        durability: Durability = "os",
+    ) -> None:
+        if policy is not None and not isinstance(policy, Policy):
+            raise ValidationError(f"policy must be a redline.Policy, not {shown(policy)}")
+        check_function("clock", clock)
+        if redact is not None:
+            check_function("redact", redact)
+        if blobs is not None:
+            check_methods("blobs", blobs, "put", "get")
+        self._counter = default_counter() if counter is None else counter
+        check_counter(self._counter)
+        self._policy, self._clock, self._blobs = policy or Policy(), clock, blobs
+        self._settings = self._policy.settings()
+        self._reader = ListReader(redact)
+        self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Editor {self._forest.store.name!r}: {self._policy!r}>"
+
+    @property
+    def policy(self) -> Policy:
+        """What is struck, and when."""
+        return self._policy
+
+    @property
+    def store(self) -> str:
+        """The address of the store, without a password, or `memory`."""
+        return self._forest.store.name
+
+    def address_of(self, request: EditedRequest) -> str:
+        """Where the log of a request is, for `redline.open` and the command line."""
+        return self._forest.store.address_of(request.log)
+
+    # --- editing
+
+    def edit(
+        self,
+        messages: Sequence[Payload],
+        *,
+        session: str = "",
+        model: Model | None = None,
+        preamble: object = None,
+        format: str = "auto",
+        namespace: str = "",
+        times: Sequence[float | None] = (),
+        lifetime: str = "",
+        now: float | None = None,
+    ) -> EditedRequest:
+        """What to send in place of a list of messages. What is new in it is recorded, and so are strikes.
+
+        The list goes on with whatever conversation it begins with, whoever sent that; where it turns off, it is a branch.
+        `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
+        the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
+        from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`.
+        """
+        time_ms = check_time_ms(self._clock() if now is None else now, "now")
+        check_model(model)
+        if lifetime and lifetime not in _LIFETIMES_MS:
+            raise ValidationError(f"lifetime must be one of {', '.join(_LIFETIMES_MS)}, not {shown(lifetime)}")
+        given = self._reader.read(messages, format=format, session=session, namespace=namespace, times=times)
+        if why := given.why_untouched:
+            return _unchanged(given, why)
+        way = self._forest.open(given.log, namespace)
+        with way.lock:
+            for _ in range(_MOST_TRIES):
+                way.tree.read()
+                spot = self._follow(way, given, time_ms)
+                if why := way.tree.left_alone_at(spot.record):
+                    return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                engine = self._engine_at(way, spot.record, given)
+                ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
+                made = engine.request(self._settings, ask)
+                if way.tree.end_of(spot.record) != engine.timeline.head:
+                    continue  # another process has decided first: what it has sent counts
+                way.engines[engine.timeline.head] = engine
+                request = self._edited(way, engine, given, made, ask)
+                engine.tell(request, self._settings, f"{self.store} {given.log}")
+                return request
+        raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
+
+    def recorded(
+        self, messages: Sequence[Payload], *, session: str = "", format: str = "auto", namespace: str = ""
+    ) -> EditedRequest:
+        """The list with the strikes that are recorded for it, and nothing else: no rule is asked, and nothing is stored."""
+        given = self._reader.read(messages, format=format, session=session, namespace=namespace)
+        if why := given.why_untouched:
+            return _unchanged(given, why)
+        way = self._forest.open(given.log, namespace)
+        spot = way.tree.find(given.digests, session)
+        if spot.length == 0 or way.tree.left_alone_at(spot.record):
+            return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
+        path = way.tree.path(spot.record)
+        stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+        by_index: dict[int, tuple[Strike, ...]] = {}
+        for strike in strikes_in_force(path):
+            by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
+        pieces: list[tuple[int | None, Payload]] = []
+        for position, message in enumerate(given.messages):
+            strikes = by_index.get(position - given.lead, ())
+            payload = _struck(way, given, position, stored[position - given.lead], strikes) if strikes else message
+            pieces += [(position, payload)] if payload is not None else []
+        return _with_pieces(
+            _unchanged(given, ""), given, pieces, log=given.log, list_strikes=lambda: tuple(sum(by_index.values(), ()))
+        )
+
+    # --- what became of it
+
+    def report(self, request: EditedRequest, usage: object) -> None:
+        """What the provider reported for a request: its usage object, or a response that holds one."""
+        counts = read_usage(usage)
+        reported = (counts.input_tokens, counts.output_tokens, counts.cache_read_tokens, counts.cache_write_tokens)
+        self._note(request, UsageReported(*reported))
+
+    def leave_alone(self, request: EditedRequest, why: str) -> None:
+        """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""
+        if not isinstance(why, str) or not why:
+            raise ValidationError(f"why must be a text, not {shown(why)}")
+        self._note(request, LeftAlone(why))
+
+    def withdraw(self, request: EditedRequest) -> None:
+        """The request was not sent after all: what it struck for the first time is as if it had not been."""
+        if isinstance(request, EditedRequest) and not request.new_strikes:
+            return
+        self._note(request, StrikesLifted(tuple(Lift(strike.number, "it was never sent") for strike in request.new_strikes)))
+
+    def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
+        """The provider was asked, without a request, to keep what this one left in its cache."""
+        self._note(request, CacheTouched(check_time_ms(self._clock() if now is None else now, "now")))
+
+    def _note(self, request: EditedRequest, record: Record) -> None:
+        """Append what is known of a request where it ends, and tell the engine that is there."""
+        if not isinstance(request, EditedRequest):
+            raise ValidationError(f"request must be what edit() gave, not {shown(request)}")
+        if request.record == ROOT:  # nothing was followed
+            return
+        way = self._forest.open(request.log, "")
+        with way.lock:
+            way.tree.read()
+            end = way.tree.end_of(request.record)
+            engine = way.engines.pop(end, None)
+            if engine is None:
+                way.tree.append([record], parent=end)
+            else:
+                engine.commit([record])
+                way.engines[engine.timeline.head] = engine
+
+    def close(self) -> None:
+        """Let go of files and connections. What was sent is stored already."""
+        self._forest.close()
+
+    # --- the way of a list
+
+    def _follow(self, way: OpenTree, given: GivenList, now: float) -> KnownPath:
+        """The way of the list, made as far as it was not there."""
+        tree = way.tree
+        spot = tree.find(given.digests, given.session)
+        if spot.length == len(given.digests) and spot.is_own:
+            return spot
+        records: list[Record] = []
+        origin = self._forest.origin_of(given) if spot.length == 0 else None
+        if origin is not None:
+            records.append(Originated(self._forest.store.address_of(origin.name), "its client compacted the history"))
+        if given.session != tree.session_at(spot.record):
+            records.append(SessionJoined(given.session))
+        if spot.length == 0:
+            self._forest.enter(given)
+        elif strikes := tree.later_strikes(spot):
+            records.append(HeadMoved(strikes))
+        for index in range(spot.length, len(given.digests)):
+            digest, native = given.digests[index], given.stored[given.lead + index]
+            known = given.times[index] if given.times else None
+            seen = tree.first_seen(digest) or (origin.tree.first_seen(digest) if origin is not None else None)
+            records.append(MessageAdded(native, known if known is not None else seen or now, digest))
+            way.size_bytes += len(native)
+        engine = way.engines.pop(spot.record, None)
+        if engine is None:
+            tree.append(records, parent=spot.record)
+        else:
+            engine.commit(records)
+            way.engines[engine.timeline.head] = engine
+        return tree.find(given.digests, given.session)
+
+    def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:
+        engine = way.engines.pop(record, None)
+        while len(way.engines) >= _MOST_ENGINES:
+            way.engines.popitem(last=False)
+        return engine or Engine(Timeline(way.tree, record), given.format, self._counter, self._blobs)
+
+    # --- the request
+
+    def _ask(
+        self,
+        way: OpenTree,
+        engine: Engine,
+        given: GivenList,
+        now: float,
+        *,
+        model: Model | None,
+        preamble: object,
+        lifetime: str,
+    ) -> Ask:
+        """Where the request goes, what is sent ahead of it, and when marks are applied."""
+        if given.lead:
+            preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.lead])]
+        sent_to = way.destinations.find(model, preamble, engine.state.requests.sent_to)
+        known = model or (sent_to.model if sent_to is not None and sent_to.model else None)
+        schedule = self._policy.made_schedule(None, known)
+        if lifetime and isinstance(schedule, WhenFree):
+            schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
+        return Ask(now, schedule, sent_to)
+
+    def _edited(self, way: OpenTree, engine: Engine, given: GivenList, made: Request, ask: Ask) -> EditedRequest:
+        """What the engine sends, with the caller's own messages wherever nothing was done to them."""
+        messages, lead = given.messages, given.lead
+        pieces: list[tuple[int | None, Payload]] = list(enumerate(messages[:lead]))
+        for place, (piece, strikes) in enumerate(made.sent.outline()):
+            if isinstance(piece, int) and not strikes:
+                pieces.append((lead + piece, messages[lead + piece]))
+            elif isinstance(piece, int):
+                struck = _struck(way, given, lead + piece, engine.state.payload(piece), strikes)
+                pieces += [(lead + piece, struck)] if struck is not None else []
+            elif native := made.sent[place].stored:
+                pieces.append((_position_of(piece, given), _as_given(given, native)))
+        values = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
+        values |= {"schedule": ask.schedule.name, "model": ask.sent_to.model if ask.sent_to is not None else ""}
+        return _with_pieces(EditedRequest(**values), given, pieces, log=given.log, record=engine.timeline.head)
+
+
+def _unchanged(given: GivenList, why: str) -> EditedRequest:
+    """The list as it came."""
+    return EditedRequest(
+        format=given.format.name,
+        sent=Sent(State(given.format), [], [], {}),
+        new_strikes=(),
+        refused=(),
+        list_strikes=tuple,
+        list_held=tuple,
+        list_repairs=tuple,
+        count_tokens=lambda: sum(map(len, given.natives)) // 4,
+        pieces=tuple(enumerate(given.messages)),
+        untouched=why,
+    )
+
+
+def _with_pieces(
+    request: EditedRequest, given: GivenList, pieces: Sequence[tuple[int | None, Payload]], **more: Any
+) -> EditedRequest:
+    """The request with what to send; the messages of the caller's are compared by identity."""
+    sent = [payload for _, payload in pieces]
+    is_same = len(sent) == len(given.messages) and all(map(operator.is_, sent, given.messages))
+    return dataclasses.replace(request, pieces=tuple(pieces), is_changed=not is_same, **more)
+
+
+def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strikes: tuple[Strike, ...]) -> Payload | None:
+    """The caller's message with strikes carried out, wherever it has their parts now; None if nothing is left of it."""
+    native = given.natives[position]
+    key = native, tuple((strike.at, str(strike.replacement)) for strike in strikes)
+    if key not in way.struck:
+        present = given.format.read(native)
+        places = same_parts(given.format.read(stored), present)
+        marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
+        payload = struck_payload(present, marks, given.format) if marks else native
+        way.struck[key] = None if payload is None else payloads.encoded(payload)
+    struck = way.struck[key]
+    return None if struck is None else _as_given(given, struck)
+
+
+def _as_given(given: GivenList, native: bytes) -> Payload:
+    """A message that is not the caller's own: as bytes if the caller gives bytes, else as an object."""
+    return native if isinstance(given.messages[-1], bytes) else payloads.decode(native)
+
+
+def _position_of(piece: RepairedMessage, given: GivenList) -> int | None:
+    """The message that the repair changed, if it was one."""
+    indices = {origin.index for origin in piece.origins}
+    return given.lead + indices.pop() if len(indices) == 1 else None

@@ -1,0 +1,117 @@
+"""What a message is known by when it comes again: what it says, not how its client happens to write it this time."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from redline.errors import FormatError
+from redline.formats.base import Format
+from redline.values import payloads
+from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.payloads import Path
+
+__all__ = ["Digests", "chained", "digest_of", "lasting_parts", "same_parts"]
+
+_BYTES = 16
+_START = b""
+"""The chain of no messages."""
+
+_MOST_BYTES = 96 << 20
+"""Of messages whose digests are remembered, in each of two generations."""
+
+
+def digest_of(message: Message, format: Format) -> bytes:
+    """Of what the message says. Left out is what clients move about: cache marks, whether a text is a string or a block, the
+    order of keys, ids that the provider gives or the client invents, and reasoning, which clients strip after a refusal.
+    """
+    said = [message.role, *(_said(part, format) for part in lasting_parts(message))]
+    if len(said) == 1:  # nothing but reasoning, or settings
+        said.append([type(part).__name__ for part in message.parts])
+    return hashlib.blake2b(format.name.encode() + payloads.canonical(said), digest_size=_BYTES).digest()
+
+
+def chained(digests: Sequence[bytes], after: bytes = _START) -> Iterator[bytes]:
+    """For each message what it is known by together with all before it."""
+    for digest in digests:
+        after = hashlib.blake2b(after + digest, digest_size=_BYTES).digest()
+        yield after
+
+
+def lasting_parts(message: Message) -> list[Part]:
+    """What of a message is the same each time it comes: all but reasoning and empty texts."""
+    return [
+        part for part in message.parts if not isinstance(part, Reasoning) and not (isinstance(part, Text) and not part.text)
+    ]
+
+
+def same_parts(stored: Message, present: Message) -> dict[Path, Path]:
+    """From the places of a message's parts to their places in the form in which it comes now; both have the same digest.
+
+    Reasoning is found again only if all of it is there.
+    """
+    pairs = list(zip(lasting_parts(stored), lasting_parts(present), strict=True))
+    thoughts = [[part for part in one.parts if isinstance(part, Reasoning)] for one in (stored, present)]
+    if len(thoughts[0]) == len(thoughts[1]):
+        pairs += zip(*thoughts, strict=True)
+    places = {old.at: new.at for old, new in pairs}
+    for old, new in pairs:
+        if isinstance(old, ToolResult) and isinstance(new, ToolResult):
+            places |= {inner.at: other.at for inner, other in zip(old.parts, new.parts, strict=True) if inner.at != old.at}
+    return places
+
+
+def _said(part: Part, format: Format) -> Any:
+    match part:
+        case Text(text):
+            return text
+        case ToolCall(id, name, input, is_hosted):
+            return "call", None if format.invents_call_ids or is_hosted else id, name, input
+        case ToolResult(call_id, parts, name, is_error, is_hosted):
+            inner = [_said(one, format) for one in parts]
+            return "result", None if format.invents_call_ids or is_hosted else call_id, name, is_error, inner
+        case Media(media_type, source, source_type):
+            return "media", media_type, source_type, source
+        case Opaque(kind, native):
+            return "other", kind, format.without_volatile_fields(native)
+        case _:
+            return None
+
+
+class Digests:
+    """Remembers the digests of messages by their bytes, so that one that comes again is neither decoded nor hashed anew.
+
+    Two generations: when the younger is full it becomes the older one, whose messages are forgotten unless they come again.
+    """
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._young: dict[tuple[str, bytes], bytes] = {}
+        self._old: dict[tuple[str, bytes], bytes] = {}
+        self._young_bytes = 0
+
+    def of(self, natives: Sequence[bytes], format: Format) -> list[bytes]:
+        """The digest of each message; a FormatError names the position of one that cannot be of the format."""
+        known, name, digests = self._young.get, format.name, list[bytes]()
+        for native in natives:
+            digest = known((name, native))
+            if digest is None:
+                try:
+                    digest = self._find(native, format)
+                except FormatError as problem:
+                    raise FormatError(f"Message {len(digests)}: {problem}") from problem
+            digests.append(digest)
+        return digests
+
+    def _find(self, native: bytes, format: Format) -> bytes:
+        key = (format.name, native)
+        digest = self._old.get(key)
+        if digest is None:
+            message = format.read(native)
+            if not format.evidence(payloads.decode_once(native)):
+                raise FormatError(f"it is no message of {format.name}")
+            digest = digest_of(message, format)
+        if self._young_bytes > self._most_bytes:
+            self._old, self._young, self._young_bytes = self._young, {}, 0
+        self._young[key] = digest
+        self._young_bytes += len(native)
+        return digest

@@ -1,0 +1,113 @@
+"""The trees of a store: those in use, which session fills which, and which one a client's compaction goes on from."""
+
+import threading
+from collections import OrderedDict
+
+from redline.engine.destination import DestinationFinder
+from redline.engine.engine import Engine
+from redline.histories.given import GivenList
+from redline.histories.tree import HistoryTree
+from redline.log.log import ROOT, Header
+from redline.log.records import HistoryStarted, MessageAdded
+from redline.log.store import LogStore
+from redline.log.timeline import RecordTree
+from redline.tokens import Counter
+from redline.values.payloads import Path
+
+__all__ = ["INDEX", "Forest", "OpenTree"]
+
+INDEX = "index"
+"""The name of the log that says which session began which log."""
+
+_MOST_TREES = 256
+_MOST_BYTES = 192 << 20
+"""Of messages that are kept in memory. What was not used for longest goes first, and is read again from the store."""
+_MOST_ORIGINS = 4
+"""How many logs are looked through for messages that a new one has, too."""
+
+
+class OpenTree:
+    """A log that is in use: its records, and the engines of the ways that were last gone."""
+
+    def __init__(self, name: str, namespace: str, tree: HistoryTree, counter: Counter) -> None:
+        self.name, self.namespace, self.tree = name, namespace, tree
+        self.lock = threading.RLock()
+        self.engines: OrderedDict[int, Engine] = OrderedDict()
+        """By the record at which they are, those last used at the end."""
+        self.struck: dict[tuple[bytes, tuple[tuple[Path, str], ...]], bytes | None] = {}
+        """Messages with their strikes carried out, by the caller's bytes, and the place and words of each strike."""
+        self.destinations = DestinationFinder(counter)
+        messages = (one.record for one in tree.stored.values() if isinstance(one.record, MessageAdded))
+        self.size_bytes = sum(len(message.payload) for message in messages)
+
+
+class Forest:
+    """Opens trees by name and keeps those in memory that were last used. For use from any number of threads."""
+
+    def __init__(self, store: LogStore, counter: Counter) -> None:
+        self.store, self._counter = store, counter
+        self._trees: OrderedDict[str, OpenTree] = OrderedDict()
+        self._index: RecordTree | None = None
+        self._lock = threading.RLock()
+
+    def open(self, name: str, namespace: str) -> OpenTree:
+        """The tree of a name."""
+        with self._lock:
+            if name not in self._trees:
+                tree = HistoryTree(self.store.open(name, Header(conversation=name)))
+                self._trees[name] = OpenTree(name, namespace, tree, self._counter)
+            self._trees.move_to_end(name)
+            kept = sum(one.size_bytes for one in self._trees.values())
+            while len(self._trees) > 1 and (kept > _MOST_BYTES or len(self._trees) > _MOST_TREES):
+                _, oldest = self._trees.popitem(last=False)
+                kept -= oldest.size_bytes
+            return self._trees[name]
+
+    def enter(self, given: GivenList) -> None:
+        """Write down which log a session begins to fill."""
+        if given.session:
+            with self._lock:
+                self._read_index().append([HistoryStarted(given.log, given.session, given.namespace)], parent=ROOT)
+
+    def origin_of(self, given: GivenList) -> OpenTree | None:
+        """The tree of which a new list has messages, so that it must be what a client's compaction left of it.
+
+        One message in common will do for a log that the same session filled; for others it must be two.
+        """
+        with self._lock:
+            entered = [one.record for one in self._read_index().stored.values()] if given.session else []
+            own = [
+                record.log
+                for record in entered
+                if isinstance(record, HistoryStarted) and (record.session, record.namespace) == (given.session, given.namespace)
+            ]
+            recent = [name for name, one in reversed(self._trees.items()) if one.namespace == given.namespace]
+        own = own[: -_MOST_ORIGINS - 1 : -1]
+        for name in dict.fromkeys((*own, *recent[:_MOST_ORIGINS])):
+            if name != given.log:
+                found = self.open(name, given.namespace)
+                common = sum(found.tree.first_seen(digest) is not None for digest in set(given.digests[1:]))
+                if common >= (1 if name in own else 2):
+                    return found
+        return None
+
+    def close(self) -> None:
+        """Let go of files and connections. What was worked out is stored, so that it need not be again."""
+        with self._lock:
+            for one in self._trees.values():
+                with one.lock:
+                    for engine in one.engines.values():
+                        engine.save_checkpoints()
+                    one.tree.log.close()
+            self._trees.clear()
+            if self._index is not None:
+                self._index.log.close()
+                self._index = None
+            self.store.close()
+
+    def _read_index(self) -> RecordTree:
+        if self._index is None:
+            self._index = RecordTree(self.store.open(INDEX, Header(conversation=INDEX)))
+        else:
+            self._index.read()
+        return self._index

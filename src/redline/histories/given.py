@@ -1,0 +1,123 @@
+"""A list of messages as its caller gave it: of which format, what its messages say, and where the conversation in it begins."""
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redline.errors import FormatError, ValidationError
+from redline.formats import detect_format, find_format
+from redline.formats.base import Format
+from redline.histories.digests import Digests
+from redline.log.log import Redact
+from redline.values import payloads
+from redline.values.checks import make_list, shown
+from redline.values.payloads import Payload
+from redline.values.times import check_time_ms
+
+__all__ = ["GivenList", "ListReader"]
+
+_CERTAIN = 2
+"""Evidence that no other format gives."""
+_MOST_BEGINNINGS = 1000
+"""How many lists are remembered by their first message."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenList:
+    """A list as its caller gave it."""
+
+    messages: tuple[Payload, ...]
+    natives: list[bytes]
+    """The messages as bytes: the caller's own where it gave bytes."""
+    stored: list[bytes]
+    """The messages as they are stored: without secrets, if they are redacted."""
+    lead: int
+    """How many messages of the system it begins with: they are sent ahead of the conversation, and may be others each time."""
+    format: Format
+    digests: list[bytes]
+    """Of the messages after the lead."""
+    times: tuple[float | None, ...]
+    """Of the messages after the lead, where the caller knows them; as many, or none at all."""
+    session: str
+    namespace: str
+
+    @property
+    def log(self) -> str:
+        """The name of the log that it belongs to: all lists of a namespace that begin with the same message share one."""
+        begun = self.namespace.encode() + b"\0" + (self.digests[0] if self.digests else b"")
+        return hashlib.blake2b(begun, digest_size=12).hexdigest()
+
+    @property
+    def why_untouched(self) -> str:
+        """Why it cannot be followed; empty if it can."""
+        if not self.digests:
+            return "there is no message in it"
+        first = self.format.read(self.natives[self.lead])
+        if first.results and not first.calls:
+            return "it begins with a result: the provider keeps the history"
+        return ""
+
+
+class ListReader:
+    """Reads lists; messages that come again are neither decoded nor hashed anew."""
+
+    def __init__(self, redact: Redact | None = None) -> None:
+        self._redact = redact
+        self._digests = Digests()
+        self._formats: dict[bytes, Format] = {}
+        """By first message, what settled the format of a list that began with it."""
+
+    def read(
+        self,
+        messages: Sequence[Payload],
+        *,
+        format: str = "auto",
+        session: str = "",
+        namespace: str = "",
+        times: Sequence[float | None] = (),
+    ) -> GivenList:
+        """The list, checked; a ValidationError names what is wrong with it."""
+        said, stamps = make_list("messages", messages), make_list("times", times)
+        for what, value in {"session": session, "namespace": namespace}.items():
+            if not isinstance(value, str):
+                raise ValidationError(f"{what} must be a text, not {shown(value)}")
+        if stamps and len(stamps) != len(said):
+            raise ValidationError(f"times must be one for each of the {len(said)} messages (None: unknown), not {len(stamps)}")
+        for stamp in stamps:
+            if stamp is not None:
+                check_time_ms(stamp, "The time of a message")
+        natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
+        stored = natives if self._redact is None else [self._redact(native) for native in natives]
+        known, digests = self._recognised(stored, format)
+        lead = 0
+        while lead < len(natives) and known.read(natives[lead]).role == "system":
+            lead += 1
+        return GivenList(said, natives, stored, lead, known, digests[lead:], stamps[lead:], session, namespace)
+
+    def _recognised(self, natives: list[bytes], format: str) -> tuple[Format, list[bytes]]:
+        """The format of a list and the digests of its messages; one that began alike tells it, unless that does not fit."""
+        if format != "auto":
+            known = find_format(format)
+            return known, self._digests.of(natives, known)
+        if not natives:
+            return find_format("anthropic"), []
+        remembered = self._formats.get(natives[0])
+        if remembered is not None:
+            with contextlib.suppress(FormatError):
+                return remembered, self._digests.of(natives, remembered)
+        known = detect_format(natives)
+        if any(known.evidence(payloads.decode(native)) == _CERTAIN for native in natives):
+            if len(self._formats) >= _MOST_BEGINNINGS:
+                self._formats.clear()
+            self._formats[natives[0]] = known
+        return known, self._digests.of(natives, known)
+
+
+def _as_bytes(message: Payload, position: int) -> bytes:
+    if not isinstance(message, dict):
+        raise ValidationError(f"Message {position} must be a dict, or its JSON as bytes, not {shown(message)}")
+    try:
+        return payloads.encode(message)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ValidationError(f"Message {position} is not JSON: {problem}") from problem

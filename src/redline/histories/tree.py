@@ -1,0 +1,161 @@
+"""The records of one log as ways through a tree: which of them a list of messages begins with, and what was said on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redline.histories.digests import chained
+from redline.log.log import ROOT, Log, Stored
+from redline.log.records import (
+    CacheTouched,
+    HeadMoved,
+    LeftAlone,
+    MessageAdded,
+    PinSet,
+    SessionJoined,
+    Strike,
+    StrikesApplied,
+    StrikesLifted,
+    StrikeUndone,
+    UsageReported,
+)
+from redline.log.timeline import RecordTree
+
+__all__ = ["HistoryTree", "KnownPath", "strikes_in_force"]
+
+_SAID_OF_IT = StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageReported | LeftAlone | CacheTouched
+"""Records that follow a message on every way that goes on from it. Others begin a way of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPath:
+    """How far a list of messages is known."""
+
+    record: int
+    """The last record of that way, what was said of its last message included."""
+    length: int
+    """How many messages it has."""
+    is_own: bool
+    """Whether it was sent under this session's name."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known at a record: the way to it."""
+
+    chain: bytes
+    length: int
+    session: str
+    left_alone: str = ""
+
+
+class HistoryTree(RecordTree):
+    """Every record of a log, and the ways that lead to them. There is no head: each list finds its own way."""
+
+    def __init__(self, log: Log) -> None:
+        self._places: dict[int, _Place] = {ROOT: _Place(b"", 0, "")}
+        self._known: dict[bytes, list[int]] = {}
+        """By chain, the records that end it: several where sessions went the same way apart from each other."""
+        self._times: dict[bytes, float] = {}
+        """By digest, when a message was first seen."""
+        self._last_digests: list[bytes] = []
+        self._last_chains: list[bytes] = []
+        """Of the list that was last looked for: the next is mostly the same with a little more."""
+        super().__init__(log)
+
+    def take(self, one: Stored) -> None:
+        """Take in the next record, and where it is."""
+        super().take(one)
+        before = self._places.get(one.parent)
+        if before is None:  # what it was made on is damaged
+            return
+        record = one.record
+        match record:
+            case MessageAdded():
+                (chain,) = chained((record.digest,), before.chain)
+                self._places[one.number] = _Place(chain, before.length + 1, before.session, before.left_alone)
+                if record.digest:
+                    self._known.setdefault(chain, []).append(one.number)
+                    if record.timestamp_ms is not None:
+                        self._times.setdefault(record.digest, record.timestamp_ms)
+            case SessionJoined(session):
+                self._places[one.number] = _Place(before.chain, before.length, session, before.left_alone)
+                if before.chain in self._known:  # a session that goes on from what another one has sent
+                    self._known[before.chain].append(one.number)
+            case LeftAlone(why):
+                self._places[one.number] = _Place(before.chain, before.length, before.session, why)
+            case _:
+                self._places[one.number] = before
+
+    # --- asking
+
+    def find(self, digests: Sequence[bytes], session: str) -> KnownPath:
+        """The longest known way that a list begins with. Of several that say the same, the one of this session, the earliest;
+        else the one that was last gone on with."""
+        chains = self._chains(digests)
+        for length in range(len(chains), 0, -1):
+            ends = self._known.get(chains[length - 1])
+            if ends:
+                own = [number for number in ends if self._places[number].session == session]
+                return KnownPath(self.end_of(own[0] if own else ends[-1]), length, bool(own))
+        return KnownPath(ROOT, 0, is_own=False)
+
+    def _chains(self, digests: Sequence[bytes]) -> list[bytes]:
+        known = len(self._last_digests)
+        if digests[:known] != self._last_digests:
+            known = 0
+        before = self._last_chains[known - 1] if known else b""
+        self._last_chains = [*self._last_chains[:known], *chained(digests[known:], before)]
+        self._last_digests = list(digests)
+        return self._last_chains
+
+    def session_at(self, record: int) -> str:
+        """The name under which the way to a record was sent."""
+        return self._places[record].session
+
+    def left_alone_at(self, record: int) -> str:
+        """Why nothing is changed on the way to a record; empty if it may be."""
+        return self._places[record].left_alone
+
+    def end_of(self, number: int) -> int:
+        """The last record that says something of what a record ends with. Of two that were made on the same one by processes
+        that did not know of each other, the first counts, for everybody."""
+        while True:
+            following = [one for one in self.children.get(number, ()) if isinstance(self.stored[one].record, _SAID_OF_IT)]
+            if not following:
+                return number
+            number = following[0]
+
+    def later_strikes(self, spot: KnownPath) -> tuple[Strike, ...]:
+        """The strikes on the messages of a way that were made after it, by those who last went on from it."""
+        if spot.record not in self.children:
+            return ()
+        latest = next(number for number in reversed(self.stored) if self._goes_on_from(spot.record, number))
+        known = {strike.number for strike in strikes_in_force(self.path(spot.record))}
+        later = strikes_in_force(self.path(latest))
+        return tuple(strike for strike in later if strike.index < spot.length and strike.number not in known)
+
+    def _goes_on_from(self, start: int, number: int) -> bool:
+        while number > start:  # each record comes after the one that it was made on
+            number = self.stored[number].parent
+        return number == start
+
+    def first_seen(self, digest: bytes) -> float | None:
+        """When a message was first seen on any way."""
+        return self._times.get(digest)
+
+
+def strikes_in_force(path: Sequence[Stored]) -> list[Strike]:
+    """The strikes that count at the end of a way."""
+    strikes: dict[int, Strike] = {}
+    for one in path:
+        match one.record:
+            case StrikesApplied(applied) | HeadMoved(applied):
+                strikes |= {strike.number: strike for strike in applied}
+            case StrikesLifted(lifts):
+                for lift in lifts:
+                    strikes.pop(lift.number, None)
+            case StrikeUndone(number):
+                strikes.pop(number, None)
+            case PinSet(index, True):
+                strikes = {number: strike for number, strike in strikes.items() if strike.index != index}
+    return list(strikes.values())

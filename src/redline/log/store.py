@@ -1,0 +1,80 @@
+"""A place with many logs, each known by a name: a folder, a database, or the memory of this process."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from redline.errors import ValidationError
+from redline.log.addresses import masked, parse_address
+from redline.log.log import Durability, Header, Log, Redact, check_durability
+from redline.log.memory import MemoryLog
+
+__all__ = ["LogStore"]
+
+
+class LogStore:
+    """Opens logs by name. Nothing is made before something is appended; logs of one database share a connection."""
+
+    def __init__(
+        self, address: str | os.PathLike[str] | None = None, *, durability: Durability = "os", redact: Redact | None = None
+    ) -> None:
+        check_durability(durability)
+        self._durability, self._redact = durability, redact
+        self._kind, self._place, conversation = ("memory", "", "") if address is None else parse_address(address)
+        if conversation:
+            raise ValidationError(f"A store holds many conversations; leave #{conversation} out of its address.")
+        if self._kind == "file" and Path(self._place).exists() and not Path(self._place).is_dir():
+            raise ValidationError(
+                f"{self._place} is a file. A store is a folder, sqlite:///PATH or postgresql://HOST/DATABASE."
+            )
+        self._in_memory: dict[str, MemoryLog] = {}
+        self._first: Log | None = None
+
+    @property
+    def name(self) -> str:
+        """The address, without a password, or `memory`."""
+        return masked(self._place) if self._place else "memory"
+
+    def address_of(self, name: str) -> str:
+        """Where the log of a name is, without a password."""
+        match self._kind:
+            case "memory":
+                return f"memory#{name}"
+            case "file":
+                return os.fspath(Path(self._place) / f"{name}.jsonl")
+            case "sqlite":
+                return f"sqlite:///{quote(self._place)}#{name}"
+        return masked(f"{self._place}#{name}")
+
+    def open(self, name: str, header: Header) -> Log:
+        """The log of a name; the header is for one that is new."""
+        log: Log
+        match self._kind:
+            case "memory":
+                return self._in_memory.setdefault(name, MemoryLog())
+            case "file":
+                from redline.log.jsonl import JsonlLog
+
+                path = Path(self._place) / f"{name}.jsonl"
+                return JsonlLog(path, durability=self._durability, header=header, redact=self._redact)
+            case "sqlite":
+                from redline.log.sqlite import SqliteLog
+
+                first = self._first if isinstance(self._first, SqliteLog) else None
+                log = SqliteLog(
+                    self._place, name, durability=self._durability, header=header, redact=self._redact, beside=first
+                )
+            case _:
+                from redline.log.postgres import PostgresLog
+
+                shared = self._first if isinstance(self._first, PostgresLog) else None
+                log = PostgresLog(
+                    self._place, name, durability=self._durability, header=header, redact=self._redact, beside=shared
+                )
+        self._first = self._first or log
+        return log
+
+    def close(self) -> None:
+        """Let go of the connection that logs of a database share."""
+        if self._first is not None:
+            self._first.close()

@@ -1,0 +1,581 @@
+"""The Editor: lists that are sent whole each time are followed, and sent as they came but for what is struck."""
+
+import copy
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import redline
+from redline import EN, Conversation, Editor, ExecutionError, FormatError, Policy, ValidationError
+from redline.formats import FORMATS
+from redline.log.records import Originated, SessionJoined, UsageReported
+from redline.log.timeline import RecordTree
+from redline.testing import asks, conversation, says
+from redline.testing.strategies import conversations
+from redline.values import payloads
+
+MINUTE = 60_000
+EAGER = Policy.documents(words=EN)
+MODEL = "claude-sonnet-4-5"
+
+
+def worked(format: str, reads: int = 8, *, words: str = "") -> list:
+    """A list with one file read so often that its first reads may go."""
+    turns = [says("user", f"Go on.{words}")]
+    for number in range(reads):
+        turns += asks("Read", {"file_path": "/a.py"}, f"text {number} " * 30, id=f"call_{words}{number}")
+    return conversation(format, turns)
+
+
+def in_bytes(messages: list) -> list[bytes]:
+    return [payloads.encode(message) for message in messages]
+
+
+def grown(editor: Editor, messages: list, **more) -> list:
+    """Every request of an agent that sends its list whenever it has grown."""
+    return [editor.edit(messages[:end], now=end * MINUTE, **more) for end in range(1, len(messages) + 1)]
+
+
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_it_sends_what_a_conversation_sends(format, schedule):
+    """The same list, added message by message to a conversation, gives the same strikes and the same bytes."""
+    messages, policy = in_bytes(worked(format, 12)), Policy(schedule=schedule, words=EN)
+    editor, own = Editor(policy=policy), Conversation(policy=policy, model=MODEL, format=format)
+    for end, message in enumerate(messages, 1):
+        now = end * MINUTE if end < len(messages) - 4 else (end + 30) * MINUTE  # somebody went for lunch
+        own.add(message, timestamp_ms=now)
+        expected = own.request(now=now)
+        request = editor.edit(messages[:end], format=format, model=MODEL, now=now)
+        assert request.body == b"[" + b",".join(one.stored for one in expected.sent) + b"]"
+        assert [strike.at for strike in request.strikes] == [strike.at for strike in expected.strikes]
+    assert request.strikes
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_not_struck_is_the_callers_own(format):
+    """Messages that nothing was done to are the very objects that were given, and what was given is not touched."""
+    messages = worked(format)
+    before = copy.deepcopy(messages)
+    request = grown(Editor(policy=EAGER), messages, format=format)[-1]
+    struck = {strike.index for strike in request.strikes}
+    assert struck
+    for position, payload in request.pieces:
+        assert (payload is messages[position]) == (position not in struck)
+    assert messages == before
+    assert request.is_changed
+
+
+def test_nothing_to_strike_means_nothing_changes():
+    """A request in which nothing is struck or repaired says so."""
+    request = Editor().edit(conversation("anthropic", [says("user", "hi")]))
+    assert not request.is_changed
+    assert request.untouched == ""
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite", "postgresql"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_another_process_sends_the_same_bytes(format, kind, tmp_path, request):
+    """Each request by an editor of its own, over one store, is what one editor sends that lives on."""
+    store = {"folder": tmp_path / "chats", "sqlite": f"sqlite:///{tmp_path}/chats.db"}.get(kind)
+    namespace = f"{request.node.name}"
+    store = store or request.getfixturevalue("postgres")
+    messages = in_bytes(worked(format, 9))
+    living = grown(Editor(policy=EAGER), messages, format=format)
+    for end, expected in enumerate(living, 1):
+        with Editor(store, policy=EAGER) as editor:
+            again = editor.edit(messages[:end], format=format, namespace=namespace, now=end * MINUTE)
+        assert again.body == expected.body
+    assert again.is_changed
+
+
+def test_a_killed_process_loses_nothing(tmp_path):
+    """What was sent before a kill is sent after it, byte for byte."""
+    program = f"""
+        import os, sys
+        from redline import EN, Editor, Policy
+        from tests.test_editor import grown, in_bytes, worked
+        editor = Editor({str(tmp_path / "chats")!r}, policy=Policy.documents(words=EN))
+        sys.stdout.buffer.write(grown(editor, in_bytes(worked("anthropic")))[-1].body)
+        sys.stdout.flush()
+        os.kill(os.getpid(), 9)
+    """
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=root, capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr
+    again = Editor(tmp_path / "chats", policy=Policy(rules=(), words=EN)).edit(in_bytes(worked("anthropic")), now=99 * MINUTE)
+    assert again.body == done.stdout
+    assert again.is_changed
+
+
+# --- what callers move about
+
+
+def marked(messages: list) -> list:
+    """As Claude Code sends it: the last block of the last message carries the mark, words alone as a block for it."""
+    *rest, last = copy.deepcopy(messages)
+    if isinstance(last["content"], str):
+        last["content"] = [{"type": "text", "text": last["content"]}]
+    last["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    return [*rest, last]
+
+
+def test_a_cache_mark_that_moves_is_no_other_message():
+    """Strikes stay while the mark goes through the list, and the caller's mark goes out as the caller set it."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    plain = grown(Editor(policy=EAGER), messages)
+    for end, expected in list(enumerate(plain, 1))[::2]:
+        request = editor.edit(in_bytes(marked(messages[:end])), now=end * MINUTE)
+        without = json.loads(request.body.replace(b',"cache_control":{"type":"ephemeral"}', b""))
+        assert len(request.strikes) == len(expected.strikes)
+        assert request.body.count(b"cache_control") == 1
+        assert without[:-1] == expected.messages[:-1]
+    assert request.strikes
+
+
+def test_a_text_may_be_a_string_or_a_block():
+    """A result whose words come as a string, and later as one block, stays struck in either spelling."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    grown(editor, messages)
+    for message in messages:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            if block["type"] == "tool_result" and isinstance(block["content"], str):
+                block["content"] = [{"type": "text", "text": block["content"]}]
+    request = editor.edit(messages, now=99 * MINUTE)
+    struck = [request.messages[strike.index]["content"][0]["content"] for strike in request.strikes]
+    assert len(struck) == 4
+    assert not any("text 0" in json.dumps(content) for content in struck)
+
+
+def test_reasoning_that_a_client_strips_makes_no_branch():
+    """After a refusal clients send the list without its reasoning: the strikes are those of before."""
+    messages = worked("anthropic", 9)
+    for message in messages[1::2]:
+        message["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": "s"})
+    editor = Editor(policy=EAGER)
+    before = grown(editor, messages)[-1]
+    stripped = [
+        {**one, "content": [block for block in one["content"] if block["type"] != "thinking"]}
+        if isinstance(one["content"], list)
+        else one
+        for one in messages
+    ]
+    after = editor.edit(stripped, now=99 * MINUTE)
+    assert [one.number for one in after.strikes] == [one.number for one in before.strikes]
+    assert "thinking" not in after.body.decode()
+
+
+def test_ids_that_gemini_clients_invent_do_not_count():
+    """Calls whose ids are others each time are the same calls."""
+    messages, editor = worked("gemini", 9), Editor(policy=EAGER)
+    grown(editor, messages, format="gemini")
+    other = json.loads(json.dumps(messages).replace("call_", "other_"))
+    request = editor.edit(other, format="gemini", now=99 * MINUTE)
+    assert request.strikes
+    assert "other_0" in request.body.decode()
+
+
+def test_what_a_tool_was_given_counts_whole():
+    """Names that are ignored elsewhere mean something in a tool's own input."""
+    first = conversation("anthropic", [says("user", "x"), *asks("t", {"cache_control": 1, "index": 2}, "a")])
+    other = conversation("anthropic", [says("user", "x"), *asks("t", {"cache_control": 2, "index": 3}, "a")])
+    editor = Editor()
+    assert editor.edit(first).record != editor.edit(other).record
+
+
+def test_leading_system_messages_may_change():
+    """A system prompt with the date in it is sent as it is now, and the conversation goes on."""
+    messages, editor = worked("openai_chat", 9), Editor(policy=EAGER)
+    for end in range(1, len(messages) + 1):
+        lead = [{"role": "system", "content": f"It is minute {end}."}, {"role": "developer", "content": "Be brief."}]
+        request = editor.edit([*lead, *messages[:end]], now=end * MINUTE)
+    assert request.strikes
+    assert request.messages[:2] == lead
+    assert request.pieces[2][0] == 2
+
+
+# --- branches
+
+
+def test_an_edited_message_is_a_branch():
+    """A list that turns off goes its own way; strikes on what both have are kept while they have their ground."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    before = grown(editor, messages)[-1]
+    turned = [*messages[:-2], {"role": "user", "content": "Stop. What did you find?"}]
+    after = editor.edit(turned, now=99 * MINUTE)
+    kept = {strike.index for strike in after.strikes}
+    assert kept < {strike.index for strike in before.strikes}
+    assert after.messages[-1] == turned[-1]
+    again = editor.edit(messages, now=100 * MINUTE)
+    assert {strike.index for strike in again.strikes} == {strike.index for strike in before.strikes}
+
+
+def test_a_rewind_gives_back_what_lost_its_ground():
+    """A read is not struck for later reads that are no longer in the list."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    assert grown(editor, messages)[-1].strikes
+    short = [*messages[:9], {"role": "user", "content": "Again from here."}]
+    assert editor.edit(short, now=99 * MINUTE).strikes == ()
+
+
+def test_a_fork_under_another_name_inherits_the_strikes():
+    """The same history under a new session name is sent with the strikes that are in the provider's cache."""
+    messages, editor = in_bytes(worked("anthropic", 9)), Editor(policy=EAGER)
+    before = grown(editor, messages, session="one")[-1]
+    fork = [*messages, payloads.encode({"role": "user", "content": "Now in the fork."})]
+    after = editor.edit(fork, session="two", now=99 * MINUTE)
+    assert after.body.startswith(before.body[:-1])
+    assert [one.number for one in after.strikes] == [one.number for one in before.strikes]
+
+
+def test_sessions_that_say_the_same_are_kept_apart():
+    """Two sub-agents with one prompt: what is undone, left alone or learned of one does not count for the other."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    for end in range(1, len(messages) + 1):
+        one = editor.edit(messages[:end], session="one", now=end * MINUTE)
+        two = editor.edit(messages[:end], session="two", now=end * MINUTE)
+        assert one.messages == two.messages
+        assert one.record != two.record
+    editor.leave_alone(one, "refused")
+    assert not editor.edit(messages, session="one", now=99 * MINUTE).is_changed
+    assert editor.edit(messages, session="two", now=99 * MINUTE).is_changed
+
+
+def test_namespaces_share_nothing(tmp_path):
+    """The same history of another key or project is in another log."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    here = grown(editor, messages, namespace="here")[-1]
+    there = editor.edit(messages, namespace="there", now=99 * MINUTE)
+    assert here.log != there.log
+    assert all(strike in there.new_strikes for strike in there.strikes)
+
+
+def test_equal_openings_without_a_name_never_mix():
+    """Two conversations that begin alike share what is alike, and what one says never comes up in the other."""
+    start = conversation("anthropic", [says("user", "Fix the tests.")])
+    first, second = (start + worked("anthropic", 8, words=name)[1:] for name in ("a", "b"))
+    editor = Editor(policy=EAGER)
+    for end in range(1, len(first) + 1):
+        one = editor.edit(first[:end], now=end * MINUTE)
+        two = editor.edit(second[:end], now=end * MINUTE)
+    assert "call_b" not in json.dumps(one.messages)
+    assert "call_a" not in json.dumps(two.messages)
+    assert one.strikes
+    assert [strike.index for strike in one.strikes] == [strike.index for strike in two.strikes]
+
+
+def test_a_side_question_moves_nothing():
+    """A request that asks something else of the same history leaves the conversation where it is."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    plain = grown(Editor(policy=EAGER), messages)
+    for end, expected in enumerate(plain, 1):
+        request = editor.edit(messages[:end], session="s", now=end * MINUTE)
+        assert request.messages == expected.messages
+        editor.edit([*messages[:end], {"role": "user", "content": "A title, please."}], session="s", now=end * MINUTE)
+
+
+# --- compaction
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_compaction_is_a_new_record_that_names_its_origin(tmp_path, restarted):
+    """A summary with the last messages behind it is cold; it names the log it comes from, and the messages keep their times."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    before = grown(editor, messages, session="s")[-1]
+    if restarted:
+        editor.close()
+        editor = Editor(tmp_path, policy=EAGER)
+    short = [{"role": "user", "content": "Summary: the file was read."}, *messages[-4:]]
+    after = editor.edit(short, session="s", now=99 * MINUTE)
+    assert after.log != before.log
+    records = [one.record for one in RecordTree(editor._forest.store.open(after.log, None)).path(after.record)]
+    assert records[0] == Originated(editor.address_of(before), "its client compacted the history")
+    assert records[1] == SessionJoined("s")
+    assert [record.timestamp_ms / MINUTE for record in records[2:7]] == [99, 16, 17, 18, 19]
+
+
+def test_another_conversation_of_a_session_is_no_compaction(tmp_path):
+    """A title call, or a fresh start, has nothing in common with what came before."""
+    editor = Editor(tmp_path, policy=EAGER)
+    grown(editor, worked("anthropic", 3), session="s")
+    other = editor.edit([{"role": "user", "content": "A title for: Go on."}], session="s")
+    records = [one.record for one in RecordTree(editor._forest.store.open(other.log, None)).path(other.record)]
+    assert not any(isinstance(record, Originated) for record in records)
+
+
+# --- histories that the service keeps
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_list_that_begins_with_a_result_is_passed_on(format):
+    """The provider keeps the rest: nothing is repaired, nothing is recorded."""
+    messages = worked(format, 3)[2:]
+    request = Editor().edit(messages, format=format)
+    assert not request.is_changed
+    assert "the provider keeps the history" in request.untouched
+    assert request.messages == messages
+
+
+# --- what becomes of a request
+
+
+def test_usage_goes_to_the_request_it_belongs_to(tmp_path):
+    """What is reported for a request counts for it, also after a restart, and also if the next one was made already."""
+    messages, editor = worked("anthropic", 3), Editor(tmp_path, policy=Policy(schedule="when_free"))
+    first = editor.edit(messages[:3], model=MODEL, now=MINUTE)
+    second = editor.edit(messages[:5], model=MODEL, now=2 * MINUTE)
+    editor.report(first, {"input_tokens": 10, "output_tokens": 2})
+    editor.close()
+    editor = Editor(tmp_path, policy=Policy(schedule="when_free"))
+    editor.report(second, {"input_tokens": 30, "output_tokens": 2})
+    third = editor.edit(messages[:5], model=MODEL, now=3 * MINUTE)
+    path = RecordTree(editor._forest.store.open(second.log, None)).path(third.record)
+    reported = [one.record.input_tokens for one in path if isinstance(one.record, UsageReported)]
+    assert reported == [30]
+
+
+def test_what_was_refused_is_left_alone_for_good(tmp_path):
+    """After a refusal what goes on from there is passed on as it comes, by other processes too; the rest is not."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    requests = grown(editor, messages)
+    editor.leave_alone(requests[-1], "the provider answered 400")
+    editor.close()
+    longer = [*messages, {"role": "user", "content": "And now?"}]
+    after = Editor(tmp_path, policy=EAGER).edit(longer, now=99 * MINUTE)
+    assert not after.is_changed
+    assert after.untouched == "the provider answered 400"
+    other = [*messages[:-1], {"role": "user", "content": "No."}]
+    assert Editor(tmp_path, policy=EAGER).edit(other, now=99 * MINUTE).untouched == ""
+
+
+def test_what_was_never_sent_is_withdrawn(tmp_path):
+    """A request that came too late is taken back: its strikes are made again, by a request that is sent."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = editor.edit(messages, now=MINUTE)
+    editor.withdraw(request)
+    assert not editor.recorded(messages).is_changed
+    editor.close()
+    again = Editor(tmp_path, policy=EAGER).edit(messages, now=2 * MINUTE)
+    assert again.messages == request.messages
+    assert len(again.new_strikes) == len(request.new_strikes) == 4
+
+
+def test_a_warm_cache_is_believed():
+    """Marks that would go because the cache went cold wait when the client kept it warm."""
+    messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)
+    for is_kept in (False, True):
+        editor = Editor(policy=policy)
+        for end in range(1, len(messages)):
+            request = editor.edit(messages[:end], model=MODEL, now=end * 1000)
+        if is_kept:
+            editor.keep_warm(request, now=10 * MINUTE)
+        after = editor.edit(messages, model=MODEL, now=11 * MINUTE)
+        assert bool(after.new_strikes) is not is_kept
+
+
+def test_a_longer_lifetime_is_believed():
+    """What a client caches for an hour is warm after ten minutes."""
+    messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)
+    struck = {}
+    for lifetime in ("5m", "1h"):
+        editor = Editor(policy=policy)
+        for end in range(1, len(messages)):
+            editor.edit(messages[:end], model=MODEL, lifetime=lifetime, now=end * 1000)
+        struck[lifetime] = bool(editor.edit(messages, model=MODEL, lifetime=lifetime, now=10 * MINUTE).new_strikes)
+    assert struck == {"5m": True, "1h": False}
+
+
+def test_recorded_strikes_without_rules():
+    """The first retreat: what is recorded is struck, what is new is the caller's."""
+    messages, editor = in_bytes(worked("anthropic", 9)), Editor(policy=EAGER)
+    before = grown(editor, messages)[-1]
+    longer = [*messages, payloads.encode({"role": "user", "content": "More."})]
+    after = editor.recorded(longer)
+    assert after.body == before.body[:-1] + b"," + longer[-1] + b"]"
+    assert [one.number for one in after.strikes] == [one.number for one in before.strikes]
+    assert not editor.recorded(in_bytes(worked("anthropic", 2, words="other"))).is_changed
+
+
+def test_an_open_call_is_repaired():
+    """A list that a crash cut off inside a call is sent so that the provider takes it, again and again the same."""
+    messages = conversation("anthropic", [says("user", "x"), *asks("t", {}, None)])
+    messages.append({"role": "user", "content": "What happened?"})
+    editor = Editor()
+    request = editor.edit(messages)
+    assert redline.check(request.messages) == []
+    assert request.is_changed
+    assert request.repairs
+    longer = [*messages, {"role": "assistant", "content": "Nothing."}, {"role": "user", "content": "Good."}]
+    assert editor.edit(longer).body.startswith(request.body[:-1])
+
+
+# --- several workers
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite", "postgresql"])
+def test_workers_agree(kind, tmp_path, request):
+    """Several editors over one store, at the same moment: what they send of one history is the same, byte for byte."""
+    store = {"folder": tmp_path / "chats", "sqlite": f"sqlite:///{tmp_path}/chats.db"}.get(kind)
+    store = store or request.getfixturevalue("postgres")
+    messages = in_bytes(worked("anthropic", 12, words=kind))
+    editors = [Editor(store, policy=EAGER) for _ in range(4)]
+    for end in range(1, len(messages) + 1):
+        sent, barrier = {}, threading.Barrier(len(editors))
+
+        def edit(number, editor, end=end, sent=sent, barrier=barrier):
+            barrier.wait()
+            sent[number] = editor.edit(messages[:end], now=(end + number / 10) * MINUTE)
+
+        threads = [threading.Thread(target=edit, args=pair) for pair in enumerate(editors)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len({one.body for one in sent.values()}) == 1
+        assert len({one.record for one in sent.values()}) == 1
+    assert sent[0].strikes
+    for editor in editors:
+        editor.close()
+
+
+def test_threads_share_an_editor():
+    """Many conversations at once through one editor."""
+    editor, failed = Editor(policy=EAGER), []
+
+    def run(name):
+        try:
+            messages = worked("anthropic", 8, words=name)
+            assert grown(editor, messages)[-1].messages == grown(Editor(policy=EAGER), messages)[-1].messages
+        except BaseException as problem:
+            failed.append(problem)
+
+    threads = [threading.Thread(target=run, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+# --- what is stored
+
+
+def test_secrets_are_not_stored_and_still_sent(tmp_path):
+    """With redaction the store holds no secret; what is sent is what the caller gave."""
+    secret = "sk-ant-api03-" + "a1B2" * 20
+    messages = worked("anthropic", 9)
+    messages[0]["content"] = f"Use {secret}"
+    editor = Editor(tmp_path, policy=EAGER, redact=redline.redact)
+    request = grown(editor, messages)[-1]
+    assert request.strikes
+    assert secret in request.messages[0]["content"]
+    editor.close()
+    assert not any(secret in path.read_text() for path in tmp_path.iterdir())
+    again = Editor(tmp_path, policy=EAGER, redact=redline.redact).edit(messages, now=99 * MINUTE)
+    assert again.messages == request.messages
+
+
+def test_files_are_the_owners_alone(tmp_path):
+    """Nobody else may read what is stored."""
+    store = tmp_path / "chats"
+    with Editor(store) as editor:
+        editor.edit(worked("anthropic", 2), session="s")
+    assert {path.stat().st_mode & 0o777 for path in store.iterdir()} == {0o600}
+    assert store.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_log_of_the_store_opens_as_a_conversation(tmp_path):
+    """What the editor recorded can be inspected like any conversation."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = grown(editor, messages)[-1]
+    talk = redline.open(editor.address_of(request), policy=EAGER)
+    assert talk.messages == messages
+    assert len(talk.strikes) == len(request.strikes)
+
+
+def test_a_strike_that_somebody_undoes_is_undone(tmp_path):
+    """Undone in the log, by another process, it is sent as it was said from the next request on."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = grown(editor, messages)[-1]
+    with redline.open(editor.address_of(request), policy=EAGER) as talk:
+        talk.undo(request.strikes[0])
+    after = editor.edit(messages, now=99 * MINUTE)
+    assert [one.number for one in after.strikes] == [one.number for one in request.strikes[1:]]
+
+
+# --- the door
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"messages": "hi"}, "messages must be a list"),
+        ({"messages": [3]}, "Message 0 must be a dict, or its JSON as bytes"),
+        ({"messages": [{"role": "user", "content": "x"}, b"[1]"]}, "must be a JSON object"),
+        ({"messages": [{"role": "user", "content": object()}]}, "Message 0 is not JSON"),
+        ({"session": 3}, "session must be a text"),
+        ({"namespace": None}, "namespace must be a text"),
+        ({"format": "nope"}, "no format named"),
+        ({"times": [1, 2]}, "one for each of the 1 messages"),
+        ({"times": ["x"]}, "The time of a message"),
+        ({"now": "x"}, "now"),
+        ({"lifetime": "2h"}, "lifetime must be one of 5m, 1h"),
+        ({"preamble": object()}, "preamble must be JSON"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong, problem):
+    """Each names what is wrong; nothing is recorded."""
+    editor = Editor()
+    given = {"messages": [{"role": "user", "content": "x"}], **wrong}
+    with pytest.raises((ValidationError, FormatError), match=problem):
+        editor.edit(given.pop("messages"), **given)
+
+
+def test_a_store_that_cannot_be_is_refused(tmp_path):
+    """A file is no store, and one conversation's address is none."""
+    (tmp_path / "chat.jsonl").write_text("x")
+    with pytest.raises(ValidationError, match="is a file"):
+        Editor(tmp_path / "chat.jsonl")
+    with pytest.raises(ValidationError, match="leave #one out"):
+        Editor("sqlite:///chats.db#one")
+    with pytest.raises(ValidationError, match="must be what edit"):
+        Editor().report(3, {"input_tokens": 1})
+
+
+def test_offloading_needs_a_place():
+    """As for a conversation: the error says what to pass."""
+    editor = Editor(policy=Policy(rules=("offload_results",), words=EN))
+    with pytest.raises(ExecutionError, match="blobs"):
+        editor.edit(conversation("anthropic", [says("user", "x"), *asks("t", {}, "y" * 90_000)]))
+
+
+# --- any history
+
+
+@settings(max_examples=30)
+@given(st.data())
+@pytest.mark.parametrize("format", FORMATS)
+def test_bytes_of_what_is_not_struck_are_the_callers(format, data):
+    """Whatever the list: restarts, branches and other spellings in between, what is sent is the caller's own but for strikes,
+    and an editor that starts anew over the same store gives the same."""
+    messages = data.draw(conversations(format, max_steps=8))
+    policy = Policy(rules=("stale_terminal", "historical_reads", "masked_results"), schedule="eager", words=EN)
+    editor = Editor(policy=policy)
+    for step in range(data.draw(st.integers(1, 5))):
+        end = data.draw(st.integers(1, len(messages)))
+        spacing = data.draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " : ")]))
+        sent = [json.dumps(message, separators=spacing).encode() for message in messages[:end]]
+        request = editor.edit(sent, format=format, now=step * 20 * MINUTE)
+        struck = {strike.index for strike in request.strikes}
+        for position, payload in request.pieces:
+            if position is not None and position not in struck and not request.repairs:
+                assert payload is sent[position]
+        if not request.strikes and not request.repairs:
+            assert not request.is_changed
