@@ -53,12 +53,14 @@ def test_a_damaged_file_is_a_problem_of_one_agent(tmp_path):
 
 
 def test_no_key_is_shown(tmp_path):
-    """The doctor reads files that hold keys, and prints none."""
+    """The doctor reads files and variables that hold keys, and prints none."""
     path = tmp_path / ".cline" / "data" / "settings" / "providers.json"
     path.parent.mkdir(parents=True)
     entry = {"settings": {"apiKey": "sk-secret", "baseUrl": "https://gateway"}}
     path.write_text(json.dumps({"lastUsedProvider": "anthropic", "providers": {"anthropic": entry}}))
     for options in ((), ("--json",)):
-        done = redline("doctor", *options, HOME=str(tmp_path), ANTHROPIC_API_KEY="sk-secret", width=200)
+        own = json.dumps({"provider": {"openai": {"options": {"apiKey": "sk-secret", "baseURL": "https://u:sk-secret@host"}}}})
+        place = {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-secret", "OPENCODE_CONFIG_CONTENT": own}
+        done = redline("doctor", *options, width=200, **place)
         assert "https://gateway" in done.stdout
         assert "sk-secret" not in done.stdout + done.stderr

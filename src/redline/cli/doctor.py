@@ -15,6 +15,7 @@ from redline.agents.sdk import SdkProgram
 from redline.cli.output import columns_of_terminal, complain, counted, say, say_json
 from redline.cli.printable import wrapped
 from redline.errors import ValidationError
+from redline.redaction import redact_text
 
 __all__ = ["command"]
 
@@ -39,7 +40,7 @@ def command(proxy: str, as_json: bool) -> int:
     """
     launch = Launch((), dict(os.environ), Path.home(), Path.cwd())
     examined = [_examine(agent, proxy.rstrip("/"), launch) for agent in (*AGENTS, SdkProgram())]
-    dead = [base for one in examined for base in one.base_urls if base["is_dead"]]
+    dead = {base["where"] for one in examined for base in one.base_urls if base["is_dead"]}
     if as_json:
         say_json({"agents": [one.report() for one in examined], "dead": len(dead)}, indent=2)
         return 1 if dead else 0
@@ -90,14 +91,14 @@ def _examine(agent: Agent, proxy: str, launch: Launch) -> _Examined:
     try:
         route = agent.route(launch, proxy)
         bases = tuple(
-            {"provider": one.provider, "url": one.url, "where": one.where, "is_dead": is_dead(one.url)}
+            {"provider": one.provider, "url": redact_text(one.url), "where": one.where, "is_dead": is_dead(one.url)}
             for one in agent.base_urls(launch)
         )
     except ValidationError as problem:
         return _Examined(agent, path, _version(path), "", (), False, (), str(problem))
     variables = [f"{name}={shlex.quote(value)}" for name, value in route.environment.items()]
     variables += [f"{name}=COPY" for name in route.private_files]
-    line = " ".join([*variables, shlex.join([agent.program or "PROGRAM", *route.arguments])])
+    line = redact_text(" ".join([*variables, shlex.join([agent.program or "PROGRAM", *route.arguments])]))
     return _Examined(agent, path, _version(path), line, route.notes, route.is_routed, bases)
 
 

@@ -21,6 +21,7 @@ from redline.agents.runs import proxy_status, run_agent, started_proxy
 from redline.agents.survivors import survivors_of
 from redline.cli.output import complain, say
 from redline.errors import ExecutionError, ValidationError
+from redline.redaction import redact_text
 
 __all__ = ["command"]
 
@@ -112,13 +113,14 @@ def _sent_on(route: Route, own: Mapping[str, BaseUrl], given: Sequence[str]) -> 
     for provider, base in own.items():
         if provider in sent_on:
             continue
+        shown = redact_text(base.url)
         if is_dead(base.url):
             raise ExecutionError(
-                f"{base.where} points to {base.url}, where nothing listens. Remove it, or say where requests are to go: "
+                f"{base.where} points to {shown}, where nothing listens. Remove it, or say where requests are to go: "
                 f"--upstream {provider}=URL."
             )
         sent_on[provider] = f"{provider}={base.url}"
-        complain(f"requests go on to {base.url}, as {base.where} says")
+        complain(f"requests go on to {shown}, as {base.where} says")
     return list(sent_on.values())
 
 
@@ -127,7 +129,7 @@ def _show(program: str, route: Route, proxy: Sequence[str] | None) -> None:
         say(shlex.join(["redline", *proxy]))
     variables = [f"{name}={shlex.quote(value)}" for name, value in route.environment.items()]
     variables += [f"{name}=(a private copy)" for name in route.private_files]
-    say(" ".join([*variables, shlex.join([program, *route.arguments])]))
+    say(redact_text(" ".join([*variables, shlex.join([program, *route.arguments])])))
 
 
 @contextmanager
