@@ -7,13 +7,19 @@ READY  := $(VENV)/.ready
 DEV    := $(VENV)/.dev
 WORKERS ?= 2
 
-.PHONY: demo test check bench format clean
+AGENTS ?= .agents
+
+.PHONY: demo test test-agents check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
+test-agents: $(DEV)
+	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench

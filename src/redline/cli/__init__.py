@@ -22,12 +22,14 @@ COMMANDS = {
     "check": "Say whether a provider would accept the messages of sessions.",
     "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
+    "doctor": "Say which agents are installed, how they would be routed, and what points nowhere.",
     "export": "Write a conversation as plain messages, without its secrets if asked.",
     "gc": "List or remove stored content that no log refers to.",
     "inspect": "Show what sessions hold.",
     "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
+    "run": "Run an agent with its requests going through Redline.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 

@@ -1,0 +1,53 @@
+from redline.agents.endings import RunTotals
+
+STATUS = {
+    "mode": "edit",
+    "projects": {
+        "mine": {
+            "requests": 12,
+            "sent_tokens": 200_000,
+            "read_tokens": 150_000,
+            "output_tokens": 4_000,
+            "struck_tokens": 30_000,
+            "repairs": 1,
+            "cost_usd": 3.0,
+            "saved_usd": 1.0,
+            "would_save_usd": 0.25,
+        },
+        "other": {"requests": 99},
+    },
+}
+
+
+def test_the_last_lines_are_those_of_this_run():
+    """What was there before it, and what other projects sent, is left out."""
+    before = RunTotals(requests=2, sent_tokens=100_000, read_tokens=100_000)
+    assert RunTotals.of(STATUS, "mine").since(before).lines() == [
+        "10 requests, 100,000 tokens sent, 50% from the cache, 4,000 answered",
+        "30,000 tokens struck, 1 repairs made",
+        "paid $3.0000 at list prices; Redline saved $1.0000 net (25.0%)",
+    ]
+
+
+def test_a_dry_run_says_what_would_have_been():
+    """Of what was paid, which was the whole price."""
+    lines = RunTotals.of({**STATUS, "mode": "dry-run"}, "mine").lines()
+    assert lines[1:] == [
+        "30,000 tokens would have been struck, 1 repairs would have been made",
+        "paid $3.0000 at list prices; Redline would have saved $0.2500 net (8.3%)",
+    ]
+
+
+def test_a_loss_is_called_a_loss():
+    """No minus sign that could be overlooked."""
+    assert RunTotals(requests=1, cost_usd=3.0, saved_usd=-1.0).lines()[-1].endswith("cost more, by $1.0000 net (50.0%)")
+
+
+def test_a_status_may_lack_anything():
+    """An older or newer proxy says less; then less is said, and a run without requests points to the doctor."""
+    assert RunTotals.of({"projects": {"mine": {"requests": 1, "cost_usd": None}}}, "mine").lines() == [
+        "1 requests, 0 tokens sent, 0 answered",
+        "0 tokens struck, 0 repairs made",
+    ]
+    for status in ({}, {"projects": []}, {"projects": {"mine": 1}}):
+        assert "redline doctor" in RunTotals.of(status, "mine").lines()[0]

@@ -1,0 +1,197 @@
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from redline.agents.ports import free_port, is_dead
+from redline.testing import fake_provider
+from tests.cli.run import SOURCE, redline
+
+STAND_IN = Path(__file__).resolve().parents[1] / "agents" / "stand_in.py"
+PRINT = "import os, sys; print(os.environ['ANTHROPIC_BASE_URL'], *sys.argv[1:]); sys.exit(7)"
+
+
+@pytest.fixture(scope="module")
+def proxy():
+    """A stand-in for a running proxy."""
+    url = f"http://127.0.0.1:{free_port()}"
+    with subprocess.Popen([sys.executable, str(STAND_IN), url.rpartition(":")[2]]) as server:
+        deadline = time.monotonic() + 10
+        while is_dead(url) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield url
+        server.terminate()
+
+
+def test_the_agent_gets_its_arguments_and_gives_its_exit_code(proxy):
+    """Its output is its own; a base URL with a label of the project is in its environment."""
+    done = redline("run", "--proxy", proxy, "--label", "mine", "--", sys.executable, "-c", PRINT, "--port", "-x")
+    assert (done.returncode, done.stdout) == (7, f"{proxy}/s/mine --port -x\n")
+
+
+def test_dashes_may_be_left_out(proxy):
+    """All that follows the agent's name is the agent's."""
+    done = redline("run", "--proxy", proxy, sys.executable, "-c", PRINT, "--policy", "x")
+    assert (done.returncode, done.stdout.split()[1:]) == (7, ["--policy", "x"])
+
+
+def test_the_label_is_that_of_the_folder(proxy, tmp_path, monkeypatch):
+    """One folder has one label, run after run, so that a resumed session is found again; another of its name has another."""
+    labels = []
+    for folder in ("a/my project", "a/my project", "b/my project"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        labels.append(redline("run", "--proxy", proxy, sys.executable, "-c", PRINT).stdout.strip().rpartition("/")[2])
+    assert labels[0] == labels[1] != labels[2]
+    assert all(label.startswith("my-project-") for label in labels)
+
+
+def test_it_ends_with_what_went_through_the_proxy(proxy):
+    """On standard error, with where to look closer."""
+    ask = "import os, urllib.request as u; u.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages').read()"
+    done = redline("run", "--proxy", proxy, "--label", "asking", "--", sys.executable, "-c", ask)
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "redline: 1 requests, 1,000 tokens sent, 90% from the cache, 0 answered",
+        "redline: 50 tokens struck, 0 repairs made",
+        "redline: paid $2.0000 at list prices; Redline saved $0.5000 net (20.0%)",
+        "redline: redline inspect '/some store' shows what was said and struck, and why",
+    ]
+
+
+def test_standard_input_is_the_agents(proxy):
+    """To the last byte."""
+    done = redline("run", "--proxy", proxy, "--", sys.executable, "-c", "print(input() * 2)", stdin="ab\n")
+    assert done.stdout == "abab\n"
+
+
+def test_a_signal_that_ends_the_agent_is_in_the_exit_code(proxy):
+    """128 and its number, as in a shell."""
+    done = redline("run", "--proxy", proxy, "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert done.returncode == 128 + 9
+
+
+WAITS = """
+import signal, sys, time
+seen = []
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda got, _: seen.append(got))
+print("ready", flush=True)
+deadline = time.monotonic() + 20
+while not seen and time.monotonic() < deadline:
+    time.sleep(0.02)
+time.sleep(0.5)
+print(*seen, flush=True)
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_are_handed_on(proxy, number):
+    """Who ends the command ends the agent, which may still say goodbye."""
+    command = [sys.executable, "-m", "redline", "run", "--proxy", proxy, "--", sys.executable, "-c", WAITS]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, start_new_session=True) as run:
+        assert run.stdout.readline() == b"ready\n"
+        run.send_signal(number)
+        said, _ = run.communicate(timeout=30)
+    assert (run.returncode, said.split()) == (5, [str(int(number)).encode()])
+
+
+def test_ctrl_c_reaches_the_agent_once(proxy):
+    """The terminal sends it to both; if Redline handed it on, an agent that leaves at the second would leave."""
+    ours, theirs = os.openpty()
+    inside = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
+    command = [sys.executable, "-m", "redline", "run", "--proxy", proxy, "--", sys.executable, "-c", WAITS]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen([sys.executable, "-c", inside, str(theirs), *command], env=environment, pass_fds=[theirs]) as run:
+        os.close(theirs)
+        said = b""
+        while b"ready" not in said:
+            said += os.read(ours, 1000)
+        os.write(ours, b"\x03")
+        assert run.wait(timeout=30) == 5
+    said = b""
+    with contextlib.suppress(OSError):  # how the end of a terminal is told
+        while piece := os.read(ours, 1000):
+            said += piece
+    os.close(ours)
+    assert said.splitlines()[0].replace(b"^C", b"").split() == [str(int(signal.SIGINT)).encode()]
+
+
+def test_what_is_not_installed_is_said_with_how_to_install_it(proxy):
+    """With the exit code of a shell."""
+    done = redline("run", "--proxy", proxy, "--", "claude")
+    assert (done.returncode, "npm install -g @anthropic-ai/claude-code" in done.stderr) == (127, True)
+
+
+def test_no_proxy_no_agent():
+    """The agent is not started where its requests would fail."""
+    done = redline("run", "--proxy", f"http://127.0.0.1:{free_port()}", "--", sys.executable, "-c", "print(1)")
+    assert (done.returncode, done.stdout, "No Redline proxy answers" in done.stderr) == (2, "", True)
+
+
+def test_a_running_proxy_has_its_own_settings():
+    """Options for one that is started are refused, not passed over."""
+    assert "--proxy" in redline("run", "--proxy", "http://x", "--dry-run", "--", "true").stderr
+
+
+def test_show_starts_nothing(tmp_path):
+    """Both lines can be typed in by hand."""
+    done = redline(
+        "run", "--show", "--dry-run", "--port", "9999", "--label", "x", "--", "codex", "exec", "a b", HOME=str(tmp_path)
+    )
+    assert done.stdout.splitlines() == [
+        "redline proxy --port 9999 --dry-run",
+        "codex -c 'openai_base_url=\"http://127.0.0.1:9999/s/x/v1\"' exec 'a b'",
+    ]
+
+
+def test_an_address_in_the_settings_is_where_requests_go_on_to(proxy, tmp_path):
+    """Behind Redline is what was behind the agent before; --upstream says otherwise."""
+    shown = redline("run", "--show", "--", "python", HOME=str(tmp_path), ANTHROPIC_BASE_URL=proxy)
+    assert f"--upstream anthropic={proxy}" in shown.stdout
+    assert f"requests go on to {proxy}, as the variable ANTHROPIC_BASE_URL says" in shown.stderr
+    given = redline("run", "--show", "--upstream", "anthropic=http://a", "--", "python", ANTHROPIC_BASE_URL=proxy)
+    assert given.stdout.count("--upstream") == 1
+    assert "--upstream anthropic=http://a" in given.stdout
+
+
+def test_an_address_where_nothing_listens_stops_it(tmp_path):
+    """A setting that a dead proxy left is named with its place."""
+    dead = f"http://127.0.0.1:{free_port()}"
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": dead}}))
+    done = redline("run", "--", "claude", HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert str(tmp_path / ".claude" / "settings.json") in done.stderr
+    assert "where nothing listens" in done.stderr
+
+
+def test_a_program_asks_a_provider_through_a_proxy_of_its_own(tmp_path):
+    """With a real proxy: the request arrives, the answer comes back, nothing is left running or lying about."""
+    pytest.importorskip("redline.editor")
+    ask = (
+        "import json, os, urllib.request as u\n"
+        "body = {'model': 'claude-sonnet-4-5', 'max_tokens': 9, 'messages': [{'role': 'user', 'content': 'hi'}]}\n"
+        "headers = {'x-api-key': 'sk-made-up', 'content-type': 'application/json'}\n"
+        "url = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'\n"
+        "print(json.load(u.urlopen(u.Request(url, json.dumps(body).encode(), headers)))['content'][0]['text'])"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with fake_provider() as provider:
+        options = ("--store", tmp_path / "store", "--upstream", f"anthropic={provider.url}")
+        program = (sys.executable, "-c", ask)
+        done = redline("run", *options, "--", *program, HOME=str(tmp_path), TMPDIR=str(temporary))
+    assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
+    assert "redline: 1 requests" in done.stderr
+    assert provider.statuses == [200]
+    assert list(temporary.iterdir()) == []
