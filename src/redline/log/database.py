@@ -75,6 +75,8 @@ class DatabaseLog(ABC):
                     first = self._insert_locked(bodies, parent)
                 self._is_alone = first is not None and expected in (None, first)
             self._expected = first + len(bodies)
+            if self._seen == first - 1:  # what one has written oneself need not be read
+                self._seen = self._expected - 1
             return self._expected - 1
 
         return self._threads.run(insert, lambda: None)

@@ -92,12 +92,16 @@ class JsonlLog:
             content = b"".join(lines)
             self._file.append(content, at=end)
             self._known = _Tail(end + len(content), first + len(bodies))
+            if self._seen[1] == end:  # what one has written oneself need not be read
+                self._seen = (first + len(bodies) - 1, self._known.end)
             return first + len(bodies) - 1
 
         return self._file.locked(write, create=True)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
         """The records after a number, as many as are in the file at this moment."""
+        if after >= self._seen[0] and self._file.size() == self._seen[1] == self._known.end:
+            return iter(())  # nobody has written, so there is nothing to keep others out for
         return self._read(after, self._file.locked(self._tidy_end))
 
     def _read(self, after: int, end: int) -> Iterator[Stored]:
@@ -251,6 +255,16 @@ class AppendFile:
     def locked(self, work: Callable[[int], _Result], *, create: bool = False) -> _Result:
         """What the work gives while all others are kept out. It is told the size of the file; 0 if there is none."""
         return self._threads.run(lambda: work(self._lock(create=create)), self._unlock)
+
+    def size(self) -> int:
+        """How large the file is at this moment; less than 0 if it is not open, or was deleted."""
+        if self._handle is None:
+            return -1
+        try:
+            status = os.fstat(self._handle)
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+        return status.st_size if status.st_nlink else -1
 
     def _lock(self, *, create: bool) -> int:
         """Wait for the lock; the size of the file once it is there."""
