@@ -91,6 +91,9 @@ class EditedRequest(Request):
         return [payloads.decode(payloads.encoded(payload)) for _, payload in self.pieces]
 
 
+_REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
+
+
 class Editor:
     """Follows lists that are sent whole each time, and says what to send in their place. For use from any number of threads.
 
@@ -214,8 +217,12 @@ class Editor:
             strikes = by_index.get(position - given.lead, ())
             payload = _struck(way, given, position, stored[position - given.lead], strikes) if strikes else message
             pieces += [(position, payload)] if payload is not None else []
-        return _with_pieces(
-            _unchanged(given, ""), given, pieces, log=given.log, list_strikes=lambda: tuple(sum(by_index.values(), ()))
+        return dataclasses.replace(
+            _unchanged(given, ""),
+            pieces=tuple(pieces),
+            is_changed=_is_changed(given, pieces),
+            log=given.log,
+            list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
 
     # --- what became of it
@@ -334,9 +341,15 @@ class Editor:
                 pieces += [(lead + piece, struck)] if struck is not None else []
             elif native := made.sent[place].stored:
                 pieces.append((_position_of(piece, given), _as_given(given, native)))
-        values = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
-        values |= {"schedule": ask.schedule.name, "model": ask.sent_to.model if ask.sent_to is not None else ""}
-        return _with_pieces(EditedRequest(**values), given, pieces, log=given.log, record=engine.timeline.head)
+        return EditedRequest(
+            **{name: getattr(made, name) for name in _REQUEST_FIELDS},
+            schedule=ask.schedule.name,
+            model=ask.sent_to.model if ask.sent_to is not None else "",
+            pieces=tuple(pieces),
+            is_changed=_is_changed(given, pieces),
+            log=given.log,
+            record=engine.timeline.head,
+        )
 
 
 def _unchanged(given: GivenList, why: str) -> EditedRequest:
@@ -355,13 +368,10 @@ def _unchanged(given: GivenList, why: str) -> EditedRequest:
     )
 
 
-def _with_pieces(
-    request: EditedRequest, given: GivenList, pieces: Sequence[tuple[int | None, Payload]], **more: Any
-) -> EditedRequest:
-    """The request with what to send; the messages of the caller's are compared by identity."""
+def _is_changed(given: GivenList, pieces: Sequence[tuple[int | None, Payload]]) -> bool:
+    """Whether something else than the caller's own messages is to be sent."""
     sent = [payload for _, payload in pieces]
-    is_same = len(sent) == len(given.messages) and all(map(operator.is_, sent, given.messages))
-    return dataclasses.replace(request, pieces=tuple(pieces), is_changed=not is_same, **more)
+    return len(sent) != len(given.messages) or not all(map(operator.is_, sent, given.messages))
 
 
 def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strikes: tuple[Strike, ...]) -> Payload | None:

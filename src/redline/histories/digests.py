@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from redline.errors import FormatError
 from redline.formats.base import Format
@@ -10,7 +10,7 @@ from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
 
-__all__ = ["Digests", "chained", "digest_of", "lasting_parts", "same_parts"]
+__all__ = ["Digests", "KnownMessage", "chained", "digest_of", "lasting_parts", "same_parts"]
 
 _BYTES = 16
 _START = b""
@@ -77,41 +77,50 @@ def _said(part: Part, format: Format) -> Any:
             return None
 
 
+class KnownMessage(NamedTuple):
+    """What is remembered of a message."""
+
+    digest: bytes
+    is_system: bool
+    begins_with_result: bool
+
+
 class Digests:
-    """Remembers the digests of messages by their bytes, so that one that comes again is neither decoded nor hashed anew.
+    """Remembers messages by their bytes, so that one that comes again is neither decoded nor hashed anew.
 
     Two generations: when the younger is full it becomes the older one, whose messages are forgotten unless they come again.
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._young: dict[tuple[str, bytes], bytes] = {}
-        self._old: dict[tuple[str, bytes], bytes] = {}
+        self._young: dict[tuple[str, bytes], KnownMessage] = {}
+        self._old: dict[tuple[str, bytes], KnownMessage] = {}
         self._young_bytes = 0
 
-    def of(self, natives: Sequence[bytes], format: Format) -> list[bytes]:
-        """The digest of each message; a FormatError names the position of one that cannot be of the format."""
-        known, name, digests = self._young.get, format.name, list[bytes]()
+    def of(self, natives: Sequence[bytes], format: Format) -> list[KnownMessage]:
+        """What is known of each message; a FormatError names the position of one that cannot be of the format."""
+        known, name, found = self._young.get, format.name, list[KnownMessage]()
         for native in natives:
-            digest = known((name, native))
-            if digest is None:
+            message = known((name, native))
+            if message is None:
                 try:
-                    digest = self._find(native, format)
+                    message = self._find(native, format)
                 except FormatError as problem:
-                    raise FormatError(f"Message {len(digests)}: {problem}") from problem
-            digests.append(digest)
-        return digests
+                    raise FormatError(f"Message {len(found)}: {problem}") from problem
+            found.append(message)
+        return found
 
-    def _find(self, native: bytes, format: Format) -> bytes:
+    def _find(self, native: bytes, format: Format) -> KnownMessage:
         key = (format.name, native)
-        digest = self._old.get(key)
-        if digest is None:
+        known = self._old.get(key)
+        if known is None:
             message = format.read(native)
             if not format.evidence(payloads.decode_once(native)):
                 raise FormatError(f"it is no message of {format.name}")
-            digest = digest_of(message, format)
+            is_answer = bool(message.results) and not message.calls
+            known = KnownMessage(digest_of(message, format), message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
-        self._young[key] = digest
+        self._young[key] = known
         self._young_bytes += len(native)
-        return digest
+        return known

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redline.errors import FormatError, ValidationError
 from redline.formats import detect_format, find_format
 from redline.formats.base import Format
-from redline.histories.digests import Digests
+from redline.histories.digests import Digests, KnownMessage
 from redline.log.log import Redact
 from redline.values import payloads
 from redline.values.checks import make_list, shown
@@ -41,22 +41,14 @@ class GivenList:
     """Of the messages after the lead, where the caller knows them; as many, or none at all."""
     session: str
     namespace: str
+    why_untouched: str = ""
+    """Why it cannot be followed; empty if it can."""
 
     @property
     def log(self) -> str:
         """The name of the log that it belongs to: all lists of a namespace that begin with the same message share one."""
         begun = self.namespace.encode() + b"\0" + (self.digests[0] if self.digests else b"")
         return hashlib.blake2b(begun, digest_size=12).hexdigest()
-
-    @property
-    def why_untouched(self) -> str:
-        """Why it cannot be followed; empty if it can."""
-        if not self.digests:
-            return "there is no message in it"
-        first = self.format.read(self.natives[self.lead])
-        if first.results and not first.calls:
-            return "it begins with a result: the provider keeps the history"
-        return ""
 
 
 class ListReader:
@@ -89,14 +81,16 @@ class ListReader:
                 check_time_ms(stamp, "The time of a message")
         natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
         stored = natives if self._redact is None else [self._redact(native) for native in natives]
-        known, digests = self._recognised(stored, format)
-        lead = 0
-        while lead < len(natives) and known.read(natives[lead]).role == "system":
-            lead += 1
-        return GivenList(said, natives, stored, lead, known, digests[lead:], stamps[lead:], session, namespace)
+        known, found = self._recognised(stored, format)
+        lead = next((place for place, message in enumerate(found) if not message.is_system), len(found))
+        why = "" if lead < len(found) else "there is no message in it"
+        if not why and found[lead].begins_with_result:
+            why = "it begins with a result: the provider keeps the history"
+        digests = [message.digest for message in found[lead:]]
+        return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, why)
 
-    def _recognised(self, natives: list[bytes], format: str) -> tuple[Format, list[bytes]]:
-        """The format of a list and the digests of its messages; one that began alike tells it, unless that does not fit."""
+    def _recognised(self, natives: list[bytes], format: str) -> tuple[Format, list[KnownMessage]]:
+        """The format of a list and what is known of its messages; one that began alike tells it, unless that does not fit."""
         if format != "auto":
             known = find_format(format)
             return known, self._digests.of(natives, known)
