@@ -74,6 +74,19 @@ def test_content_that_is_no_string_takes_a_slot_but_stays():
     assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0), read(payloads))] == [2]
 
 
+def test_blocks_of_text_go_where_they_are_asked_for():
+    """With text_blocks output in several texts goes as a whole; what has a picture in it stays."""
+    payloads = native(steps(COMMAND, COMMAND))
+    texts = [{"type": "text", "text": OUTPUT}, {"type": "text", "text": OUTPUT}]
+    payloads[2]["content"][0]["content"] = texts
+    payloads[4]["content"][0]["content"] = [
+        *texts,
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+    ]
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0), read(payloads))] == []
+    assert [mark.index for mark in marks_of(StaleTerminal(keep_recent=0, text_blocks=True), read(payloads))] == [2]
+
+
 def test_named_tools_count_alone_and_their_failures_are_seen():
     """With names given only those tools' output goes, and a failure in it is recognised."""
     rule = StaleTerminal(keep_recent=0, tools=frozenset({"my-shell"}))

@@ -32,6 +32,10 @@ _NOT_FOUND = 127
 @click.option("--dry-run", is_flag=True, help="Change nothing; say at the end what would have been saved. Begin with this.")
 @click.option("--store", help="Where the record is: a folder or a database; as for redline proxy.")
 @click.option("--policy", help="A policy by name, or a file; as for redline proxy.")
+@click.option(
+    "--edit-subscriptions", is_flag=True, help="Edit what a subscription pays for, too; it is only observed otherwise."
+)
+@click.option("--redact", is_flag=True, help="Keep secrets out of what is recorded.")
 @click.option("--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Where the requests go on to.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The proxy's port; without it, one that is free.")
 @click.option("--proxy", "running", metavar="URL", help="Use the proxy that runs there, and start none.")
@@ -42,6 +46,8 @@ def command(
     dry_run: bool,
     store: str | None,
     policy: str | None,
+    edit_subscriptions: bool,
+    redact: bool,
     upstreams: tuple[str, ...],
     port: int | None,
     running: str | None,
@@ -63,7 +69,8 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
-    options = [*_option("--store", store), *_option("--policy", policy), *(["--dry-run"] if dry_run else [])]
+    flags = {"--dry-run": dry_run, "--edit-subscriptions": edit_subscriptions, "--redact": redact}
+    options = [*_option("--store", store), *_option("--policy", policy), *(name for name, is_set in flags.items() if is_set)]
     if running and (options or upstreams or port):
         raise ValidationError("--proxy names a proxy that runs already, with its own store, policy, upstreams, port and mode.")
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())

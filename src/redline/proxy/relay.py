@@ -21,7 +21,7 @@ from redline.proxy.status import status_app
 from redline.proxy.upstream_client import Outgoing, UpstreamClient
 from redline.proxy.upstreams import provider_of
 from redline.wire import find_api
-from redline.wire.editing import REFUSALS, Call
+from redline.wire.editing import CACHE_TOUCH, REFUSALS, Call
 
 __all__ = ["Relay"]
 
@@ -128,7 +128,7 @@ class Relay:
             exchange.cut = "client"
             return
         outcome = EditOutcome(body)
-        if exchange.format and body and incoming.is_whole:
+        if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
             call = Call(exchange.method, exchange.path, headers, body, exchange.project)
             outcome = await self._threads.edit(EncodedCall(call, headers.get("content-encoding", "").strip().lower()))
         exchange.outcome = outcome
@@ -136,8 +136,9 @@ class Relay:
             response = await self._ask(scope, incoming, exchange, outcome)
             if outcome.is_changed and response.status in REFUSALS:
                 response.close()
-                exchange.refused = response.status
+                status = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
+                exchange.refused = 0 if response.status in REFUSALS else status  # what is refused either way is not our doing
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
             if isinstance(problem.__cause__, ClientGoneError):
                 exchange.cut = "client"

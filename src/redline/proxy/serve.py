@@ -102,6 +102,7 @@ def _log_to_stderr() -> None:
         handler.addFilter(_Once())
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
+    logging.getLogger("redline.request").setLevel(logging.WARNING)  # the proxy's own line says it, and more
 
 
 class _Once(logging.Filter):

@@ -10,6 +10,7 @@ from redline.errors import ValidationError
 from redline.policy import Policy
 from redline.proxy.access import Access, is_loopback
 from redline.proxy.upstreams import Upstream, parse_upstreams
+from redline.wire.editing import wire_policy
 
 __all__ = ["POLICIES", "ProxySettings", "load_policy"]
 
@@ -72,7 +73,7 @@ def load_policy(policy: str) -> Policy:
     """A policy by its name, or from its file."""
     match policy:
         case "default":
-            return Policy()
+            return wire_policy()
         case "documents":
             return Policy.documents()
     if not Path(policy).exists() and os.sep not in policy and "." not in policy:

@@ -84,6 +84,6 @@ def provider_of(path: str, headers: Mapping[str, str]) -> str:
         return "anthropic"
     if "x-goog-api-key" in headers or "/v1beta" in path or ":generateContent" in path or ":streamGenerateContent" in path:
         return "gemini"
-    if path.startswith("/api/hello"):  # Claude Code asks without any header whether someone is there
+    if path == "/" or path.startswith("/api/hello"):  # Claude Code asks without any header whether someone is there
         return "anthropic"
     return "openai"

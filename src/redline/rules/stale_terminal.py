@@ -12,6 +12,7 @@ from redline.rules.results import may_replace, plain_words
 from redline.rules.rule import Fold, Mark
 from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
+from redline.values.messages import Text, ToolResult
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
 
@@ -34,13 +35,15 @@ class StaleTerminal:
     """What is put in its place; None for `stale_terminal` of the words."""
     may_grow: bool = False
     """Whether output that is shorter than the placeholder goes too."""
+    text_blocks: bool = False
+    """Whether output in several blocks of text goes as one string does, as Codex and MCP servers give it; pictures stay."""
     words: Words | None = None
     """The language of the placeholder; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
         check_at_least(0, self.name, max_age_ms=self.max_age_ms)
         check_counts(0, self.name, keep_recent=self.keep_recent)
-        check_flags(self.name, may_grow=self.may_grow)
+        check_flags(self.name, may_grow=self.may_grow, text_blocks=self.text_blocks)
         check_texts(self.name, self.words, placeholder=self.placeholder)
         object.__setattr__(self, "tools", make_tools(self.tools, self.name))
 
@@ -86,7 +89,7 @@ class _StaleTerminalFold:
         is_terminal = seen.is_terminal and (seen.tool is None or self._tools.has(seen.tool))
         may_go = (
             is_terminal
-            and plain_words(result) is not None
+            and (plain_words(result) is not None or (self._rule.text_blocks and _is_all_text(result)))
             and may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
         )
         dated = _DatedResult(timestamp_ms, seen.order, seen.index, result.at, may_go)
@@ -116,3 +119,7 @@ class _StaleTerminalFold:
 
     def _is_old(self, dated: _DatedResult, now: float) -> bool:
         return now - dated.timestamp_ms > self._rule.max_age_ms
+
+
+def _is_all_text(result: ToolResult) -> bool:
+    return bool(result.parts) and all(isinstance(part, Text) for part in result.parts)

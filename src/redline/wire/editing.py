@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redline.formats.answers import Answer
+from redline.rules.stale_terminal import StaleTerminal
 from redline.values import payloads
 from redline.values.words import EN
 from redline.wire import find_api
@@ -17,24 +18,25 @@ if TYPE_CHECKING:
     from redline.editor import EditedRequest, Editor
     from redline.policy import Policy
 
-__all__ = ["NOT_EDITED", "REFUSALS", "Call", "Edited", "WireEditor", "wire_policy"]
+__all__ = ["CACHE_TOUCH", "NOT_EDITED", "REFUSALS", "Call", "Edited", "WireEditor", "wire_policy"]
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
 """What providers answer to a body that they do not take."""
 NOT_EDITED = "it could not be edited"
 """Why a call is untouched after a mistake of ours, or while the store cannot be used."""
-_CACHE_TOUCH = "/messages/cache_touch"
+CACHE_TOUCH = "/messages/cache_touch"
+"""Where Claude Code asks Anthropic to keep a cache without sending what is in it again."""
 _MOST_SESSIONS = 1_000
 _NAMESPACE_KEY = b"redline namespaces"
 """Keys are long and random, so that this much keeps their hashes apart from those of other programs."""
 
 
 def wire_policy() -> "Policy":
-    """The policy where nobody names one: the default rules, and their words in English."""
+    """The policy where nobody names one: the default rules, also for output in blocks of text, and their words in English."""
     from redline.policy import Policy
 
-    return Policy(words=EN)
+    return Policy(rules=(StaleTerminal(text_blocks=True), "historical_reads"), words=EN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class WireEditor:
 
     def _keep_warm(self, call: Call) -> None:
         """Claude Code asks Anthropic to keep what a session's last request left in the cache, without sending it again."""
-        if call.method == "POST" and call.path.endswith(_CACHE_TOUCH):
+        if call.method == "POST" and call.path.endswith(CACHE_TOUCH):
             named = session_of(call.headers, Body(call.body, "anthropic"))
             request = self._last.get((self._namespace(call), call.session or named))
             if request is not None:

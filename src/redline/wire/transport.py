@@ -15,7 +15,7 @@ from redline.wire import find_api
 from redline.wire.answers import AnswerReader
 from redline.wire.base import MOST_BODY_BYTES
 from redline.wire.compression import compress, decompress
-from redline.wire.editing import REFUSALS, Call, Edited, WireEditor, wire_policy
+from redline.wire.editing import CACHE_TOUCH, REFUSALS, Call, Edited, WireEditor, wire_policy
 
 if TYPE_CHECKING:
     from redline.editor import Editor
@@ -80,9 +80,10 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
             return None, request
         return edited, request
 
-    def _refuse(self, edited: Edited, status: int) -> Edited:
-        """The provider did not take our body: the history is left alone, and what was given is sent."""
-        self._wire.refused(edited, status)
+    def _sent_as_given(self, edited: Edited, status: int, then: int) -> Edited:
+        """The provider refused our body, and what was given was sent: unless it refused that too, it is left alone for good."""
+        if then not in REFUSALS:
+            self._wire.refused(edited, status)
         reason = f"the provider answered {status} to a changed body"
         return dataclasses.replace(edited, body=edited.call.body, request=None, untouched=reason)
 
@@ -115,15 +116,15 @@ class RedlineTransport(_EditingTransport):
     def handle_request(self, request: Any) -> Any:
         """Send a request with the messages that the model is to see, and give back what the provider answers."""
         sender = self._sender(request)
-        if find_api(request.method, request.url.path) is None:
+        if _is_beside(request):
             return sender.handle_request(request)
         request.read()
         edited, sent = self._edit(request)
         response = sender.handle_request(sent)
         if edited is not None and edited.is_changed and response.status_code in REFUSALS:
             response.close()
-            edited = self._refuse(edited, response.status_code)
-            response = sender.handle_request(request)
+            status, response = response.status_code, sender.handle_request(request)
+            edited = self._sent_as_given(edited, status, response.status_code)
         return self._tee(response, edited)
 
     def close(self) -> None:
@@ -158,15 +159,15 @@ class AsyncRedlineTransport(_EditingTransport):
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request with the messages that the model is to see, and give back what the provider answers."""
         sender = self._sender(request)
-        if find_api(request.method, request.url.path) is None:
+        if _is_beside(request):
             return await sender.handle_async_request(request)
         await request.aread()
         edited, sent = await _in_thread(self._edit, request)
         response = await sender.handle_async_request(sent)
         if edited is not None and edited.is_changed and response.status_code in REFUSALS:
             await response.aclose()
-            edited = await _in_thread(self._refuse, edited, response.status_code)
-            response = await sender.handle_async_request(request)
+            status, response = response.status_code, await sender.handle_async_request(request)
+            edited = await _in_thread(self._sent_as_given, edited, status, response.status_code)
         return self._tee(response, edited)
 
     async def aclose(self) -> None:
@@ -232,6 +233,12 @@ def _teed_stream(library: str) -> type[_Tee]:
     """A tee that a library's clients take for a stream of their own."""
     streams = importlib.import_module(library)
     return type("TeedStream", (_Tee, streams.SyncByteStream, streams.AsyncByteStream), {})
+
+
+def _is_beside(request: Any) -> bool:
+    """Whether a request is of no interest here: it asks no model, and says nothing of a cache."""
+    path = request.url.path
+    return find_api(request.method, path) is None and not path.endswith(CACHE_TOUCH)
 
 
 def _library_of(value: object) -> str:
