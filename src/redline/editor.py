@@ -7,7 +7,7 @@ for byte, but for those that are struck or have to be repaired.
 import dataclasses
 import operator
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
@@ -331,16 +331,17 @@ class Editor:
 
     def _edited(self, way: OpenTree, engine: Engine, given: GivenList, made: Request, ask: Ask) -> EditedRequest:
         """What the engine sends, with the caller's own messages wherever nothing was done to them."""
-        messages, lead = given.messages, given.lead
-        pieces: list[tuple[int | None, Payload]] = list(enumerate(messages[:lead]))
-        for place, (piece, strikes) in enumerate(made.sent.outline()):
-            if isinstance(piece, int) and not strikes:
-                pieces.append((lead + piece, messages[lead + piece]))
-            elif isinstance(piece, int):
-                struck = _struck(way, given, lead + piece, engine.state.payload(piece), strikes)
-                pieces += [(lead + piece, struck)] if struck is not None else []
-            elif native := made.sent[place].stored:
-                pieces.append((_position_of(piece, given), _as_given(given, native)))
+        pieces: list[tuple[int | None, Payload]]
+        messages, lead, state = given.messages, given.lead, engine.state
+        if made.sent.is_unrepaired:
+            changed = {
+                index: _struck(way, given, lead + index, state.payload(index), strikes) for index, strikes in made.sent.struck()
+            }
+            pieces = list(enumerate(messages))
+            for index, payload in sorted(changed.items(), reverse=True):
+                pieces[lead + index : lead + index + 1] = [(lead + index, payload)] if payload is not None else []
+        else:
+            pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
         return EditedRequest(
             **{name: getattr(made, name) for name in _REQUEST_FIELDS},
             schedule=ask.schedule.name,
@@ -350,6 +351,20 @@ class Editor:
             log=given.log,
             record=engine.timeline.head,
         )
+
+    def _repaired_pieces(
+        self, way: OpenTree, given: GivenList, made: Request, state: State
+    ) -> Iterator[tuple[int | None, Payload]]:
+        """What is sent after the lead where the repair has changed something: the caller's own wherever it has not."""
+        messages, lead = given.messages, given.lead
+        for place, (piece, strikes) in enumerate(made.sent.outline()):
+            if isinstance(piece, RepairedMessage):
+                if native := made.sent[place].stored:
+                    yield _position_of(piece, given), _as_given(given, native)
+            elif not strikes:
+                yield lead + piece, messages[lead + piece]
+            elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
+                yield lead + piece, struck
 
 
 def _unchanged(given: GivenList, why: str) -> EditedRequest:

@@ -72,6 +72,8 @@ class RepairedView:
         """By index, where a message is in what is final that is sent as it is."""
         self._moved: dict[int, dict[Path, tuple[int, Path]]] = {}
         """By index and place, where a part is in what is final whose message the repair changed."""
+        self._repaired = 0
+        """How many messages of what is final the repair made or changed."""
         self._earlier_corrections: tuple[Change, ...] = ()
         self._earlier_changes: tuple[Change, ...] = ()
         """What the repair did before the snapshot that this goes on from."""
@@ -105,7 +107,10 @@ class RepairedView:
 
     def sent(self) -> Sent:
         """What is sent as things are, with the strikes in force."""
-        return Sent(self._state, self.pieces, self.tail, self._made)
+        tail, visible = self.tail, len(self._state.view.indices)
+        is_whole = not self._repaired and len(self.pieces) + len(tail) == visible == len(self._state)
+        is_unrepaired = is_whole and not any(isinstance(piece, RepairedMessage) for piece in tail)
+        return Sent(self._state, self.pieces, tail, self._made, is_unrepaired=is_unrepaired)
 
     def system(self) -> System:
         """What the system says and the provider takes beside the messages, in the provider's own shape; None if nothing."""
@@ -220,6 +225,7 @@ class RepairedView:
         if isinstance(piece, int):
             self._whole[piece] = place
             return
+        self._repaired += 1
         for origin in piece.origins:
             self._moved.setdefault(origin.index, {})[origin.original] = place, origin.at
 

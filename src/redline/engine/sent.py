@@ -110,9 +110,31 @@ class Sent(Sequence[SentMessage]):
     there; of the strikes it takes those that counted, by their numbers, and those of the request itself.
     """
 
-    __slots__ = ("_count", "_made", "_next_strike", "_own", "_pieces", "_state", "_struck", "_tail", "_versions", "new_strikes")
+    __slots__ = (
+        "_count",
+        "_made",
+        "_next_strike",
+        "_own",
+        "_pieces",
+        "_state",
+        "_struck",
+        "_tail",
+        "_versions",
+        "is_unrepaired",
+        "new_strikes",
+    )
 
-    def __init__(self, state: State, pieces: Sequence[Piece], tail: Sequence[Piece], made: dict[object, SentMessage]) -> None:
+    def __init__(
+        self,
+        state: State,
+        pieces: Sequence[Piece],
+        tail: Sequence[Piece],
+        made: dict[object, SentMessage],
+        *,
+        is_unrepaired: bool = False,
+    ) -> None:
+        self.is_unrepaired = is_unrepaired
+        """Whether it is known that every message of the record is sent, in order, and nothing else."""
         self._state, self._pieces, self._count, self._tail = state, pieces, len(pieces), tuple(tail)
         self._struck, self._next_strike, self._versions = state.struck, state.next_strike, state.view.versions
         self.new_strikes: dict[int, tuple[Strike, ...]] = {}
@@ -144,6 +166,12 @@ class Sent(Sequence[SentMessage]):
                 yield payloads.decode(self._state.payload_of(piece, 0))
             elif (native := self._message_at(place).decode()) is not None:
                 yield native
+
+    def struck(self) -> Iterator[tuple[int, tuple[Strike, ...]]]:
+        """The messages of the record that are struck, by index, each with its strikes."""
+        for index in {**dict.fromkeys(self._struck), **self.new_strikes}:
+            if strikes := self._strikes_on(index, self._versions.get(index, 0)):
+                yield index, strikes
 
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from redline.errors import FormatError
 from redline.formats.base import Format
@@ -93,26 +93,26 @@ class Digests:
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._young: dict[tuple[str, bytes], KnownMessage] = {}
-        self._old: dict[tuple[str, bytes], KnownMessage] = {}
+        self._young: dict[str, dict[bytes, KnownMessage]] = {}
+        self._old: dict[str, dict[bytes, KnownMessage]] = {}
+        """By format and bytes."""
         self._young_bytes = 0
 
     def of(self, natives: Sequence[bytes], format: Format) -> list[KnownMessage]:
         """What is known of each message; a FormatError names the position of one that cannot be of the format."""
-        known, name, found = self._young.get, format.name, list[KnownMessage]()
-        for native in natives:
-            message = known((name, native))
-            if message is None:
-                try:
-                    message = self._find(native, format)
-                except FormatError as problem:
-                    raise FormatError(f"Message {len(found)}: {problem}") from problem
-            found.append(message)
+        known = list(map(self._young.setdefault(format.name, {}).get, natives))
+        if None not in known:
+            return cast("list[KnownMessage]", known)
+        found: list[KnownMessage] = []
+        for message, native in zip(known, natives, strict=True):
+            try:
+                found.append(message or self._find(native, format))
+            except FormatError as problem:
+                raise FormatError(f"Message {len(found)}: {problem}") from problem
         return found
 
     def _find(self, native: bytes, format: Format) -> KnownMessage:
-        key = (format.name, native)
-        known = self._old.get(key)
+        known = self._old.get(format.name, {}).get(native)
         if known is None:
             message = format.read(native)
             if not format.evidence(payloads.decode_once(native)):
@@ -121,6 +121,6 @@ class Digests:
             known = KnownMessage(digest_of(message, format), message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
-        self._young[key] = known
+        self._young.setdefault(format.name, {})[native] = known
         self._young_bytes += len(native)
         return known
