@@ -392,6 +392,20 @@ def test_a_longer_lifetime_is_believed():
     assert struck == {"5m": True, "1h": False}
 
 
+def test_without_a_cache_strikes_are_free():
+    """A client that asks for no cache pays for every token each time, unless the provider reports that it caches anyway."""
+    messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)
+    struck = {}
+    for is_cached in (False, True):
+        editor = Editor(policy=policy)
+        for end in range(1, len(messages) + 1, 2):
+            request = editor.edit(messages[:end], model=MODEL, lifetime="none", now=end * 1000)
+            usage = {"input_tokens": 9000, "output_tokens": 5, "cache_read_input_tokens": 8000 if is_cached else 0}
+            editor.report(request, usage)
+        struck[is_cached] = len(request.strikes)
+    assert struck == {False: 4, True: 0}
+
+
 def test_recorded_strikes_without_rules():
     """The first retreat: what is recorded is struck, what is new is the caller's."""
     messages, editor = in_bytes(worked("anthropic", 9)), Editor(policy=EAGER)
@@ -545,7 +559,7 @@ def test_a_strike_that_somebody_undoes_is_undone(tmp_path):
         ({"times": [1, 2]}, "one for each of the 1 messages"),
         ({"times": ["x"]}, "The time of a message"),
         ({"now": "x"}, "now"),
-        ({"lifetime": "2h"}, "lifetime must be one of 5m, 1h"),
+        ({"lifetime": "2h"}, "lifetime must be one of none, 5m, 1h"),
         ({"preamble": object()}, "preamble must be JSON"),
     ],
 )

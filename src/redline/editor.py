@@ -58,7 +58,7 @@ _MOST_ENGINES = 4
 """Of one log: ways that are kept ready to be gone on with."""
 _MOST_TRIES = 16
 """How often another process may be quicker before that is an error."""
-_LIFETIMES_MS = {"5m": 300_000.0, "1h": 3_600_000.0}
+_LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -169,7 +169,8 @@ class Editor:
         The list goes on with whatever conversation it begins with, whoever sent that; where it turns off, it is a branch.
         `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
-        from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`.
+        from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
+        or `none` if it is not asked to cache at all, which is believed until it reports that it does.
         """
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
         check_model(model)
@@ -325,7 +326,8 @@ class Editor:
         sent_to = way.destinations.find(model, preamble, engine.state.requests.sent_to)
         known = model or (sent_to.model if sent_to is not None and sent_to.model else None)
         schedule = self._policy.made_schedule(None, known)
-        if lifetime and isinstance(schedule, WhenFree):
+        is_cached_anyway = lifetime == "none" and engine.state.requests.has_cache
+        if lifetime and isinstance(schedule, WhenFree) and not is_cached_anyway:
             schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
         return Ask(now, schedule, sent_to)
 

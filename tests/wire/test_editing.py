@@ -28,7 +28,7 @@ def test_the_client_gets_its_bytes_with_the_strikes():
     (asked,) = editor.asked
     assert asked.pop("namespace") not in ("", "k")
     preamble = {"system": "STALE", "betas": ["a", "b"]}
-    expected = {"format": "anthropic", "session": "s", "model": "claude-opus-5", "preamble": preamble, "lifetime": ""}
+    expected = {"format": "anthropic", "session": "s", "model": "claude-opus-5", "preamble": preamble, "lifetime": "none"}
     assert asked == expected
 
 

@@ -108,7 +108,7 @@ def test_a_touched_cache_is_warm():
         for body in bodies:
             now[0] += 1000
             edited = wire.edit(Call("POST", "/v1/messages", headers, body))
-            wire.answered(edited, Answer((), Usage(9000, 5, 0, 0), "m", "anthropic"))
+            wire.answered(edited, Answer((), Usage(1000, 5, 8000, 0), "m", "anthropic"))
         now[0] += 6 * MINUTE
         if is_touched:
             wire.edit(Call("POST", "/v1/messages/cache_touch", headers, b"{}"))

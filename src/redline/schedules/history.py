@@ -57,6 +57,11 @@ class RequestHistory:
         """Whether what was sent last is changed by now, so that the next request teaches nothing of the cache."""
 
     @property
+    def has_cache(self) -> bool:
+        """Whether the provider has reported that it read or wrote a cache."""
+        return self._has_cache
+
+    @property
     def survival(self) -> Survival:
         """What was learned of the provider's cache."""
         return self._survival if self._has_cache else Survival()

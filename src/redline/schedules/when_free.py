@@ -87,7 +87,7 @@ class WhenFree:
         history = case.history
         if history.last_now is None:
             alive, because = 0.0, "nothing was sent yet"
-        elif because := what_changed(history.last_sent_to, case.sent_to):
+        elif because := what_changed(history.last_sent_to, case.sent_to) or ("" if self.lifetime_ms else "nothing is cached"):
             alive = 0.0
         else:
             gap_ms = max(0.0, case.now - history.last_now)

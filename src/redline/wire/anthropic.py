@@ -57,7 +57,7 @@ class AnthropicApi(Api):
             model if isinstance(model, str) else "",
             {name: held for name, held in preamble.items() if held is not None},
             session_in_user_id(metadata.get("user_id")) if isinstance(metadata, dict) else "",
-            _lifetime(cut, messages),
+            _lifetime(cut, messages, raw),
             read_raw(cut.stream) is True,
             _why_untouchable(cut, system),
         )
@@ -99,8 +99,11 @@ def _unmarked(blocks: Any) -> Any:
     ]
 
 
-def _lifetime(cut: AnthropicCut, messages: tuple[bytes, ...]) -> str:
-    """The longest time that a mark asks for: taken for shorter than it is, a cache would be thrown away."""
+def _lifetime(cut: AnthropicCut, messages: tuple[bytes, ...], raw: bytes) -> str:
+    """The longest time that a mark asks for: taken for shorter than it is, a cache would be thrown away. Without any mark
+    Anthropic caches nothing."""
+    if b"cache_control" not in raw:
+        return "none"
     written = set()
     if isinstance(mark := read_raw(cut.cache_control), dict):
         written.add(mark.get("ttl"))
