@@ -22,7 +22,7 @@ _PHASE_SECONDS = 180
 _POLICY = """
 schedule = "eager"
 words = "en"
-rules = [{name = "stale_terminal", max_age_ms = 1}, "historical_reads"]
+rules = [{name = "stale_terminal", max_age_ms = 1, text_blocks = true}, "historical_reads"]
 """
 """Strikes as early as it may, so that a short session has something to strike; what that does to the cache does not matter."""
 _SOURCE = Path(__file__).resolve().parents[2] / "src"

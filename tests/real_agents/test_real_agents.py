@@ -105,6 +105,14 @@ def test_strikes_reach_the_provider(played):
     assert not any(struck(asked) for phase in played[1]["direct"][0].values() for asked in phase["asked"])
 
 
+def test_output_in_blocks_is_struck_too(played):
+    """Codex's newest models write programs that call tools; what these print comes in several texts."""
+    phases, _ = played[1]["redline"]
+    if "code-mode" not in phases:
+        pytest.skip("only Codex has a code mode")
+    assert struck(conversation(phases["code-mode"])[-1]) > 0
+
+
 def test_a_resumed_session_keeps_its_strikes(played):
     """Also over a restart of the proxy. Where an agent stores what it cannot go on with, the repaired session is a new one."""
     phases, _ = played[1]["redline"]
