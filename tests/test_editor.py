@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import redline
 from redline import EN, Conversation, Editor, ExecutionError, FormatError, Policy, ValidationError
 from redline.formats import FORMATS
+from redline.log import list_conversations
 from redline.log.records import Originated, SessionJoined, UsageReported
 from redline.log.timeline import RecordTree
 from redline.testing import asks, conversation, says
@@ -522,6 +523,16 @@ def test_files_are_the_owners_alone(tmp_path):
         editor.edit(worked("anthropic", 2), session="s")
     assert {path.stat().st_mode & 0o777 for path in store.iterdir()} == {0o600}
     assert store.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_the_index_of_sessions_is_no_conversation(kind, tmp_path):
+    """Commands that list what is stored list conversations only."""
+    store = tmp_path / "chats" if kind == "folder" else f"sqlite:///{tmp_path}/chats.db"
+    with Editor(store) as editor:
+        request = editor.edit(worked("anthropic", 2), session="s")
+    names = [path.stem for path in store.glob("*.jsonl")] if kind == "folder" else list_conversations(store)
+    assert names == [request.log]
 
 
 def test_a_log_of_the_store_opens_as_a_conversation(tmp_path):

@@ -74,7 +74,7 @@ def test_reported_usage_is_in_the_record(tmp_path):
     """What the provider reports reaches the log of the conversation."""
     with fake_provider() as provider, httpx2.Client(transport=RedlineTransport(tmp_path, policy=EAGER)) as client:
         client.post(f"{provider.url}/v1/messages", content=histories("anthropic")[0]).read()
-    (log,) = [path for path in tmp_path.glob("*.jsonl") if path.stem != "index"]
+    (log,) = tmp_path.glob("*.jsonl")
     assert '"type":"usage"' in log.read_text()
 
 

@@ -9,15 +9,12 @@ from redline.histories.given import GivenList
 from redline.histories.tree import HistoryTree
 from redline.log.log import ROOT, Header
 from redline.log.records import HistoryStarted, MessageAdded
-from redline.log.store import LogStore
+from redline.log.store import INDEX, LogStore
 from redline.log.timeline import RecordTree
 from redline.tokens import Counter
 from redline.values.payloads import Path
 
-__all__ = ["INDEX", "Forest", "OpenTree"]
-
-INDEX = "index"
-"""The name of the log that says which session began which log."""
+__all__ = ["Forest", "OpenTree"]
 
 _MOST_TREES = 256
 _MOST_BYTES = 192 << 20

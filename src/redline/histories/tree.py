@@ -129,7 +129,7 @@ class HistoryTree(RecordTree):
         """The strikes on the messages of a way that were made after it, by those who last went on from it."""
         if spot.record not in self.children:
             return ()
-        latest = next(number for number in reversed(self.stored) if self._goes_on_from(spot.record, number))
+        latest = next(number for number in reversed(self._places) if self._goes_on_from(spot.record, number))
         known = {strike.number for strike in strikes_in_force(self.path(spot.record))}
         later = strikes_in_force(self.path(latest))
         return tuple(strike for strike in later if strike.index < spot.length and strike.number not in known)

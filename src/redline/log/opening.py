@@ -10,6 +10,7 @@ from redline.formats import FORMATS
 from redline.log.addresses import EXAMPLES, parse_address
 from redline.log.log import Durability, DurableLog, Header, Redact
 from redline.log.records import MessageAdded
+from redline.log.store import INDEX
 from redline.values import payloads
 from redline.values.checks import has_methods, shown
 
@@ -50,11 +51,11 @@ def list_conversations(address: str | os.PathLike[str]) -> list[str]:
     if kind == "sqlite":
         from redline.log.sqlite import sqlite_conversations
 
-        return sqlite_conversations(place)
+        return [name for name in sqlite_conversations(place) if name != INDEX]
     if kind == "postgresql":
         from redline.log.postgres import postgres_conversations
 
-        return postgres_conversations(place)
+        return [name for name in postgres_conversations(place) if name != INDEX]
     raise ValidationError(f"{place} is no database. Write sqlite:///PATH or postgresql://HOST/DATABASE.")
 
 

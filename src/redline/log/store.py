@@ -9,7 +9,10 @@ from redline.log.addresses import masked, parse_address
 from redline.log.log import Durability, Header, Log, Redact, check_durability
 from redline.log.memory import MemoryLog
 
-__all__ = ["LogStore"]
+__all__ = ["INDEX", "LogStore"]
+
+INDEX = "sessions.index"
+"""The name of the log that says which session began which log; it is no conversation."""
 
 
 class LogStore:
@@ -41,7 +44,7 @@ class LogStore:
             case "memory":
                 return f"memory#{name}"
             case "file":
-                return os.fspath(Path(self._place) / f"{name}.jsonl")
+                return os.fspath(self._path_of(name))
             case "sqlite":
                 return f"sqlite:///{quote(self._place)}#{name}"
         return masked(f"{self._place}#{name}")
@@ -55,8 +58,7 @@ class LogStore:
             case "file":
                 from redline.log.jsonl import JsonlLog
 
-                path = Path(self._place) / f"{name}.jsonl"
-                return JsonlLog(path, durability=self._durability, header=header, redact=self._redact)
+                return JsonlLog(self._path_of(name), durability=self._durability, header=header, redact=self._redact)
             case "sqlite":
                 from redline.log.sqlite import SqliteLog
 
@@ -73,6 +75,9 @@ class LogStore:
                 )
         self._first = self._first or log
         return log
+
+    def _path_of(self, name: str) -> Path:
+        return Path(self._place) / (name if name == INDEX else f"{name}.jsonl")
 
     def close(self) -> None:
         """Let go of the connection that logs of a database share."""
