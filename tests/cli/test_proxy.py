@@ -145,6 +145,26 @@ def test_several_workers_share_the_work(tmp_path):
         assert [later[place] for place in struck] == [earlier[place] for place in struck]
 
 
+def test_machines_share_a_database(tmp_path, monkeypatch, postgres):
+    """Two proxies on one PostgreSQL, each with a worker or two, take turns in a session; one is killed and started again."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with fake_provider() as provider:
+        with started(provider, postgres, "--policy", "documents", "--workers", "2") as one:
+            with started(provider, postgres, "--policy", "documents", stop=signal.SIGKILL) as two:
+                for count in range(1, 9):
+                    send((one, two)[count % 2].url, count)
+            with started(provider, postgres, "--policy", "documents") as two:
+                for count in range(9, 13):
+                    send((one, two)[count % 2].url, count)
+    assert provider.statuses == [200] * 12
+    sent = [exchange.body["messages"] for exchange in provider.exchanges]
+    gone = [sum(f"line {number}\\n" not in json.dumps(one) for number in range(place)) for place, one in enumerate(sent, 1)]
+    assert gone == [0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7]
+    for earlier, later in itertools.pairwise(sent):
+        places = [place for place, message in enumerate(earlier) if "line" not in json.dumps(message)]
+        assert [later[place] for place in places] == [earlier[place] for place in places]
+
+
 @pytest.mark.parametrize("store", ["postgresql://nobody@127.0.0.1:1/none", "a-file"])
 def test_a_store_that_cannot_be_used_stops_no_request(tmp_path, monkeypatch, store):
     """Everything passes as it came; the status says why, and so does the log, once."""
