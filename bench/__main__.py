@@ -1,12 +1,13 @@
 """Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`.
 
-The signs of the code itself are not among them: `python -m bench.house`.
+Nor are the proxy, which wants a quiet machine (`python -m bench.proxy`), and the signs of the code itself (`python -m bench.house`).
 """
 
-from bench import logs, opening, requests, schedule, transcripts
+from bench import editor, logs, opening, requests, schedule, transcripts
 
 transcripts.main()
 requests.main(())
+editor.main()
 schedule.main()
 logs.main()
 opening.main()
