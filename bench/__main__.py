@@ -1,6 +1,6 @@
 """Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`.
 
-Nor are the proxy, which wants a quiet machine (`python -m bench.proxy`), and the signs of the code itself (`python -m bench.house`).
+The proxy wants a quiet machine: `python -m bench.proxy`. The signs of the code itself: `python -m bench.house`.
 """
 
 from bench import editor, logs, opening, requests, schedule, transcripts
