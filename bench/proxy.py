@@ -1,16 +1,18 @@
 """What `redline proxy` adds to a request, beside what a bare pass-through on the same stack adds: time, and memory for streams.
 
-python -m bench.proxy [ROUNDS]
+python -m bench.proxy [ROUNDS] [NAME=COMMAND …]
 
 Everything runs on this machine: a provider that answers at once, a bare pass-through (raw ASGI on uvicorn, aiohttp), and the
 proxy. Each round sends one request, longer by two messages than the one before, directly and through both, one after the other.
+Proxies of others are measured beside them: their commands take the port as {port} and the provider as {upstream}, for example
+'headroom=env ANTHROPIC_TARGET_API_URL={upstream} headroom proxy --port {port} --no-rate-limit'. Give them no network.
 """
 
 import asyncio
 import contextlib
 import http.client
-import importlib.util
 import json
+import shlex
 import socket
 import statistics
 import subprocess
@@ -18,9 +20,10 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 _SIZES = {"10 kB": 10_000, "500 kB": 500_000, "5 MB": 5_000_000}
@@ -40,13 +43,11 @@ def main(arguments: Sequence[str]) -> None:
         case ["bare", url]:
             _serve_bare(url)
         case _:
-            rounds = int(arguments[0]) if arguments else _ROUNDS
-            with _servers() as servers:
+            others = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
+            rounds = next((int(argument) for argument in arguments if argument.isdigit()), _ROUNDS)
+            with _servers(others) as servers:
                 _print_latencies(servers, rounds)
             _print_memory()
-    for other in ("headroom", "litellm"):
-        if importlib.util.find_spec(other) is None and not arguments:
-            print(f"{other} is not installed, so it is not beside them.")
 
 
 # --- the servers
@@ -74,8 +75,8 @@ class _Server:
 
 
 @contextlib.contextmanager
-def _servers() -> Iterator[list[_Server]]:
-    """The provider, the bare pass-through and the proxy, each in a process of its own."""
+def _servers(others: Mapping[str, str] = MappingProxyType({})) -> Iterator[list[_Server]]:
+    """The provider, the bare pass-through, the proxy and those of others, each in a process of its own."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         provider = _start(stack, "direct", "bench.proxy", "provider")
@@ -83,7 +84,23 @@ def _servers() -> Iterator[list[_Server]]:
         bare = _start(stack, "bare", "bench.proxy", "bare", url)
         options = ["proxy", "--port", "0", "--store", f"{folder}/store", "--policy", "documents"]
         redline = _start(stack, "redline", "redline", *options, "--upstream", f"anthropic={url}")
-        yield [provider, bare, redline]
+        yield [provider, bare, redline, *(_start_other(stack, name, command, url) for name, command in others.items())]
+
+
+def _start_other(stack: contextlib.ExitStack, name: str, command: str, upstream: str) -> _Server:
+    """A proxy of others, once it answers; they take their time."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    words = shlex.split(command.format(port=port, upstream=upstream))
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    server = _Server(name, port, process)
+    for _ in range(1_200):
+        with contextlib.suppress(OSError), contextlib.closing(server.connect()):
+            return server
+        time.sleep(0.1)
+    raise SystemExit(f"{name} did not start: {command}")
 
 
 def _start(stack: contextlib.ExitStack, name: str, *command: str) -> _Server:
@@ -211,17 +228,23 @@ def _serve_bare(url: str) -> None:
 
 def _print_latencies(servers: Sequence[_Server], rounds: int) -> None:
     print(f"\nTime from the first byte sent to the last received, p50 of {rounds} in ms; added: less what it takes directly\n")
-    print(f"{'':34}{'direct':>9}{'bare':>9}{'redline':>9}{'+bare':>9}{'+redline':>9}{'ratio':>8}")
+    names = [server.name for server in servers]
+    print(
+        f"{'':34}"
+        + "".join(f"{name:>9}" for name in names)
+        + "".join(f"{'+' + name:>10}" for name in names[1:])
+        + f"{'ratio':>8}"
+    )
     for size, wanted in _SIZES.items():
         for is_stale in (False, True):
             for query in ("whole", "stream"):
                 bodies = list(_bodies(wanted, rounds + _WARM_UP, is_stale=is_stale, name=f"{size} {query} {is_stale}"))
-                direct, bare, redline = _measure(servers, bodies, query)
-                ratio = (redline - direct) / (bare - direct)
+                direct, *others = _measure(servers, bodies, query)
+                added = [one - direct for one in others]
                 title = f"{size}, {query}, {'with strikes' if is_stale else 'nothing to strike'}"
-                times = "".join(f"{one:9.2f}" for one in (direct, bare, redline, bare - direct, redline - direct))
-                print(f"{title:34}{times}{ratio:7.2f}x", flush=True)
-    with urllib.request.urlopen(f"http://127.0.0.1:{servers[-1].port}/redline/status") as answer:
+                times = "".join(f"{one:9.2f}" for one in (direct, *others)) + "".join(f"{one:10.2f}" for one in added)
+                print(f"{title:34}{times}{added[1] / added[0]:7.2f}x", flush=True)
+    with urllib.request.urlopen(f"http://127.0.0.1:{servers[2].port}/redline/status") as answer:
         totals = json.load(answer)["totals"]
     print(f"\nredline: {totals['requests']} requests, {totals['struck_tokens']:,} tokens struck, {totals['retreats']} retreats")
 
