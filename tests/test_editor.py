@@ -183,6 +183,21 @@ def test_ids_that_gemini_clients_invent_do_not_count():
     assert "other_0" in request.body.decode()
 
 
+@pytest.mark.parametrize("earlier", ["the same list", "another list"])
+def test_what_is_said_again_in_the_same_words_is_new(earlier):
+    """Without ids a command's output may be equal to one of long ago: it counts from the request that brings it."""
+    editor, began = Editor(policy=EAGER), says("user", "Why?")
+    again = asks("run_shell_command", {"command": "make"}, "cc -c orders.c " * 90)
+    ran = [turn for number in range(7) for turn in asks("run_shell_command", {"command": "make"}, f"run {number} " * 90)]
+    if earlier == "another list":
+        editor.edit(conversation("gemini", [began, *again]), now=MINUTE)
+    messages = conversation("gemini", [began, *(again if earlier == "the same list" else ()), *ran, *again])
+    for end in range(1, len(messages) + 1):
+        request = editor.edit(messages[:end], now=(60 + end * 3) * MINUTE)
+        assert end - 1 not in {strike.index for strike in request.strikes}
+    assert request.strikes
+
+
 def test_what_a_tool_was_given_counts_whole():
     """Names that are ignored elsewhere mean something in a tool's own input."""
     first = conversation("anthropic", [says("user", "x"), *asks("t", {"cache_control": 1, "index": 2}, "a")])

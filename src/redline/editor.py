@@ -283,10 +283,14 @@ class Editor:
             self._forest.enter(given)
         elif strikes := tree.later_strikes(spot):
             records.append(HeadMoved(strikes))
+        before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
             known = given.times[index] if given.times else None
             seen = tree.first_seen(digest) or (origin.tree.first_seen(digest) if origin is not None else None)
+            if digest in before or (index == last and given.format.invents_call_ids):
+                seen = None  # without an id, the output of a command may say what one of long ago said
+            before.add(digest)
             records.append(MessageAdded(native, known if known is not None else seen or now, digest))
             way.size_bytes += len(native)
         tree.append(records, parent=spot.record)
