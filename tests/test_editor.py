@@ -383,6 +383,22 @@ def test_what_was_never_sent_is_withdrawn(tmp_path):
     assert len(again.new_strikes) == len(request.new_strikes) == 4
 
 
+@pytest.mark.parametrize("first", ["withdraw", "undo"])
+def test_a_strike_is_withdrawn_once(first, tmp_path):
+    """What is not struck any more, because it was withdrawn or undone, cannot be withdrawn: the log stays readable."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = editor.edit(messages, now=MINUTE)
+    if first == "withdraw":
+        editor.withdraw(request)
+    else:
+        with redline.open(editor.address_of(request)) as own:
+            own.undo(request.new_strikes[0].number)
+    editor.withdraw(request)
+    assert not editor.recorded(messages).is_changed
+    editor.close()
+    assert Editor(tmp_path, policy=EAGER).edit(messages, now=2 * MINUTE).strikes
+
+
 def test_a_warm_cache_is_believed():
     """Marks that would go because the cache went cold wait when the client kept it warm."""
     messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)
@@ -431,6 +447,16 @@ def test_recorded_strikes_without_rules():
     assert after.body == before.body[:-1] + b"," + longer[-1] + b"]"
     assert [one.number for one in after.strikes] == [one.number for one in before.strikes]
     assert not editor.recorded(in_bytes(worked("anthropic", 2, words="other"))).is_changed
+
+
+def test_recorded_strikes_that_are_refused_are_left_alone():
+    """Also what the first retreat sends can be refused."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    editor.edit(messages, now=MINUTE)
+    retreat = editor.recorded(messages)
+    assert retreat.is_changed
+    editor.leave_alone(retreat, "the provider answered 400")
+    assert editor.edit(messages, now=2 * MINUTE).untouched == "the provider answered 400"
 
 
 def test_an_open_call_is_repaired():
@@ -586,6 +612,7 @@ def test_a_strike_that_somebody_undoes_is_undone(tmp_path):
         ({"times": ["x"]}, "The time of a message"),
         ({"now": "x"}, "now"),
         ({"lifetime": "2h"}, "lifetime must be one of none, 5m, 1h"),
+        ({"lifetime": ["5m"]}, "lifetime must be one of none, 5m, 1h"),
         ({"preamble": object()}, "preamble must be JSON"),
     ],
 )
@@ -595,6 +622,21 @@ def test_wrong_arguments_are_refused(wrong, problem):
     given = {"messages": [{"role": "user", "content": "x"}], **wrong}
     with pytest.raises((ValidationError, FormatError), match=problem):
         editor.edit(given.pop("messages"), **given)
+
+
+@pytest.mark.parametrize("method", [Editor.withdraw, Editor.keep_warm])
+def test_only_what_edit_gave_is_taken_back(method):
+    """Anything else is refused by name."""
+    with pytest.raises(ValidationError, match=r"request must be what edit\(\) gave, not None"):
+        method(Editor(), None)
+
+
+def test_names_may_hold_any_character():
+    """Halves of characters, which a path may hold, name a session or a namespace as well as others."""
+    editor, messages = Editor(), [{"role": "user", "content": "x"}]
+    request = editor.edit(messages, session="a\ud800", namespace="b\udc80")
+    assert editor.edit(messages, session="a\ud800", namespace="b\udc80").log == request.log
+    assert editor.edit(messages, namespace="b").log != request.log
 
 
 def test_a_store_that_cannot_be_is_refused(tmp_path):

@@ -174,7 +174,7 @@ class Editor:
         """
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
         check_model(model)
-        if lifetime and lifetime not in _LIFETIMES_MS:
+        if lifetime and lifetime not in tuple(_LIFETIMES_MS):
             raise ValidationError(f"lifetime must be one of {', '.join(_LIFETIMES_MS)}, not {shown(lifetime)}")
         given = self._reader.read(messages, format=format, session=session, namespace=namespace, times=times)
         if why := given.why_untouched:
@@ -223,6 +223,7 @@ class Editor:
             pieces=tuple(pieces),
             is_changed=_is_changed(given, pieces),
             log=given.log,
+            record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
 
@@ -242,9 +243,16 @@ class Editor:
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
-        if isinstance(request, EditedRequest) and not request.new_strikes:
+        _check_request(request)
+        if request.record == ROOT or not request.new_strikes:
             return
-        self._note(request, StrikesLifted(tuple(Lift(strike.number, "it was never sent") for strike in request.new_strikes)))
+        way = self._forest.open(request.log, "")
+        with way.lock:
+            way.tree.read()
+            end = way.tree.end_of(request.record)
+            made, held = {strike.number for strike in request.new_strikes}, strikes_in_force(way.tree.path(end))
+            if lifts := tuple(Lift(strike.number, "it was never sent") for strike in held if strike.number in made):
+                way.tree.append([StrikesLifted(lifts)], parent=end)
 
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
@@ -252,8 +260,7 @@ class Editor:
 
     def _note(self, request: EditedRequest, record: Record) -> None:
         """Append what is known of a request where it ends, and tell the engine that is there."""
-        if not isinstance(request, EditedRequest):
-            raise ValidationError(f"request must be what edit() gave, not {shown(request)}")
+        _check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._forest.open(request.log, "")
@@ -371,6 +378,11 @@ class Editor:
                 yield lead + piece, messages[lead + piece]
             elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
                 yield lead + piece, struck
+
+
+def _check_request(request: object) -> None:
+    if not isinstance(request, EditedRequest):
+        raise ValidationError(f"request must be what edit() gave, not {shown(request)}")
 
 
 def _unchanged(given: GivenList, why: str) -> EditedRequest:
