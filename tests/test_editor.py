@@ -472,6 +472,40 @@ def test_an_open_call_is_repaired():
     assert editor.edit(longer).body.startswith(request.body[:-1])
 
 
+@pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
+def test_what_is_repaired_has_the_cache_marks_of_now(strategy):
+    """A mark that the client has moved on is not sent where it was before: the provider takes no more than four."""
+    editor, messages = Editor(policy=Policy.documents(words=EN, strategy=strategy)), [{"role": "user", "content": "Go on."}]
+    for number in range(9):
+        calls = [{"type": "tool_use", "id": f"{one}{number}", "name": "Read", "input": {"file_path": "/a"}} for one in "ab"]
+        result = {"type": "tool_result", "tool_use_id": f"a{number}", "content": f"text {number} " * 40}
+        heard = [result, {"type": "text", "text": f"{number}"}]
+        messages += [
+            {"role": "assistant", "content": [{"type": "text", "text": "x"}, *calls]},
+            {"role": "user", "content": heard},
+        ]
+        marked = copy.deepcopy(messages)
+        marked[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        request = editor.edit(marked, now=number * MINUTE)
+        assert redline.check(request.messages) == []
+        assert request.body.count(b"cache_control") == 1
+    assert bool(request.strikes) == (strategy != "drop")
+
+
+@pytest.mark.parametrize("strategy", ["answer", "strip"])
+def test_what_is_repaired_is_sent_with_its_secrets(strategy):
+    """Redaction keeps secrets out of the store alone, also where a message is not sent as it came."""
+    secret = "sk-ant-api03-" + "a1B2" * 20
+    said = [{"type": "text", "text": secret}, *({"type": "tool_use", "id": one, "name": "t", "input": {}} for one in "ab")]
+    heard = [{"type": "tool_result", "tool_use_id": "a", "content": secret}, {"type": "text", "text": "And b?"}]
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": said}, {"role": "user", "content": heard}]
+    editor = Editor(policy=Policy(words=EN, strategy=strategy), redact=redline.redact)
+    request = editor.edit(messages)
+    assert request.is_changed
+    assert redline.check(request.messages) == []
+    assert request.body.count(secret.encode()) == 2
+
+
 # --- several workers
 
 

@@ -22,7 +22,7 @@ from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
 from redline.formats.usage import read_usage
-from redline.histories.digests import same_parts
+from redline.histories.digests import lasting_parts, same_parts
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
 from redline.histories.tree import KnownPath, strikes_in_force
@@ -44,6 +44,7 @@ from redline.log.store import LogStore
 from redline.log.timeline import Timeline
 from redline.policy import Policy
 from redline.prices.model import Model, check_model
+from redline.repair import Legalizer, Strategy
 from redline.rules.rule import Mark
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
@@ -370,9 +371,10 @@ class Editor:
     ) -> Iterator[tuple[int | None, Payload]]:
         """What is sent after the lead where the repair has changed something: the caller's own wherever it has not."""
         messages, lead = given.messages, given.lead
+        renewed = _repaired_anew(given, made.sent, state, self._policy.strategy)
         for place, (piece, strikes) in enumerate(made.sent.outline()):
             if isinstance(piece, RepairedMessage):
-                if native := made.sent[place].stored:
+                if native := renewed[place] if place in renewed else made.sent[place].stored:
                     yield _position_of(piece, given), _as_given(given, native)
             elif not strikes:
                 yield lead + piece, messages[lead + piece]
@@ -419,6 +421,29 @@ def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strik
         way.struck[key] = None if payload is None else payloads.encoded(payload)
     struck = way.struck[key]
     return None if struck is None else _as_given(given, struck)
+
+
+def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:
+    """By place in what is sent, what the repair makes of the caller's messages where they are not written as in the record:
+    with other cache marks, of which only so many are taken, or with secrets, which are kept out of it."""
+    outline = list(sent.outline())
+    repaired = {place: piece for place, (piece, _) in enumerate(outline) if isinstance(piece, RepairedMessage)}
+    origins = {origin.index for piece in repaired.values() for origin in piece.origins}
+    if all(given.natives[given.lead + index] == state.payload(index) for index in origins):
+        return {}
+    present = [given.format.read(native) for native in given.natives[given.lead :]]
+    items = Legalizer.over(present, given.format, strategy, lifts_system=True).repair().items
+    renewed: dict[int, bytes] = {}
+    for place, piece in repaired.items() if len(items) == len(outline) else ():
+        message = items[place].message
+        if len(lasting_parts(message)) == len(lasting_parts(piece.message)):
+            places = same_parts(piece.message, message)
+            found = {(origin.index, origin.original): places.get(origin.at) for origin in piece.origins}
+            strikes = [(one, found.get((one.index, one.at))) for one in outline[place][1]]
+            marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in strikes if at is not None]
+            payload = struck_payload(message, marks, given.format)
+            renewed[place] = b"" if payload is None else payloads.encoded(payload)
+    return renewed
 
 
 def _as_given(given: GivenList, native: bytes) -> Payload:
