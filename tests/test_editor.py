@@ -241,6 +241,27 @@ def test_a_rewind_gives_back_what_lost_its_ground():
     assert editor.edit(short, now=99 * MINUTE).strikes == ()
 
 
+def test_a_rewind_among_many_branches_looks_at_each_record_once():
+    """What a rewind costs grows with the records that came since, not with how long each of their ways is, too."""
+    editor = Editor(policy=EAGER)
+    spoken = [{"role": role, "content": f"{n}"} for n in range(50) for role in ("assistant", "user")]
+    begun = [conversation("anthropic", [says("user", "x"), *asks("t", {}, "y", id=f"c{number}")]) for number in range(20)]
+    for number, messages in enumerate(begun):
+        request = editor.edit([*messages, *spoken], session=f"{number}")
+    tree, looked_at = editor._forest.open(request.log, "").tree, 0
+
+    class Counted(dict):
+        def __getitem__(self, number):
+            nonlocal looked_at
+            looked_at += 1
+            return super().__getitem__(number)
+
+    tree.stored = Counted(tree.stored)
+    editor.edit([*begun[0], *spoken[:2], {"role": "user", "content": "Another way."}], session="0")
+    assert len(tree.stored) > 2_000
+    assert looked_at < 1.5 * len(tree.stored)
+
+
 def test_a_fork_under_another_name_inherits_the_strikes():
     """The same history under a new session name is sent with the strikes that are in the provider's cache."""
     messages, editor = in_bytes(worked("anthropic", 9)), Editor(policy=EAGER)

@@ -129,15 +129,23 @@ class HistoryTree(RecordTree):
         """The strikes on the messages of a way that were made after it, by those who last went on from it."""
         if spot.record not in self.children:
             return ()
-        latest = next(number for number in reversed(self._places) if self._goes_on_from(spot.record, number))
         known = {strike.number for strike in strikes_in_force(self.path(spot.record))}
-        later = strikes_in_force(self.path(latest))
+        later = strikes_in_force(self.path(self._latest_after(spot.record)))
         return tuple(strike for strike in later if strike.index < spot.length and strike.number not in known)
 
-    def _goes_on_from(self, start: int, number: int) -> bool:
-        while number > start:  # each record comes after the one that it was made on
-            number = self.stored[number].parent
-        return number == start
+    def _latest_after(self, start: int) -> int:
+        """The latest record on any way that goes on from this one, which there is."""
+        others: set[int] = set()
+        """On no such way: each is walked over once, however many ways there are."""
+        for latest in reversed(self._places):
+            number, walked = latest, list[int]()
+            while number > start and number not in others:  # each record comes after the one that it was made on
+                walked.append(number)
+                number = self.stored[number].parent
+            if number == start:
+                return latest
+            others.update(walked)
+        return start
 
     def first_seen(self, digest: bytes) -> float | None:
         """When a message was first seen on any way."""
