@@ -597,6 +597,32 @@ def test_threads_share_an_editor():
 # --- what is stored
 
 
+def test_what_is_recorded_can_be_asked_for_at_any_time():
+    """Lists are looked for in one log by several threads at once, and each finds its own way."""
+    editor, interval = Editor(policy=EAGER), sys.getswitchinterval()
+    heard = [[turn for n in range(20) for turn in asks("t", {}, "y", id=f"c{name}{n}")] for name in "abcd"]
+    lists = [conversation("anthropic", [says("user", "x"), *turns]) for turns in heard]
+    expected = [editor.edit(one, now=MINUTE).record for one in lists]
+    found: list = []
+
+    def look(place: int) -> None:
+        try:
+            found.extend((place, editor.recorded(lists[place]).record) for _ in range(300))
+        except Exception as problem:
+            found.append((place, problem))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=look, args=(place,)) for place in range(len(lists))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert set(found) == set(enumerate(expected))
+
+
 def test_secrets_are_not_stored_and_still_sent(tmp_path):
     """With redaction the store holds no secret; what is sent is what the caller gave."""
     secret = "sk-ant-api03-" + "a1B2" * 20

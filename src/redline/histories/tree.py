@@ -57,9 +57,9 @@ class HistoryTree(RecordTree):
         """By chain, the records that end it: several where sessions went the same way apart from each other."""
         self._times: dict[bytes, float] = {}
         """By digest, when a message was first seen."""
-        self._last_digests: list[bytes] = []
-        self._last_chains: list[bytes] = []
-        """Of the list that was last looked for: the next is mostly the same with a little more."""
+        self._last: tuple[list[bytes], list[bytes]] = [], []
+        """Digests and chains of the list that was last looked for: the next is mostly the same with a little more. They change
+        together: `recorded` looks for a list without waiting for whoever decides about another."""
         super().__init__(log)
 
     def take(self, one: Stored) -> None:
@@ -100,13 +100,11 @@ class HistoryTree(RecordTree):
         return KnownPath(ROOT, 0, is_own=False)
 
     def _chains(self, digests: Sequence[bytes]) -> list[bytes]:
-        known = len(self._last_digests)
-        if digests[:known] != self._last_digests:
-            known = 0
-        before = self._last_chains[known - 1] if known else b""
-        self._last_chains = [*self._last_chains[:known], *chained(digests[known:], before)]
-        self._last_digests = list(digests)
-        return self._last_chains
+        before, chains = self._last
+        known = len(before) if digests[: len(before)] == before else 0
+        chains = [*chains[:known], *chained(digests[known:], chains[known - 1] if known else b"")]
+        self._last = list(digests), chains
+        return chains
 
     def session_at(self, record: int) -> str:
         """The name under which the way to a record was sent."""
