@@ -183,6 +183,18 @@ def test_ids_that_gemini_clients_invent_do_not_count():
     assert "other_0" in request.body.decode()
 
 
+@pytest.mark.parametrize("sessions", [("", ""), ("a", "b")])
+def test_a_call_that_two_lists_make_is_answered_in_both(sessions):
+    """Lists that are alike up to a call name it as they like: the result of each answers its own."""
+    editor = Editor(policy=EAGER)
+    for session, id in zip(sessions, "xy", strict=True):
+        for later in ([], [says("user", "Go on.")]):
+            turns = [says("user", "Why?"), *asks("run_shell_command", {"command": "date"}, f"It is {id}.", id=id), *later]
+            request = editor.edit(conversation("gemini", turns), session=session)
+            assert not request.repairs
+            assert not request.is_changed
+
+
 @pytest.mark.parametrize("earlier", ["the same list", "another list"])
 def test_what_is_said_again_in_the_same_words_is_new(earlier):
     """Without ids a command's output may be equal to one of long ago: it counts from the request that brings it."""

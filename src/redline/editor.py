@@ -25,7 +25,7 @@ from redline.formats.usage import read_usage
 from redline.histories.digests import lasting_parts, same_parts
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
-from redline.histories.tree import KnownPath, strikes_in_force
+from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
@@ -281,6 +281,8 @@ class Editor:
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
             return spot
+        if given.format.invents_call_ids and _renames_calls(given, tree, spot):
+            spot = tree.find(given.digests[: spot.length - 1], given.session)
         records: list[Record] = []
         origin = self._forest.origin_of(given) if spot.length == 0 else None
         if origin is not None:
@@ -380,6 +382,16 @@ class Editor:
                 yield lead + piece, messages[lead + piece]
             elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
                 yield lead + piece, struck
+
+
+def _renames_calls(given: GivenList, tree: HistoryTree, spot: KnownPath) -> bool:
+    """Whether the last message that is known has calls under other ids than now: a result that follows would answer none."""
+    said = (one.record.payload for one in reversed(tree.path(spot.record)) if isinstance(one.record, MessageAdded))
+    if (known := next(said, None)) is None:
+        return False
+    present = given.stored[given.lead + spot.length - 1]
+    calls = [[call.id for call in given.format.read(native).calls] for native in (known, present)]
+    return calls[0] != calls[1]
 
 
 def _check_request(request: object) -> None:
