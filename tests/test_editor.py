@@ -505,6 +505,15 @@ def test_an_open_call_is_repaired():
     assert editor.edit(longer).body.startswith(request.body[:-1])
 
 
+@pytest.mark.parametrize("content", [[{"type": 5}], [{"type": "text", "text": ""}], []])
+def test_a_list_of_which_nothing_is_left_is_sent_as_it_came(content):
+    """Providers take no empty list, and what they say to the caller's own is of more use to it."""
+    messages = [{"role": "user", "content": content}]
+    request = Editor().edit(messages, format="anthropic")
+    assert request.messages == messages
+    assert not request.is_changed
+
+
 @pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
 def test_what_is_repaired_has_the_cache_marks_of_now(strategy):
     """A mark that the client has moved on is not sent where it was before: the provider takes no more than four."""

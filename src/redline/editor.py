@@ -358,6 +358,8 @@ class Editor:
                 pieces[lead + index : lead + index + 1] = [(lead + index, payload)] if payload is not None else []
         else:
             pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
+        if len(pieces) == lead:  # nothing of it is legal: the provider may say what is wrong with it
+            pieces = list(enumerate(messages))
         return EditedRequest(
             **{name: getattr(made, name) for name in _REQUEST_FIELDS},
             schedule=ask.schedule.name,
