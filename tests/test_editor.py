@@ -306,6 +306,20 @@ def test_namespaces_share_nothing(tmp_path):
     assert all(strike in there.new_strikes for strike in there.strikes)
 
 
+def test_a_report_opens_no_namespace(tmp_path):
+    """A log that is opened for the usage of a request stays that of its namespace: nobody else's list goes on from it."""
+    messages = worked("anthropic", 4)
+    request = Editor(tmp_path, policy=EAGER).edit(messages, namespace="one", now=MINUTE)
+    editor = Editor(tmp_path, policy=EAGER)
+    editor.report(request, {"input_tokens": 9, "output_tokens": 1})
+    compacted = [{"role": "user", "content": "A summary."}, *messages[1:]]
+    other = editor.edit(compacted, now=2 * MINUTE)
+    assert request.log not in Path(editor.address_of(other)).read_text()
+    editor.edit(messages, namespace="one", now=3 * MINUTE)
+    own = editor.edit(compacted, namespace="one", now=4 * MINUTE)
+    assert request.log in Path(editor.address_of(own)).read_text()
+
+
 def test_equal_openings_without_a_name_never_mix():
     """Two conversations that begin alike share what is alike, and what one says never comes up in the other."""
     start = conversation("anthropic", [says("user", "Fix the tests.")])

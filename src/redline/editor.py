@@ -247,7 +247,7 @@ class Editor:
         _check_request(request)
         if request.record == ROOT or not request.new_strikes:
             return
-        way = self._forest.open(request.log, "")
+        way = self._forest.open(request.log)
         with way.lock:
             way.tree.read()
             end = way.tree.end_of(request.record)
@@ -264,7 +264,7 @@ class Editor:
         _check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
-        way = self._forest.open(request.log, "")
+        way = self._forest.open(request.log)
         with way.lock:
             way.tree.read()
             way.tree.append([record], parent=way.tree.end_of(request.record))
