@@ -183,6 +183,33 @@ def test_ids_that_gemini_clients_invent_do_not_count():
     assert "other_0" in request.body.decode()
 
 
+@pytest.mark.parametrize("sessions", [("", ""), ("a", "b")])
+def test_a_call_that_two_lists_make_is_answered_in_both(sessions):
+    """Lists that are alike up to a call name it as they like: the result of each answers its own."""
+    editor = Editor(policy=EAGER)
+    for session, id in zip(sessions, "xy", strict=True):
+        for later in ([], [says("user", "Go on.")]):
+            turns = [says("user", "Why?"), *asks("run_shell_command", {"command": "date"}, f"It is {id}.", id=id), *later]
+            request = editor.edit(conversation("gemini", turns), session=session)
+            assert not request.repairs
+            assert not request.is_changed
+
+
+@pytest.mark.parametrize("earlier", ["the same list", "another list"])
+def test_what_is_said_again_in_the_same_words_is_new(earlier):
+    """Without ids a command's output may be equal to one of long ago: it counts from the request that brings it."""
+    editor, began = Editor(policy=EAGER), says("user", "Why?")
+    again = asks("run_shell_command", {"command": "make"}, "cc -c orders.c " * 90)
+    ran = [turn for number in range(7) for turn in asks("run_shell_command", {"command": "make"}, f"run {number} " * 90)]
+    if earlier == "another list":
+        editor.edit(conversation("gemini", [began, *again]), now=MINUTE)
+    messages = conversation("gemini", [began, *(again if earlier == "the same list" else ()), *ran, *again])
+    for end in range(1, len(messages) + 1):
+        request = editor.edit(messages[:end], now=(60 + end * 3) * MINUTE)
+        assert end - 1 not in {strike.index for strike in request.strikes}
+    assert request.strikes
+
+
 def test_what_a_tool_was_given_counts_whole():
     """Names that are ignored elsewhere mean something in a tool's own input."""
     first = conversation("anthropic", [says("user", "x"), *asks("t", {"cache_control": 1, "index": 2}, "a")])
@@ -226,6 +253,27 @@ def test_a_rewind_gives_back_what_lost_its_ground():
     assert editor.edit(short, now=99 * MINUTE).strikes == ()
 
 
+def test_a_rewind_among_many_branches_looks_at_each_record_once():
+    """What a rewind costs grows with the records that came since, not with how long each of their ways is, too."""
+    editor = Editor(policy=EAGER)
+    spoken = [{"role": role, "content": f"{n}"} for n in range(50) for role in ("assistant", "user")]
+    begun = [conversation("anthropic", [says("user", "x"), *asks("t", {}, "y", id=f"c{number}")]) for number in range(20)]
+    for number, messages in enumerate(begun):
+        request = editor.edit([*messages, *spoken], session=f"{number}")
+    tree, looked_at = editor._forest.open(request.log, "").tree, 0
+
+    class Counted(dict):
+        def __getitem__(self, number):
+            nonlocal looked_at
+            looked_at += 1
+            return super().__getitem__(number)
+
+    tree.stored = Counted(tree.stored)
+    editor.edit([*begun[0], *spoken[:2], {"role": "user", "content": "Another way."}], session="0")
+    assert len(tree.stored) > 2_000
+    assert looked_at < 1.5 * len(tree.stored)
+
+
 def test_a_fork_under_another_name_inherits_the_strikes():
     """The same history under a new session name is sent with the strikes that are in the provider's cache."""
     messages, editor = in_bytes(worked("anthropic", 9)), Editor(policy=EAGER)
@@ -256,6 +304,20 @@ def test_namespaces_share_nothing(tmp_path):
     there = editor.edit(messages, namespace="there", now=99 * MINUTE)
     assert here.log != there.log
     assert all(strike in there.new_strikes for strike in there.strikes)
+
+
+def test_a_report_opens_no_namespace(tmp_path):
+    """A log that is opened for the usage of a request stays that of its namespace: nobody else's list goes on from it."""
+    messages = worked("anthropic", 4)
+    request = Editor(tmp_path, policy=EAGER).edit(messages, namespace="one", now=MINUTE)
+    editor = Editor(tmp_path, policy=EAGER)
+    editor.report(request, {"input_tokens": 9, "output_tokens": 1})
+    compacted = [{"role": "user", "content": "A summary."}, *messages[1:]]
+    other = editor.edit(compacted, now=2 * MINUTE)
+    assert request.log not in Path(editor.address_of(other)).read_text()
+    editor.edit(messages, namespace="one", now=3 * MINUTE)
+    own = editor.edit(compacted, namespace="one", now=4 * MINUTE)
+    assert request.log in Path(editor.address_of(own)).read_text()
 
 
 def test_equal_openings_without_a_name_never_mix():
@@ -368,6 +430,22 @@ def test_what_was_never_sent_is_withdrawn(tmp_path):
     assert len(again.new_strikes) == len(request.new_strikes) == 4
 
 
+@pytest.mark.parametrize("first", ["withdraw", "undo"])
+def test_a_strike_is_withdrawn_once(first, tmp_path):
+    """What is not struck any more, because it was withdrawn or undone, cannot be withdrawn: the log stays readable."""
+    messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
+    request = editor.edit(messages, now=MINUTE)
+    if first == "withdraw":
+        editor.withdraw(request)
+    else:
+        with redline.open(editor.address_of(request)) as own:
+            own.undo(request.new_strikes[0].number)
+    editor.withdraw(request)
+    assert not editor.recorded(messages).is_changed
+    editor.close()
+    assert Editor(tmp_path, policy=EAGER).edit(messages, now=2 * MINUTE).strikes
+
+
 def test_a_warm_cache_is_believed():
     """Marks that would go because the cache went cold wait when the client kept it warm."""
     messages, policy = worked("anthropic", 9), Policy(schedule="when_free", words=EN)
@@ -418,6 +496,16 @@ def test_recorded_strikes_without_rules():
     assert not editor.recorded(in_bytes(worked("anthropic", 2, words="other"))).is_changed
 
 
+def test_recorded_strikes_that_are_refused_are_left_alone():
+    """Also what the first retreat sends can be refused."""
+    messages, editor = worked("anthropic", 9), Editor(policy=EAGER)
+    editor.edit(messages, now=MINUTE)
+    retreat = editor.recorded(messages)
+    assert retreat.is_changed
+    editor.leave_alone(retreat, "the provider answered 400")
+    assert editor.edit(messages, now=2 * MINUTE).untouched == "the provider answered 400"
+
+
 def test_an_open_call_is_repaired():
     """A list that a crash cut off inside a call is sent so that the provider takes it, again and again the same."""
     messages = conversation("anthropic", [says("user", "x"), *asks("t", {}, None)])
@@ -429,6 +517,49 @@ def test_an_open_call_is_repaired():
     assert request.repairs
     longer = [*messages, {"role": "assistant", "content": "Nothing."}, {"role": "user", "content": "Good."}]
     assert editor.edit(longer).body.startswith(request.body[:-1])
+
+
+@pytest.mark.parametrize("content", [[{"type": 5}], [{"type": "text", "text": ""}], []])
+def test_a_list_of_which_nothing_is_left_is_sent_as_it_came(content):
+    """Providers take no empty list, and what they say to the caller's own is of more use to it."""
+    messages = [{"role": "user", "content": content}]
+    request = Editor().edit(messages, format="anthropic")
+    assert request.messages == messages
+    assert not request.is_changed
+
+
+@pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
+def test_what_is_repaired_has_the_cache_marks_of_now(strategy):
+    """A mark that the client has moved on is not sent where it was before: the provider takes no more than four."""
+    editor, messages = Editor(policy=Policy.documents(words=EN, strategy=strategy)), [{"role": "user", "content": "Go on."}]
+    for number in range(9):
+        calls = [{"type": "tool_use", "id": f"{one}{number}", "name": "Read", "input": {"file_path": "/a"}} for one in "ab"]
+        result = {"type": "tool_result", "tool_use_id": f"a{number}", "content": f"text {number} " * 40}
+        heard = [result, {"type": "text", "text": f"{number}"}]
+        messages += [
+            {"role": "assistant", "content": [{"type": "text", "text": "x"}, *calls]},
+            {"role": "user", "content": heard},
+        ]
+        marked = copy.deepcopy(messages)
+        marked[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        request = editor.edit(marked, now=number * MINUTE)
+        assert redline.check(request.messages) == []
+        assert request.body.count(b"cache_control") == 1
+    assert bool(request.strikes) == (strategy != "drop")
+
+
+@pytest.mark.parametrize("strategy", ["answer", "strip"])
+def test_what_is_repaired_is_sent_with_its_secrets(strategy):
+    """Redaction keeps secrets out of the store alone, also where a message is not sent as it came."""
+    secret = "sk-ant-api03-" + "a1B2" * 20
+    said = [{"type": "text", "text": secret}, *({"type": "tool_use", "id": one, "name": "t", "input": {}} for one in "ab")]
+    heard = [{"type": "tool_result", "tool_use_id": "a", "content": secret}, {"type": "text", "text": "And b?"}]
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": said}, {"role": "user", "content": heard}]
+    editor = Editor(policy=Policy(words=EN, strategy=strategy), redact=redline.redact)
+    request = editor.edit(messages)
+    assert request.is_changed
+    assert redline.check(request.messages) == []
+    assert request.body.count(secret.encode()) == 2
 
 
 # --- several workers
@@ -501,6 +632,32 @@ def test_threads_share_an_editor():
 # --- what is stored
 
 
+def test_what_is_recorded_can_be_asked_for_at_any_time():
+    """Lists are looked for in one log by several threads at once, and each finds its own way."""
+    editor, interval = Editor(policy=EAGER), sys.getswitchinterval()
+    heard = [[turn for n in range(20) for turn in asks("t", {}, "y", id=f"c{name}{n}")] for name in "abcd"]
+    lists = [conversation("anthropic", [says("user", "x"), *turns]) for turns in heard]
+    expected = [editor.edit(one, now=MINUTE).record for one in lists]
+    found: list = []
+
+    def look(place: int) -> None:
+        try:
+            found.extend((place, editor.recorded(lists[place]).record) for _ in range(300))
+        except Exception as problem:
+            found.append((place, problem))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=look, args=(place,)) for place in range(len(lists))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert set(found) == set(enumerate(expected))
+
+
 def test_secrets_are_not_stored_and_still_sent(tmp_path):
     """With redaction the store holds no secret; what is sent is what the caller gave."""
     secret = "sk-ant-api03-" + "a1B2" * 20
@@ -571,6 +728,7 @@ def test_a_strike_that_somebody_undoes_is_undone(tmp_path):
         ({"times": ["x"]}, "The time of a message"),
         ({"now": "x"}, "now"),
         ({"lifetime": "2h"}, "lifetime must be one of none, 5m, 1h"),
+        ({"lifetime": ["5m"]}, "lifetime must be one of none, 5m, 1h"),
         ({"preamble": object()}, "preamble must be JSON"),
     ],
 )
@@ -580,6 +738,21 @@ def test_wrong_arguments_are_refused(wrong, problem):
     given = {"messages": [{"role": "user", "content": "x"}], **wrong}
     with pytest.raises((ValidationError, FormatError), match=problem):
         editor.edit(given.pop("messages"), **given)
+
+
+@pytest.mark.parametrize("method", [Editor.withdraw, Editor.keep_warm])
+def test_only_what_edit_gave_is_taken_back(method):
+    """Anything else is refused by name."""
+    with pytest.raises(ValidationError, match=r"request must be what edit\(\) gave, not None"):
+        method(Editor(), None)
+
+
+def test_names_may_hold_any_character():
+    """Halves of characters, which a path may hold, name a session or a namespace as well as others."""
+    editor, messages = Editor(), [{"role": "user", "content": "x"}]
+    request = editor.edit(messages, session="a\ud800", namespace="b\udc80")
+    assert editor.edit(messages, session="a\ud800", namespace="b\udc80").log == request.log
+    assert editor.edit(messages, namespace="b").log != request.log
 
 
 def test_a_store_that_cannot_be_is_refused(tmp_path):

@@ -22,10 +22,10 @@ from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
 from redline.formats.usage import read_usage
-from redline.histories.digests import same_parts
+from redline.histories.digests import lasting_parts, same_parts
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
-from redline.histories.tree import KnownPath, strikes_in_force
+from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
@@ -44,6 +44,7 @@ from redline.log.store import LogStore
 from redline.log.timeline import Timeline
 from redline.policy import Policy
 from redline.prices.model import Model, check_model
+from redline.repair import Legalizer, Strategy
 from redline.rules.rule import Mark
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
@@ -174,7 +175,7 @@ class Editor:
         """
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
         check_model(model)
-        if lifetime and lifetime not in _LIFETIMES_MS:
+        if lifetime and lifetime not in tuple(_LIFETIMES_MS):
             raise ValidationError(f"lifetime must be one of {', '.join(_LIFETIMES_MS)}, not {shown(lifetime)}")
         given = self._reader.read(messages, format=format, session=session, namespace=namespace, times=times)
         if why := given.why_untouched:
@@ -223,6 +224,7 @@ class Editor:
             pieces=tuple(pieces),
             is_changed=_is_changed(given, pieces),
             log=given.log,
+            record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
 
@@ -242,9 +244,16 @@ class Editor:
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
-        if isinstance(request, EditedRequest) and not request.new_strikes:
+        _check_request(request)
+        if request.record == ROOT or not request.new_strikes:
             return
-        self._note(request, StrikesLifted(tuple(Lift(strike.number, "it was never sent") for strike in request.new_strikes)))
+        way = self._forest.open(request.log)
+        with way.lock:
+            way.tree.read()
+            end = way.tree.end_of(request.record)
+            made, held = {strike.number for strike in request.new_strikes}, strikes_in_force(way.tree.path(end))
+            if lifts := tuple(Lift(strike.number, "it was never sent") for strike in held if strike.number in made):
+                way.tree.append([StrikesLifted(lifts)], parent=end)
 
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
@@ -252,11 +261,10 @@ class Editor:
 
     def _note(self, request: EditedRequest, record: Record) -> None:
         """Append what is known of a request where it ends, and tell the engine that is there."""
-        if not isinstance(request, EditedRequest):
-            raise ValidationError(f"request must be what edit() gave, not {shown(request)}")
+        _check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
-        way = self._forest.open(request.log, "")
+        way = self._forest.open(request.log)
         with way.lock:
             way.tree.read()
             way.tree.append([record], parent=way.tree.end_of(request.record))
@@ -273,6 +281,8 @@ class Editor:
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
             return spot
+        if given.format.invents_call_ids and _renames_calls(given, tree, spot):
+            spot = tree.find(given.digests[: spot.length - 1], given.session)
         records: list[Record] = []
         origin = self._forest.origin_of(given) if spot.length == 0 else None
         if origin is not None:
@@ -283,10 +293,14 @@ class Editor:
             self._forest.enter(given)
         elif strikes := tree.later_strikes(spot):
             records.append(HeadMoved(strikes))
+        before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
             known = given.times[index] if given.times else None
             seen = tree.first_seen(digest) or (origin.tree.first_seen(digest) if origin is not None else None)
+            if digest in before or (index == last and given.format.invents_call_ids):
+                seen = None  # without an id, the output of a command may say what one of long ago said
+            before.add(digest)
             records.append(MessageAdded(native, known if known is not None else seen or now, digest))
             way.size_bytes += len(native)
         tree.append(records, parent=spot.record)
@@ -344,6 +358,8 @@ class Editor:
                 pieces[lead + index : lead + index + 1] = [(lead + index, payload)] if payload is not None else []
         else:
             pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
+        if len(pieces) == lead:  # nothing of it is legal: the provider may say what is wrong with it
+            pieces = list(enumerate(messages))
         return EditedRequest(
             **{name: getattr(made, name) for name in _REQUEST_FIELDS},
             schedule=ask.schedule.name,
@@ -359,14 +375,30 @@ class Editor:
     ) -> Iterator[tuple[int | None, Payload]]:
         """What is sent after the lead where the repair has changed something: the caller's own wherever it has not."""
         messages, lead = given.messages, given.lead
+        renewed = _repaired_anew(given, made.sent, state, self._policy.strategy)
         for place, (piece, strikes) in enumerate(made.sent.outline()):
             if isinstance(piece, RepairedMessage):
-                if native := made.sent[place].stored:
+                if native := renewed[place] if place in renewed else made.sent[place].stored:
                     yield _position_of(piece, given), _as_given(given, native)
             elif not strikes:
                 yield lead + piece, messages[lead + piece]
             elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
                 yield lead + piece, struck
+
+
+def _renames_calls(given: GivenList, tree: HistoryTree, spot: KnownPath) -> bool:
+    """Whether the last message that is known has calls under other ids than now: a result that follows would answer none."""
+    said = (one.record.payload for one in reversed(tree.path(spot.record)) if isinstance(one.record, MessageAdded))
+    if (known := next(said, None)) is None:
+        return False
+    present = given.stored[given.lead + spot.length - 1]
+    calls = [[call.id for call in given.format.read(native).calls] for native in (known, present)]
+    return calls[0] != calls[1]
+
+
+def _check_request(request: object) -> None:
+    if not isinstance(request, EditedRequest):
+        raise ValidationError(f"request must be what edit() gave, not {shown(request)}")
 
 
 def _unchanged(given: GivenList, why: str) -> EditedRequest:
@@ -403,6 +435,29 @@ def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strik
         way.struck[key] = None if payload is None else payloads.encoded(payload)
     struck = way.struck[key]
     return None if struck is None else _as_given(given, struck)
+
+
+def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:
+    """By place in what is sent, what the repair makes of the caller's messages where they are not written as in the record:
+    with other cache marks, of which only so many are taken, or with secrets, which are kept out of it."""
+    outline = list(sent.outline())
+    repaired = {place: piece for place, (piece, _) in enumerate(outline) if isinstance(piece, RepairedMessage)}
+    origins = {origin.index for piece in repaired.values() for origin in piece.origins}
+    if all(given.natives[given.lead + index] == state.payload(index) for index in origins):
+        return {}
+    present = [given.format.read(native) for native in given.natives[given.lead :]]
+    items = Legalizer.over(present, given.format, strategy, lifts_system=True).repair().items
+    renewed: dict[int, bytes] = {}
+    for place, piece in repaired.items() if len(items) == len(outline) else ():
+        message = items[place].message
+        if len(lasting_parts(message)) == len(lasting_parts(piece.message)):
+            places = same_parts(piece.message, message)
+            found = {(origin.index, origin.original): places.get(origin.at) for origin in piece.origins}
+            strikes = [(one, found.get((one.index, one.at))) for one in outline[place][1]]
+            marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in strikes if at is not None]
+            payload = struck_payload(message, marks, given.format)
+            renewed[place] = b"" if payload is None else payloads.encoded(payload)
+    return renewed
 
 
 def _as_given(given: GivenList, native: bytes) -> Payload:

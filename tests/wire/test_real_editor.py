@@ -135,3 +135,15 @@ def test_only_our_own_refusals_leave_a_history_alone(is_refused_anyway, tmp_path
         assert answers[count + 1] == bodies[5]
         client.post("http://p/v1/messages", content=bodies[6])
     assert len(answers) == count + 2 + (2 if is_refused_anyway else 1)
+
+
+@pytest.mark.parametrize("message", [b"{}", b'{"role":"alien","content":"x"}'])
+def test_a_message_of_no_known_kind_is_no_mistake_of_ours(message, caplog):
+    """Whatever a client sends is passed on as it came, and nobody is alarmed by it."""
+    caplog.set_level("INFO")
+    wire = WireEditor(Editor())
+    call = Call("POST", "/v1/messages", {}, b'{"model":"claude-sonnet-4-5","messages":[' + message + b"]}")
+    edited = wire.edit(call)
+    assert edited.body is call.body
+    assert edited.untouched != "it could not be edited"
+    assert all(record.levelname == "INFO" for record in caplog.records)

@@ -26,7 +26,7 @@ _MOST_ORIGINS = 4
 class OpenTree:
     """A log that is in use: its records, and the engines of the ways that were last gone."""
 
-    def __init__(self, name: str, namespace: str, tree: HistoryTree, counter: Counter) -> None:
+    def __init__(self, name: str, namespace: str | None, tree: HistoryTree, counter: Counter) -> None:
         self.name, self.namespace, self.tree = name, namespace, tree
         self.lock = threading.RLock()
         self.engines: OrderedDict[int, Engine] = OrderedDict()
@@ -47,12 +47,14 @@ class Forest:
         self._index: RecordTree | None = None
         self._lock = threading.RLock()
 
-    def open(self, name: str, namespace: str) -> OpenTree:
-        """The tree of a name."""
+    def open(self, name: str, namespace: str | None = None) -> OpenTree:
+        """The tree of a name; of no namespace until somebody says of which it is."""
         with self._lock:
             if name not in self._trees:
                 tree = HistoryTree(self.store.open(name, Header(conversation=name)))
                 self._trees[name] = OpenTree(name, namespace, tree, self._counter)
+            if namespace is not None:
+                self._trees[name].namespace = namespace
             self._trees.move_to_end(name)
             kept = sum(one.size_bytes for one in self._trees.values())
             while len(self._trees) > 1 and (kept > _MOST_BYTES or len(self._trees) > _MOST_TREES):

@@ -47,7 +47,7 @@ class GivenList:
     @property
     def log(self) -> str:
         """The name of the log that it belongs to: all lists of a namespace that begin with the same message share one."""
-        begun = self.namespace.encode() + b"\0" + (self.digests[0] if self.digests else b"")
+        begun = self.namespace.encode("utf-8", "surrogatepass") + b"\0" + (self.digests[0] if self.digests else b"")
         return hashlib.blake2b(begun, digest_size=12).hexdigest()
 
 

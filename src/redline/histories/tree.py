@@ -57,9 +57,9 @@ class HistoryTree(RecordTree):
         """By chain, the records that end it: several where sessions went the same way apart from each other."""
         self._times: dict[bytes, float] = {}
         """By digest, when a message was first seen."""
-        self._last_digests: list[bytes] = []
-        self._last_chains: list[bytes] = []
-        """Of the list that was last looked for: the next is mostly the same with a little more."""
+        self._last: tuple[list[bytes], list[bytes]] = [], []
+        """Digests and chains of the list that was last looked for: the next is mostly the same with a little more. They change
+        together: `recorded` looks for a list without waiting for whoever decides about another."""
         super().__init__(log)
 
     def take(self, one: Stored) -> None:
@@ -100,13 +100,11 @@ class HistoryTree(RecordTree):
         return KnownPath(ROOT, 0, is_own=False)
 
     def _chains(self, digests: Sequence[bytes]) -> list[bytes]:
-        known = len(self._last_digests)
-        if digests[:known] != self._last_digests:
-            known = 0
-        before = self._last_chains[known - 1] if known else b""
-        self._last_chains = [*self._last_chains[:known], *chained(digests[known:], before)]
-        self._last_digests = list(digests)
-        return self._last_chains
+        before, chains = self._last
+        known = len(before) if digests[: len(before)] == before else 0
+        chains = [*chains[:known], *chained(digests[known:], chains[known - 1] if known else b"")]
+        self._last = list(digests), chains
+        return chains
 
     def session_at(self, record: int) -> str:
         """The name under which the way to a record was sent."""
@@ -129,15 +127,23 @@ class HistoryTree(RecordTree):
         """The strikes on the messages of a way that were made after it, by those who last went on from it."""
         if spot.record not in self.children:
             return ()
-        latest = next(number for number in reversed(self._places) if self._goes_on_from(spot.record, number))
         known = {strike.number for strike in strikes_in_force(self.path(spot.record))}
-        later = strikes_in_force(self.path(latest))
+        later = strikes_in_force(self.path(self._latest_after(spot.record)))
         return tuple(strike for strike in later if strike.index < spot.length and strike.number not in known)
 
-    def _goes_on_from(self, start: int, number: int) -> bool:
-        while number > start:  # each record comes after the one that it was made on
-            number = self.stored[number].parent
-        return number == start
+    def _latest_after(self, start: int) -> int:
+        """The latest record on any way that goes on from this one, which there is."""
+        others: set[int] = set()
+        """On no such way: each is walked over once, however many ways there are."""
+        for latest in reversed(self._places):
+            number, walked = latest, list[int]()
+            while number > start and number not in others:  # each record comes after the one that it was made on
+                walked.append(number)
+                number = self.stored[number].parent
+            if number == start:
+                return latest
+            others.update(walked)
+        return start
 
     def first_seen(self, digest: bytes) -> float | None:
         """When a message was first seen on any way."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from redline.errors import FormatError
 from redline.formats.answers import Answer
 from redline.rules.stale_terminal import StaleTerminal
 from redline.values import payloads
@@ -102,6 +103,9 @@ class WireEditor:
         """What to send. Nothing in a call makes it raise: on a mistake of ours it retreats."""
         try:
             return self._edit(call, only_recorded=False)
+        except FormatError as problem:
+            _logger.info("A request to %s is sent as it came: %s", call.path, problem)
+            return Edited(call, call.body, untouched="a message in it is of no kind that is known")
         except Exception:
             _logger.exception("A request to %s could not be edited; what is recorded for it is kept", call.path)
         return self.retreat(call)
