@@ -13,6 +13,8 @@ STATUS = {
             "cost_usd": 3.0,
             "saved_usd": 1.0,
             "would_save_usd": 0.25,
+            "would_strike_tokens": 20_000,
+            "would_repair": 2,
         },
         "other": {"requests": 99},
     },
@@ -33,7 +35,7 @@ def test_a_dry_run_says_what_would_have_been():
     """Of what was paid, which was the whole price."""
     lines = RunTotals.of({**STATUS, "mode": "dry-run"}, "mine").lines()
     assert lines[1:] == [
-        "30,000 tokens would have been struck, 1 repairs would have been made",
+        "20,000 tokens would have been struck, 2 repairs would have been made",
         "paid $3.0000 at list prices; Redline would have saved $0.2500 net (8.3%)",
     ]
 

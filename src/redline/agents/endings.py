@@ -6,6 +6,7 @@ from dataclasses import dataclass
 __all__ = ["RunTotals"]
 
 _FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "struck_tokens", "repairs", "cost_usd", "saved_usd")
+_IN_DRY_RUN = {"struck_tokens": "would_strike_tokens", "repairs": "would_repair", "saved_usd": "would_save_usd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class RunTotals:
     repairs: float = 0
     cost_usd: float = 0
     saved_usd: float = 0
-    """Net; in a dry run what would have been saved."""
+    """Net; in a dry run what would have been saved, and struck and repaired."""
     is_dry_run: bool = False
 
     @classmethod
@@ -31,7 +32,7 @@ class RunTotals:
         sums = projects.get(label) if isinstance(projects, Mapping) else None
         held = sums if isinstance(sums, Mapping) else {}
         is_dry_run = status.get("mode") == "dry-run"
-        named = {name: held.get("would_save_usd" if is_dry_run and name == "saved_usd" else name) for name in _FIELDS}
+        named = {name: held.get(_IN_DRY_RUN.get(name, name) if is_dry_run else name) for name in _FIELDS}
         return cls(**{name: value for name, value in named.items() if isinstance(value, int | float)}, is_dry_run=is_dry_run)
 
     def since(self, before: "RunTotals") -> "RunTotals":
