@@ -24,6 +24,7 @@ TOKEN = "a-token-of-16-letters"
         ("/s/app", Target("/", "app")),
         ("/s/", Target("/s/")),
         ("/s//v1", Target("/s//v1")),
+        ("*", Target("*")),
         ("/", Target("/")),
         ("//v1//messages", Target("//v1//messages")),
     ],

@@ -115,6 +115,14 @@ def test_any_method_and_path_pass(tmp_path, method, path, body):
     assert bool(seen.header("content-length")) == (body is not None or method in ("DELETE",))
 
 
+def test_a_target_that_is_no_path_is_refused(tmp_path):
+    """`OPTIONS *` is about the server itself; put behind an upstream's address it would name another host."""
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        got = running.ask("OPTIONS", "*", None)
+    assert (got.status, up.seen) == (400, [])
+    assert "redline proxy" in got.body.decode()
+
+
 def test_labels_are_taken_off_and_handed_on(tmp_path):
     """`/s/<name>` before a path names the project; the provider never sees it."""
     with upstream() as up, proxy(up.url, tmp_path) as running:

@@ -63,6 +63,8 @@ class Relay:
         headers = plain_headers(scope["headers"])
         if problem := self._access.host_problem(headers):
             await _answer_problem(send, "", 403, problem)
+        elif not target.path.startswith("/"):
+            await _answer_problem(send, "", 400, f"No provider has the path {target.path[:100]!r}.")
         elif target.path.startswith("/redline/"):
             await self._answer_status(scope, receive, send, target, headers)
         elif not self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token):
