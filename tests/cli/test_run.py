@@ -52,6 +52,12 @@ def test_the_label_is_that_of_the_folder(proxy, tmp_path, monkeypatch):
     assert all(label.startswith("my-project-") for label in labels)
 
 
+def test_a_label_may_hold_anything(proxy):
+    """In an address it is one name, whatever is in it."""
+    done = redline("run", "--proxy", proxy, "--label", "a/b ü?#", "--", sys.executable, "-c", PRINT)
+    assert done.stdout == f"{proxy}/s/a%2Fb%20%C3%BC%3F%23\n"
+
+
 def test_it_ends_with_what_went_through_the_proxy(proxy):
     """On standard error, with where to look closer."""
     ask = "import os, urllib.request as u; u.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages').read()"

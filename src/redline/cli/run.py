@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -76,7 +77,7 @@ def command(
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
     url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
     label = label or _label(launch.folder)
-    route = agent.route(launch, f"{url}/s/{label}")
+    route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
     for note in route.notes:
         complain(note)
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstreams)
