@@ -201,3 +201,9 @@ def test_a_program_asks_a_provider_through_a_proxy_of_its_own(tmp_path):
     assert "redline: 1 requests" in done.stderr
     assert provider.statuses == [200]
     assert list(temporary.iterdir()) == []
+
+
+def test_a_token_in_the_environment_is_for_another_proxy(tmp_path):
+    """The proxy of a run asks for none: the agent would not know it."""
+    done = redline("run", "--", sys.executable, "-c", "", HOME=str(tmp_path), REDLINE_TOKEN="a-token-of-16-letters")
+    assert done.returncode == 0, done.stderr
