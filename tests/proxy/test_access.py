@@ -91,6 +91,13 @@ def test_tokens_are_long_and_fit_into_a_path(tmp_path, token):
         ProxySettings(str(tmp_path), token=token)
 
 
+@pytest.mark.parametrize("store", ["", "nosuch://x", "sqlite://x"])
+def test_a_store_that_can_be_nowhere_is_refused(store):
+    """Before any worker starts: each of several would be started again and again."""
+    with pytest.raises(ValidationError, match=r"Write|has"):
+        ProxySettings(store)
+
+
 def test_the_token_is_asked_for(tmp_path):
     """It is taken from its header or from the path, and never sent on; Prometheus may send it as a bearer's."""
     with upstream() as up, proxy(up.url, tmp_path, token=TOKEN) as running:
