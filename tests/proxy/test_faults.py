@@ -210,6 +210,20 @@ def test_an_upstream_that_cannot_be_reached(tmp_path, path, shape):
     assert said.get("type") == shape.get("type")
 
 
+def test_an_answer_that_is_no_http(tmp_path):
+    """502 that says so, without the query of the request, in which there may be a key."""
+
+    def serve(peer):
+        peer.read_request()
+        peer.send(b"nonsense\r\n\r\n")
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        got = running.ask(path="/v1/messages?key=made-up")
+    assert got.status == 502
+    assert b"nonsense" in got.body
+    assert b"made-up" not in got.body
+
+
 def test_an_upstream_that_closes_without_an_answer(tmp_path):
     """On a new connection that is an error at once: the provider may have begun to work, so nothing is sent twice."""
 

@@ -146,7 +146,9 @@ class Relay:
                 exchange.cut = "client"
                 return
             exchange.status = 504 if isinstance(problem, TimeoutError) else 502
-            reason = f"{type(problem).__name__}: {problem}"[:200].rstrip(": ")
+            # As text, the error for an answer that is no HTTP names the address, and in that there may be a key.
+            said = problem.message if isinstance(problem, aiohttp.ClientResponseError) else problem
+            reason = f"{type(problem).__name__}: {said}"[:200].rstrip(": ")
             await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
             return
         try:
