@@ -271,6 +271,23 @@ def test_our_own_400_is_undone_once(tmp_path):
     assert (report["refused"], report["errors"]) == (1, {})
 
 
+@pytest.mark.parametrize("status", ["400 Bad Request", "429 Too Many Requests", "529 Overloaded"])
+def test_a_400_is_ours_only_if_the_original_is_taken(tmp_path, status):
+    """Where the client's own bytes fail as well, nobody knows whose fault it was, and the history is not left alone."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            peer.answer({"type": "error"}, "400 Bad Request" if b"Ho" in seen.body else status)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho")) as running:
+        got = running.ask()
+        running.settled(1)
+    assert got.status == int(status[:3])
+    assert len(up.seen) == 2
+    assert running.editor.refusals == []
+
+
 def test_a_400_to_the_clients_own_bytes_is_the_clients(tmp_path):
     """What was not changed is not sent again."""
 

@@ -140,7 +140,7 @@ class Relay:
                 response.close()
                 status = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
-                exchange.refused = 0 if response.status in REFUSALS else status  # what is refused either way is not our doing
+                exchange.refused = status if response.status < 400 else 0  # what fails either way may not be our doing
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
             if isinstance(problem.__cause__, ClientGoneError):
                 exchange.cut = "client"
