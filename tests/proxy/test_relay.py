@@ -340,6 +340,23 @@ def test_redirects_are_the_clients_to_follow(tmp_path):
     assert (got.status, got.header("location")) == (307, ["http://elsewhere.invalid/"])
 
 
+@pytest.mark.parametrize(("status", "passed"), [(204, 204), (304, 304), (599, 599), (101, 502), (999, 502)])
+def test_odd_statuses_leave_the_connection_usable(tmp_path, status, passed):
+    """Those that HTTP allows pass, a 304 without the length of what it does not send; for others there is a 502."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            length = "" if status in (101, 204) else f"Content-Length: {55 if status == 304 else 0}\r\n"
+            peer.send(f"HTTP/1.1 {status} Odd\r\nETag: x\r\n{length}\r\n".encode())
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running, contextlib.closing(running.connect()) as client:
+        for _ in range(2):
+            client.send_request("GET", "/v1/models", None)
+            assert client.read_response().status == passed
+    assert len(up.seen) == 2
+
+
 def test_base_paths_and_versions(tmp_path):
     """A base path in the upstream's address is kept, and no version is doubled or lost."""
     with upstream() as up:

@@ -152,7 +152,11 @@ class Relay:
             await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
             return
         try:
-            await self._pass_on(response, send, exchange)
+            if 200 <= response.status < 600:
+                await self._pass_on(response, send, exchange)
+            else:
+                exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+                await _answer_problem(send, exchange.provider, exchange.status, said)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
@@ -179,13 +183,10 @@ class Relay:
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
         is_kept = bool(exchange.format) and response.status < 400
-        await send(
-            {
-                "type": "http.response.start",
-                "status": response.status,
-                "headers": headers_for_client(response.raw_headers),
-            }
-        )
+        headers = headers_for_client(response.raw_headers)
+        if response.status == 304:  # the length is that of a body which is not sent, and the server would wait for it
+            headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         try:
             async for chunk in response.content.iter_any():
                 if is_kept:
