@@ -207,3 +207,17 @@ def test_a_token_in_the_environment_is_for_another_proxy(tmp_path):
     """The proxy of a run asks for none: the agent would not know it."""
     done = redline("run", "--", sys.executable, "-c", "", HOME=str(tmp_path), REDLINE_TOKEN="a-token-of-16-letters")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_proxy_that_is_gone_at_the_end_takes_no_exit_code_away():
+    """The agent's own is what counts; that there are no last lines is said."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with subprocess.Popen([sys.executable, str(STAND_IN), str(port)]) as server:
+        deadline = time.monotonic() + 10
+        while is_dead(url) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        end = f"import os, sys; os.kill({server.pid}, 9); sys.exit(7)"
+        done = redline("run", "--proxy", url, "--", sys.executable, "-c", end)
+    assert done.returncode == 7, done.stderr
+    assert "No Redline proxy answers" in done.stderr

@@ -96,7 +96,11 @@ def command(
     with _behind(run, url, proxy) as folder:
         before = RunTotals.of(proxy_status(url), label)
         code = run_agent(program, route, run, folder)
-        status = proxy_status(url)
+        try:
+            status = proxy_status(url)
+        except ExecutionError as problem:  # the agent has done its work, and its exit code says how
+            complain(problem)
+            return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
 
