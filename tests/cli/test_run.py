@@ -120,7 +120,7 @@ def test_ctrl_c_reaches_the_agent_once(proxy):
     with subprocess.Popen([sys.executable, "-c", inside, str(theirs), *command], env=environment, pass_fds=[theirs]) as run:
         os.close(theirs)
         said = b""
-        while b"ready" not in said:
+        while b"ready\r\n" not in said:
             said += os.read(ours, 1000)
         os.write(ours, b"\x03")
         assert run.wait(timeout=30) == 5
