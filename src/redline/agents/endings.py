@@ -42,11 +42,12 @@ class RunTotals:
     def lines(self) -> list[str]:
         """For people, at 80 columns."""
         if not self.requests:
-            return ["No request came through the proxy. redline doctor shows how the agent is routed."]
-        hits = f", {self.read_tokens / self.sent_tokens:.0%} from the cache" if self.sent_tokens else ""
+            return ["No request came through. redline doctor shows how the agent is routed."]
+        hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        would = "would have been " if self.is_dry_run else ""
-        second = f"{self.struck_tokens:,.0f} tokens {would}struck, {self.repairs:,.0f} repairs {would}made"
+        second = f"{self.struck_tokens:,.0f} tokens struck, {self.repairs:,.0f} repairs made"
+        if self.is_dry_run:
+            second = f"would have struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"
         if not self.cost_usd:
             return [first, second]
         without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
@@ -56,5 +57,5 @@ class RunTotals:
         return [
             first,
             second,
-            f"paid ${self.cost_usd:,.4f} at list prices; Redline {what} ${abs(self.saved_usd):,.4f} net{share}",
+            f"paid ${self.cost_usd:,.4f} at list prices; {what} ${abs(self.saved_usd):,.4f} net{share}",
         ]
