@@ -13,6 +13,8 @@ STATUS = {
             "cost_usd": 3.0,
             "saved_usd": 1.0,
             "would_save_usd": 0.25,
+            "would_strike_tokens": 20_000,
+            "would_repair": 2,
         },
         "other": {"requests": 99},
     },
@@ -23,9 +25,9 @@ def test_the_last_lines_are_those_of_this_run():
     """What was there before it, and what other projects sent, is left out."""
     before = RunTotals(requests=2, sent_tokens=100_000, read_tokens=100_000)
     assert RunTotals.of(STATUS, "mine").since(before).lines() == [
-        "10 requests, 100,000 tokens sent, 50% from the cache, 4,000 answered",
+        "10 requests, 100,000 tokens sent, 50% from cache, 4,000 answered",
         "30,000 tokens struck, 1 repairs made",
-        "paid $3.0000 at list prices; Redline saved $1.0000 net (25.0%)",
+        "paid $3.0000 at list prices; saved $1.0000 net (25.0%)",
     ]
 
 
@@ -33,8 +35,8 @@ def test_a_dry_run_says_what_would_have_been():
     """Of what was paid, which was the whole price."""
     lines = RunTotals.of({**STATUS, "mode": "dry-run"}, "mine").lines()
     assert lines[1:] == [
-        "30,000 tokens would have been struck, 1 repairs would have been made",
-        "paid $3.0000 at list prices; Redline would have saved $0.2500 net (8.3%)",
+        "would have struck 20,000 tokens and made 2 repairs",
+        "paid $3.0000 at list prices; would have saved $0.2500 net (8.3%)",
     ]
 
 
@@ -51,3 +53,11 @@ def test_a_status_may_lack_anything():
     ]
     for status in ({}, {"projects": []}, {"projects": {"mine": 1}}):
         assert "redline doctor" in RunTotals.of(status, "mine").lines()[0]
+
+
+def test_a_long_day_fits_eighty_columns():
+    """With what stands before each line."""
+    totals = {"requests": 812, "sent_tokens": 94_812_345, "read_tokens": 9e7, "output_tokens": 812_345, "struck_tokens": 8e6}
+    for is_dry_run in (False, True):
+        lines = RunTotals(**totals, repairs=112, cost_usd=812.3456, saved_usd=99.1234, is_dry_run=is_dry_run).lines()
+        assert max(len(f"redline: {line}") for line in [*lines, *RunTotals().lines()]) <= 80

@@ -52,15 +52,21 @@ def test_the_label_is_that_of_the_folder(proxy, tmp_path, monkeypatch):
     assert all(label.startswith("my-project-") for label in labels)
 
 
+def test_a_label_may_hold_anything(proxy):
+    """In an address it is one name, whatever is in it."""
+    done = redline("run", "--proxy", proxy, "--label", "a/b ü?#", "--", sys.executable, "-c", PRINT)
+    assert done.stdout == f"{proxy}/s/a%2Fb%20%C3%BC%3F%23\n"
+
+
 def test_it_ends_with_what_went_through_the_proxy(proxy):
     """On standard error, with where to look closer."""
     ask = "import os, urllib.request as u; u.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages').read()"
     done = redline("run", "--proxy", proxy, "--label", "asking", "--", sys.executable, "-c", ask)
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "redline: 1 requests, 1,000 tokens sent, 90% from the cache, 0 answered",
+        "redline: 1 requests, 1,000 tokens sent, 90% from cache, 0 answered",
         "redline: 50 tokens struck, 0 repairs made",
-        "redline: paid $2.0000 at list prices; Redline saved $0.5000 net (20.0%)",
+        "redline: paid $2.0000 at list prices; saved $0.5000 net (20.0%)",
         "redline: redline inspect '/some store' shows what was said and struck, and why",
     ]
 
@@ -114,7 +120,7 @@ def test_ctrl_c_reaches_the_agent_once(proxy):
     with subprocess.Popen([sys.executable, "-c", inside, str(theirs), *command], env=environment, pass_fds=[theirs]) as run:
         os.close(theirs)
         said = b""
-        while b"ready" not in said:
+        while b"ready\r\n" not in said:
             said += os.read(ours, 1000)
         os.write(ours, b"\x03")
         assert run.wait(timeout=30) == 5
@@ -195,3 +201,23 @@ def test_a_program_asks_a_provider_through_a_proxy_of_its_own(tmp_path):
     assert "redline: 1 requests" in done.stderr
     assert provider.statuses == [200]
     assert list(temporary.iterdir()) == []
+
+
+def test_a_token_in_the_environment_is_for_another_proxy(tmp_path):
+    """The proxy of a run asks for none: the agent would not know it."""
+    done = redline("run", "--", sys.executable, "-c", "", HOME=str(tmp_path), REDLINE_TOKEN="a-token-of-16-letters")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_proxy_that_is_gone_at_the_end_takes_no_exit_code_away():
+    """The agent's own is what counts; that there are no last lines is said."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with subprocess.Popen([sys.executable, str(STAND_IN), str(port)]) as server:
+        deadline = time.monotonic() + 10
+        while is_dead(url) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        end = f"import os, sys; os.kill({server.pid}, 9); sys.exit(7)"
+        done = redline("run", "--proxy", url, "--", sys.executable, "-c", end)
+    assert done.returncode == 7, done.stderr
+    assert "No Redline proxy answers" in done.stderr

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import uvicorn
 
 from redline.proxy.accounts import Accounts
+from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.serve import bind
 from redline.proxy.settings import ProxySettings
@@ -360,7 +361,7 @@ def proxy(url, tmp_path, *, editor=None, open_editor=None, **settings):
     config = uvicorn.Config(
         relay,
         loop="uvloop",
-        http="httptools",
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         log_config=None,

@@ -24,6 +24,7 @@ TOKEN = "a-token-of-16-letters"
         ("/s/app", Target("/", "app")),
         ("/s/", Target("/s/")),
         ("/s//v1", Target("/s//v1")),
+        ("*", Target("*")),
         ("/", Target("/")),
         ("//v1//messages", Target("//v1//messages")),
     ],
@@ -88,6 +89,13 @@ def test_tokens_are_long_and_fit_into_a_path(tmp_path, token):
     """A token that can be guessed, or that no base URL can hold, is refused."""
     with pytest.raises(ValidationError, match="token"):
         ProxySettings(str(tmp_path), token=token)
+
+
+@pytest.mark.parametrize("store", ["", "nosuch://x", "sqlite://x"])
+def test_a_store_that_can_be_nowhere_is_refused(store):
+    """Before any worker starts: each of several would be started again and again."""
+    with pytest.raises(ValidationError, match=r"Write|has"):
+        ProxySettings(store)
 
 
 def test_the_token_is_asked_for(tmp_path):

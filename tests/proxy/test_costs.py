@@ -63,6 +63,14 @@ def test_a_dry_run_says_what_would_have_been():
     assert later == pytest.approx(20_000 * READ)
 
 
+def test_a_dry_run_counts_what_was_struck_before():
+    """Of what lies ahead of a new strike, earlier strikes have taken their share: only the rest would have been read."""
+    usage, before = Usage(0, 0, 100_000, 2000), Usage(0, 0, 98_000, 2000)
+    struck = Struck(70_000, 10_000, kept_share=80_000 / 102_000, is_dry_run=True)  # 60,000 of these 80,000 are gone already
+    saved = saved_by(usage, struck, PRICE, before=before, before_struck=60_000)
+    assert saved == pytest.approx((100_000 * READ + 2000 * WRITE) - (20_000 * READ + 12_000 * WRITE))
+
+
 @pytest.mark.parametrize(
     ("usage", "before", "facts", "why"),
     [

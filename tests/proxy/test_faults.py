@@ -210,6 +210,20 @@ def test_an_upstream_that_cannot_be_reached(tmp_path, path, shape):
     assert said.get("type") == shape.get("type")
 
 
+def test_an_answer_that_is_no_http(tmp_path):
+    """502 that says so, without the query of the request, in which there may be a key."""
+
+    def serve(peer):
+        peer.read_request()
+        peer.send(b"nonsense\r\n\r\n")
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        got = running.ask(path="/v1/messages?key=made-up")
+    assert got.status == 502
+    assert b"nonsense" in got.body
+    assert b"made-up" not in got.body
+
+
 def test_an_upstream_that_closes_without_an_answer(tmp_path):
     """On a new connection that is an error at once: the provider may have begun to work, so nothing is sent twice."""
 
@@ -255,6 +269,23 @@ def test_our_own_400_is_undone_once(tmp_path):
     assert running.editor.refusals == [400]
     assert running.editor.answers == []
     assert (report["refused"], report["errors"]) == (1, {})
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "429 Too Many Requests", "529 Overloaded"])
+def test_a_400_is_ours_only_if_the_original_is_taken(tmp_path, status):
+    """Where the client's own bytes fail as well, nobody knows whose fault it was, and the history is not left alone."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            peer.answer({"type": "error"}, "400 Bad Request" if b"Ho" in seen.body else status)
+
+    with upstream(serve) as up, proxy(up.url, tmp_path, editor=PlainEditor(b"Hi", b"Ho")) as running:
+        got = running.ask()
+        running.settled(1)
+    assert got.status == int(status[:3])
+    assert len(up.seen) == 2
+    assert running.editor.refusals == []
 
 
 def test_a_400_to_the_clients_own_bytes_is_the_clients(tmp_path):

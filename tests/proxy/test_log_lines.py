@@ -22,3 +22,16 @@ def test_no_secret_is_logged_or_stored(tmp_path, caplog):
         assert secret not in caplog.text
         assert secret.encode() not in stored
     assert (tmp_path / "store" / "proxy.accounts").stat().st_mode & 0o777 == 0o600
+
+
+def test_names_of_the_clients_stay_in_their_line(tmp_path, caplog):
+    """A model's name may be anything: it makes no line of its own, colors nothing, and is counted."""
+    caplog.set_level(logging.INFO, "redline.proxy")
+    names = [rb"x\n12:00:00 POST /fake 200", rb"\u001b[31mred", rb"\ud800", b"m" * 100_000]
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        for name in names:
+            assert running.ask(body=QUESTION.replace(b"claude-opus-4-6", name)).status == 200
+        running.settled(len(names))
+    lines = [record.getMessage() for record in caplog.records if record.name == "redline.proxy"]
+    assert len(lines) == len(names)
+    assert all(line.isprintable() and len(line) < 300 for line in lines)

@@ -115,6 +115,14 @@ def test_any_method_and_path_pass(tmp_path, method, path, body):
     assert bool(seen.header("content-length")) == (body is not None or method in ("DELETE",))
 
 
+@pytest.mark.parametrize(("method", "target"), [("OPTIONS", "*"), ("CONNECT", "host.example:443"), ("CONNECT", "/v1/messages")])
+def test_a_target_that_is_no_path_is_refused(tmp_path, method, target):
+    """`OPTIONS *` is about the server itself; put behind an upstream's address it would name another host."""
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        got = running.ask(method, target, None)
+    assert (got.status, up.seen) == (400, [])
+
+
 def test_labels_are_taken_off_and_handed_on(tmp_path):
     """`/s/<name>` before a path names the project; the provider never sees it."""
     with upstream() as up, proxy(up.url, tmp_path) as running:
@@ -194,6 +202,23 @@ def test_chunked_requests_and_100_continue(tmp_path):
     (seen,) = up.seen
     assert seen.body == QUESTION
     assert seen.header("expect") == []
+
+
+@pytest.mark.parametrize("size", [10_000, 7])
+@pytest.mark.parametrize("length", [f"Content-Length: {len(QUESTION)}\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n%x\r\n"])
+def test_an_offer_of_http_2_is_passed_over(tmp_path, length, size):
+    """Java's HTTP client makes it with every request: the body arrives, however it is sent, and so does the next request."""
+    head = "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    head += "HTTP2-Settings: AAEAAEAA\r\nX-Api-Key: k\r\n" + (length % len(QUESTION) if "%" in length else length)
+    whole = head.encode() + QUESTION + (b"\r\n0\r\n\r\n" if "%" in length else b"")
+    with upstream() as up, proxy(up.url, tmp_path) as running, contextlib.closing(running.connect()) as client:
+        for _ in range(2):
+            for start in range(0, len(whole), size):
+                client.sock.sendall(whole[start : start + size])
+                time.sleep(0.001)
+            assert client.read_response().status == 200
+    assert [seen.body for seen in up.seen] == [QUESTION] * 2
+    assert {name.lower() for name, _ in up.seen[0].headers} == {"host", "x-api-key", "content-length"}
 
 
 def test_websockets_are_refused_over_http(tmp_path):
@@ -313,6 +338,23 @@ def test_redirects_are_the_clients_to_follow(tmp_path):
     with upstream(serve) as up, proxy(up.url, tmp_path) as running:
         got = running.ask()
     assert (got.status, got.header("location")) == (307, ["http://elsewhere.invalid/"])
+
+
+@pytest.mark.parametrize(("status", "passed"), [(204, 204), (304, 304), (599, 599), (101, 502), (999, 502)])
+def test_odd_statuses_leave_the_connection_usable(tmp_path, status, passed):
+    """Those that HTTP allows pass, a 304 without the length of what it does not send; for others there is a 502."""
+
+    def serve(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            length = "" if status in (101, 204) else f"Content-Length: {55 if status == 304 else 0}\r\n"
+            peer.send(f"HTTP/1.1 {status} Odd\r\nETag: x\r\n{length}\r\n".encode())
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running, contextlib.closing(running.connect()) as client:
+        for _ in range(2):
+            client.send_request("GET", "/v1/models", None)
+            assert client.read_response().status == passed
+    assert len(up.seen) == 2
 
 
 def test_base_paths_and_versions(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 __all__ = ["RunTotals"]
 
 _FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "struck_tokens", "repairs", "cost_usd", "saved_usd")
+_IN_DRY_RUN = {"struck_tokens": "would_strike_tokens", "repairs": "would_repair", "saved_usd": "would_save_usd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class RunTotals:
     repairs: float = 0
     cost_usd: float = 0
     saved_usd: float = 0
-    """Net; in a dry run what would have been saved."""
+    """Net; in a dry run what would have been saved, and struck and repaired."""
     is_dry_run: bool = False
 
     @classmethod
@@ -31,7 +32,7 @@ class RunTotals:
         sums = projects.get(label) if isinstance(projects, Mapping) else None
         held = sums if isinstance(sums, Mapping) else {}
         is_dry_run = status.get("mode") == "dry-run"
-        named = {name: held.get("would_save_usd" if is_dry_run and name == "saved_usd" else name) for name in _FIELDS}
+        named = {name: held.get(_IN_DRY_RUN.get(name, name) if is_dry_run else name) for name in _FIELDS}
         return cls(**{name: value for name, value in named.items() if isinstance(value, int | float)}, is_dry_run=is_dry_run)
 
     def since(self, before: "RunTotals") -> "RunTotals":
@@ -41,11 +42,12 @@ class RunTotals:
     def lines(self) -> list[str]:
         """For people, at 80 columns."""
         if not self.requests:
-            return ["No request came through the proxy. redline doctor shows how the agent is routed."]
-        hits = f", {self.read_tokens / self.sent_tokens:.0%} from the cache" if self.sent_tokens else ""
+            return ["No request came through. redline doctor shows how the agent is routed."]
+        hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        would = "would have been " if self.is_dry_run else ""
-        second = f"{self.struck_tokens:,.0f} tokens {would}struck, {self.repairs:,.0f} repairs {would}made"
+        second = f"{self.struck_tokens:,.0f} tokens struck, {self.repairs:,.0f} repairs made"
+        if self.is_dry_run:
+            second = f"would have struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"
         if not self.cost_usd:
             return [first, second]
         without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
@@ -55,5 +57,5 @@ class RunTotals:
         return [
             first,
             second,
-            f"paid ${self.cost_usd:,.4f} at list prices; Redline {what} ${abs(self.saved_usd):,.4f} net{share}",
+            f"paid ${self.cost_usd:,.4f} at list prices; {what} ${abs(self.saved_usd):,.4f} net{share}",
         ]

@@ -28,6 +28,8 @@ _START_SECONDS = 30.0
 _END_SECONDS = 3.0
 _LOOK_SECONDS = 0.05
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+_TOKEN_VARIABLE = "REDLINE_TOKEN"
+"""Meant for a proxy that others use; the agent behind a proxy of its own would not know it."""
 _OPENER = build_opener(ProxyHandler({}))  # on this launch: no HTTP proxy of the environment is asked
 
 
@@ -44,6 +46,7 @@ def started_proxy(run: str, url: str, command: Sequence[str]) -> Iterator[Path]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env={name: value for name, value in os.environ.items() if name != _TOKEN_VARIABLE},
     )
     assert keeper.stdin is not None  # a pipe was asked for
     try:

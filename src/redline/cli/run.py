@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -76,7 +77,7 @@ def command(
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
     url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
     label = label or _label(launch.folder)
-    route = agent.route(launch, f"{url}/s/{label}")
+    route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
     for note in route.notes:
         complain(note)
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstreams)
@@ -95,7 +96,11 @@ def command(
     with _behind(run, url, proxy) as folder:
         before = RunTotals.of(proxy_status(url), label)
         code = run_agent(program, route, run, folder)
-        status = proxy_status(url)
+        try:
+            status = proxy_status(url)
+        except ExecutionError as problem:  # the agent has done its work, and its exit code says how
+            complain(problem)
+            return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
 

@@ -29,7 +29,7 @@ def parse_target(path: str) -> Target:
     """What a path says: `/t/<token>` and `/s/<label>` may stand before the provider's path, in any order, each once."""
     target = Target(path)
     for _ in range(2):
-        kind, name, rest = ([*target.path.split("/", 3)[1:], "", ""])[:3]
+        kind, name, rest = ([*target.path.split("/", 3)[1:], "", "", ""])[:3]
         if not name or (kind == "s" and target.label) or (kind == "t" and target.token) or kind not in ("s", "t"):
             break
         target = replace(target, path=f"/{rest}", **{"label" if kind == "s" else "token": unquote(name)})

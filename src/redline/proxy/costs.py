@@ -26,7 +26,7 @@ class Struck:
     new_tokens: int = 0
     """Of them, those of strikes made for this very request: the cache behind the first of them is lost."""
     kept_share: float = 1.0
-    """How much of the request lies before the first new strike."""
+    """How much of the unchanged request lies before the first new strike."""
     is_dry_run: bool = False
     """Nothing was taken out: it is only worked out what would have been."""
 
@@ -53,8 +53,9 @@ def saved_by(
     other_input = usage.input_tokens + (-struck.tokens if struck.is_dry_run else struck.tokens)
     if struck.is_dry_run:
         read = usage.cache_read_tokens - struck.tokens
-        if is_rewritten:
-            read = min(read, round(usage.input_tokens * struck.kept_share))
+        if is_rewritten:  # what was struck before is missing from what lies ahead of the new strikes
+            kept = min(usage.cache_read_tokens, round(usage.input_tokens * struck.kept_share))
+            read = kept - (struck.tokens - struck.new_tokens)
     elif is_rewritten and before is not None:
         is_cached = before.cache_read_tokens + before.cache_write_tokens + usage.cache_read_tokens > 0
         read = before.input_tokens + before_struck if is_cached else 0

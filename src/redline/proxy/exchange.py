@@ -19,7 +19,7 @@ _log = logging.getLogger("redline.proxy")
 
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
-_LONGEST_PATH = 100
+_LONGEST_NAME = 100
 
 
 @dataclass(slots=True)
@@ -83,8 +83,8 @@ def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None) ->
 def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:
     """The request in numbers."""
     edited, now = outcome.edited, time.time()
-    session = (edited.session if edited else "") or exchange.project
-    model = edited.model if edited else ""
+    session = _name(edited.session if edited else "") or exchange.project
+    model = _name(edited.model if edited else "")
     sent_bytes = len(edited.call.body) if edited else len(outcome.body)
     struck = _struck(edited, is_sent=outcome.is_changed) if edited and not exchange.refused else Struck()
     chain = edited.request.log if edited and edited.request else ""
@@ -151,10 +151,14 @@ def _struck(edited: Edited, *, is_sent: bool) -> Struck:
     return Struck(tokens, sum(strike.tokens_saved for strike in new), kept_share, is_dry_run=not is_sent)
 
 
+def _name(text: str) -> str:
+    """What a client calls something, as far as it fits into a line and can be written: it may hold anything."""
+    return (text if text.isprintable() else ascii(text))[:_LONGEST_NAME]
+
+
 def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
     """A line for the log: no contents, no query, no credential."""
-    path = exchange.path if exchange.path.isprintable() else ascii(exchange.path)
-    words = [f"{exchange.method} {path[:_LONGEST_PATH]} {entry.status or '-'} {entry.provider}"]
+    words = [f"{exchange.method} {_name(exchange.path)} {entry.status or '-'} {entry.provider}"]
     if entry.model:
         words.append(entry.model)
     if entry.usage is not None:

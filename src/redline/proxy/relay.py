@@ -63,6 +63,8 @@ class Relay:
         headers = plain_headers(scope["headers"])
         if problem := self._access.host_problem(headers):
             await _answer_problem(send, "", 403, problem)
+        elif not target.path.startswith("/"):
+            await _answer_problem(send, "", 400, f"No provider has the path {target.path[:100]!r}.")
         elif target.path.startswith("/redline/"):
             await self._answer_status(scope, receive, send, target, headers)
         elif not self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token):
@@ -138,17 +140,23 @@ class Relay:
                 response.close()
                 status = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
-                exchange.refused = 0 if response.status in REFUSALS else status  # what is refused either way is not our doing
+                exchange.refused = status if response.status < 400 else 0  # what fails either way may not be our doing
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
             if isinstance(problem.__cause__, ClientGoneError):
                 exchange.cut = "client"
                 return
             exchange.status = 504 if isinstance(problem, TimeoutError) else 502
-            reason = f"{type(problem).__name__}: {problem}"[:200].rstrip(": ")
+            # As text, the error for an answer that is no HTTP names the address, and in that there may be a key.
+            said = problem.message if isinstance(problem, aiohttp.ClientResponseError) else problem
+            reason = f"{type(problem).__name__}: {said}"[:200].rstrip(": ")
             await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
             return
         try:
-            await self._pass_on(response, send, exchange)
+            if 200 <= response.status < 600:
+                await self._pass_on(response, send, exchange)
+            else:
+                exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+                await _answer_problem(send, exchange.provider, exchange.status, said)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
@@ -175,13 +183,10 @@ class Relay:
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
         is_kept = bool(exchange.format) and response.status < 400
-        await send(
-            {
-                "type": "http.response.start",
-                "status": response.status,
-                "headers": headers_for_client(response.raw_headers),
-            }
-        )
+        headers = headers_for_client(response.raw_headers)
+        if response.status == 304:  # the length is that of a body which is not sent, and the server would wait for it
+            headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         try:
             async for chunk in response.content.iter_any():
                 if is_kept:

@@ -18,6 +18,7 @@ from redline.editor import Editor
 from redline.errors import ExecutionError
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
+from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings, load_policy
 from redline.redaction import redact
@@ -40,7 +41,7 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         functools.partial(make_relay, running),
         factory=True,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http="httptools",
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         workers=running.workers,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redline.errors import ValidationError
+from redline.log.addresses import parse_address
 from redline.policy import Policy
 from redline.proxy.access import Access, is_loopback
 from redline.proxy.upstreams import Upstream, parse_upstreams
@@ -45,6 +46,7 @@ class ProxySettings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be served, or not safely."""
+        parse_address(self.store)
         if not is_loopback(self.host) and not self.token:
             raise ValidationError(
                 f"{self.host} can be reached from other machines. Give --token, which clients must then send as "
