@@ -320,6 +320,25 @@ def test_a_report_opens_no_namespace(tmp_path):
     assert request.log in Path(editor.address_of(own)).read_text()
 
 
+def test_objects_of_an_sdk_are_taken():
+    """As in `content=response.content`; what is not struck goes out as the very object."""
+    from anthropic.types import ToolUseBlock
+
+    messages = worked("anthropic", 9)
+    for message in messages[1::2]:
+        message["content"] = [ToolUseBlock.model_validate(block) for block in message["content"]]
+    request = grown(Editor(policy=EAGER), messages)[-1]
+    assert len(request.strikes) == 4
+    assert request.messages[1] is messages[1]
+
+
+def test_the_model_settles_what_the_first_words_leave_open():
+    """A list of nothing but words is of the model's own API, so that it is not begun twice."""
+    messages, editor = worked("anthropic", 2), Editor()
+    logs = {editor.edit(messages[:end], model=MODEL).log for end in (1, 3, 5)}
+    assert len(logs) == 1
+
+
 def test_equal_openings_without_a_name_never_mix():
     """Two conversations that begin alike share what is alike, and what one says never comes up in the other."""
     start = conversation("anthropic", [says("user", "Fix the tests.")])

@@ -21,6 +21,7 @@ from redline.engine.sent import RepairedMessage, Sent
 from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
+from redline.formats import format_of_model
 from redline.formats.usage import read_usage
 from redline.histories.digests import lasting_parts, same_parts
 from redline.histories.forest import Forest, OpenTree
@@ -43,7 +44,7 @@ from redline.log.records import (
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
 from redline.policy import Policy
-from redline.prices.model import Model, check_model
+from redline.prices.model import Model, check_model, model_name
 from redline.repair import Legalizer, Strategy
 from redline.rules.rule import Mark
 from redline.schedules import WhenFree
@@ -177,7 +178,14 @@ class Editor:
         check_model(model)
         if lifetime and lifetime not in tuple(_LIFETIMES_MS):
             raise ValidationError(f"lifetime must be one of {', '.join(_LIFETIMES_MS)}, not {shown(lifetime)}")
-        given = self._reader.read(messages, format=format, session=session, namespace=namespace, times=times)
+        given = self._reader.read(
+            messages,
+            format=format,
+            session=session,
+            namespace=namespace,
+            times=times,
+            preferred=format_of_model(model_name(model)),
+        )
         if why := given.why_untouched:
             return _unchanged(given, why)
         way = self._forest.open(given.log, namespace)

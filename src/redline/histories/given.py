@@ -4,10 +4,12 @@ import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from redline.errors import FormatError, ValidationError
 from redline.formats import detect_format, find_format
 from redline.formats.base import Format
+from redline.formats.sdk_objects import plain_message
 from redline.histories.digests import Digests, KnownMessage
 from redline.log.log import Redact
 from redline.values import payloads
@@ -68,8 +70,9 @@ class ListReader:
         session: str = "",
         namespace: str = "",
         times: Sequence[float | None] = (),
+        preferred: str | None = None,
     ) -> GivenList:
-        """The list, checked; a ValidationError names what is wrong with it."""
+        """The list, checked; a ValidationError names what is wrong with it. `preferred` is the format where several fit."""
         said, stamps = make_list("messages", messages), make_list("times", times)
         for what, value in {"session": session, "namespace": namespace}.items():
             if not isinstance(value, str):
@@ -81,7 +84,7 @@ class ListReader:
                 check_time_ms(stamp, "The time of a message")
         natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
         stored = natives if self._redact is None else [self._redact(native) for native in natives]
-        known, found = self._recognised(stored, format)
+        known, found = self._recognised(stored, format, preferred)
         lead = next((place for place, message in enumerate(found) if not message.is_system), len(found))
         why = "" if lead < len(found) else "there is no message in it"
         if not why and found[lead].begins_with_result:
@@ -89,7 +92,7 @@ class ListReader:
         digests = [message.digest for message in found[lead:]]
         return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, why)
 
-    def _recognised(self, natives: list[bytes], format: str) -> tuple[Format, list[KnownMessage]]:
+    def _recognised(self, natives: list[bytes], format: str, preferred: str | None) -> tuple[Format, list[KnownMessage]]:
         """The format of a list and what is known of its messages; one that began alike tells it, unless that does not fit."""
         if format != "auto":
             known = find_format(format)
@@ -105,13 +108,25 @@ class ListReader:
             if len(self._formats) >= _MOST_BEGINNINGS:
                 self._formats.clear()
             self._formats[natives[0]] = known
+        elif preferred is not None:
+            with contextlib.suppress(FormatError):
+                return find_format(preferred), self._digests.of(natives, find_format(preferred))
         return known, self._digests.of(natives, known)
 
 
-def _as_bytes(message: Payload, position: int) -> bytes:
-    if not isinstance(message, dict):
-        raise ValidationError(f"Message {position} must be a dict, or its JSON as bytes, not {shown(message)}")
+def _as_bytes(message: object, position: int) -> bytes:
+    """The JSON of a message, which may be an object of an SDK, or hold some as `content=response.content` does."""
     try:
-        return payloads.encode(message)
+        return payloads.encode(message if isinstance(message, dict) else _plain_object(message, position))
     except (TypeError, ValueError, RecursionError) as problem:
+        plain = plain_message(message)
+        if plain is not message:
+            return _as_bytes(plain, position)
         raise ValidationError(f"Message {position} is not JSON: {problem}") from problem
+
+
+def _plain_object(message: object, position: int) -> dict[str, Any]:
+    plain = plain_message(message)
+    if not isinstance(plain, dict):
+        raise ValidationError(f"Message {position} must be a dict, or its JSON as bytes, not {shown(message)}")
+    return plain

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from redline.errors import RedlineError
 from redline.formats.answers import Answer
 from redline.wire.compression import decompress
-from redline.wire.editing import NOT_EDITED, Call, Edited
+from redline.wire.editing import Call, Edited
 
 __all__ = ["CallEditor", "EditOutcome", "EditThreads", "EncodedCall"]
 
@@ -149,9 +149,10 @@ class EditThreads:
 
     def _note_failure(self, edited: Edited) -> None:
         """Say once when the editor begins to fail, which is most often its store's fault, and once when it works again."""
-        problem = "Requests cannot be edited; perhaps the store cannot be used" if edited.untouched == NOT_EDITED else ""
-        if problem != self.store_problem:
-            _log.warning("%s", f"{problem}. They pass unchanged." if problem else "Requests are edited again.")
+        problem = edited.failure
+        if bool(problem) != bool(self.store_problem):
+            said = f"Requests cannot be edited, so they pass unchanged, or as struck before: {problem}"
+            _log.warning("%s", said if problem else "Requests are edited again.")
         self.store_problem = problem
 
     async def _in_time(

@@ -107,7 +107,7 @@ def _log_to_stderr() -> None:
 
 
 class _Once(logging.Filter):
-    """Lets one error pass with its traceback, and for a minute none like it: a store that is down fails at every request."""
+    """Lets one error pass, and for a minute none like it: a store that is down fails at every request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,9 +115,9 @@ class _Once(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
-        if not record.exc_info:
+        if record.levelno < logging.ERROR:
             return True
-        kind = str(record.msg), record.exc_info[0]
+        kind = str(record.msg), record.exc_info[0] if record.exc_info else None
         is_new = record.created - self._said.get(kind, 0.0) > _SAY_AGAIN_S
         if is_new:
             self._said[kind] = record.created

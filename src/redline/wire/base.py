@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from abc import ABC, abstractmethod
+from abc import ABC
 from typing import Any, ClassVar
 
 import msgspec
@@ -43,6 +43,8 @@ class Api(ABC):
     path: ClassVar[re.Pattern[str]]
     """How the path ends where a model is asked with a history."""
     fields: ClassVar[type[Cut]]
+    in_cache_key: ClassVar[tuple[str, ...]] = ()
+    """Fields beside the messages that are part of what the provider's cache is looked up by."""
 
     def __init__(self) -> None:
         self._decode = msgspec.json.Decoder(self.fields).decode
@@ -72,9 +74,24 @@ class Api(ABC):
         reason = read.untouchable or self._why_untouchable(messages)
         return dataclasses.replace(read, untouchable=reason) if reason != read.untouchable else read
 
-    @abstractmethod
-    def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: Any, path: str) -> Body:
-        """The body with all that the fields say."""
+    def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: Any, path: str) -> Body:  # noqa: ARG002 - Gemini looks at it
+        """The body with all that the fields say, as OpenAI has them."""
+        preamble = {name: read_raw(getattr(cut, name)) for name in self.in_cache_key}
+        model, session = read_raw(cut.model), read_raw(cut.prompt_cache_key)
+        return Body(
+            raw,
+            self.name,
+            messages,
+            model if isinstance(model, str) else "",
+            {name: held for name, held in preamble.items() if held is not None},
+            session if isinstance(session, str) else "",
+            is_streamed=read_raw(cut.stream) is True,
+            untouchable=self._why_kept_elsewhere(cut, messages),
+        )
+
+    def _why_kept_elsewhere(self, cut: Any, messages: tuple[bytes, ...]) -> str:  # noqa: ARG002 - for those who look
+        """Why the list is not the whole history; empty if it is."""
+        return ""
 
     def _cut_unusual(self, text: str) -> Cut:
         """A body that the fast parser refuses: tools cut texts inside of an emoji, and the half of it is sent as an escape."""

@@ -1,12 +1,13 @@
 """A call in, the body to send out: what transport and proxy share. What goes wrong in between costs the client nothing."""
 
+import dataclasses
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redline.errors import FormatError
+from redline.errors import FormatError, RedlineError
 from redline.formats.answers import Answer
 from redline.rules.stale_terminal import StaleTerminal
 from redline.values import payloads
@@ -70,6 +71,8 @@ class Edited:
     untouched: str = ""
     """Why nothing was looked at or changed; empty where it may have been."""
     read: Body | None = None
+    failure: str = ""
+    """What went wrong with the editing, if something did; then what was recorded before is sent, or the client's bytes."""
 
     @property
     def is_changed(self) -> bool:
@@ -106,16 +109,16 @@ class WireEditor:
         except FormatError as problem:
             _logger.info("A request to %s is sent as it came: %s", call.path, problem)
             return Edited(call, call.body, untouched="a message in it is of no kind that is known")
-        except Exception:
-            _logger.exception("A request to %s could not be edited; what is recorded for it is kept", call.path)
-        return self.retreat(call)
+        except Exception as problem:
+            _log_failure("A request to %s could not be edited; what is recorded for it is kept", call, problem)
+            return dataclasses.replace(self.retreat(call), failure=f"{type(problem).__name__}: {problem}")
 
     def retreat(self, call: Call) -> Edited:
         """The strikes that were sent before, without asking any rule; else the client's bytes."""
         try:
             return self._edit(call, only_recorded=True)
-        except Exception:
-            _logger.exception("A request to %s is sent as it came: what is recorded for it could not be read", call.path)
+        except Exception as problem:
+            _log_failure("A request to %s is sent as it came: what is recorded for it could not be read", call, problem)
         return Edited(call, call.body, untouched=NOT_EDITED)
 
     def refused(self, edited: Edited, status: int) -> None:
@@ -205,6 +208,12 @@ class WireEditor:
             request = self._last.get((self._namespace(call), call.session or named))
             if request is not None:
                 self.editor.keep_warm(request)
+
+
+def _log_failure(said: str, call: Call, problem: Exception) -> None:
+    """A store that cannot be used says itself what is wrong; of a mistake of ours one must know where it was made."""
+    is_told = isinstance(problem, RedlineError | OSError)
+    _logger.error(f"{said}: %s", call.path, problem, exc_info=None if is_told else problem)
 
 
 def _preamble(call: Call, body: Body) -> object:

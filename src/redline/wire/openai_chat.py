@@ -4,8 +4,7 @@ import re
 
 import msgspec
 
-from redline.wire.base import ABSENT, Api, Cut, read_raw
-from redline.wire.body import Body
+from redline.wire.base import ABSENT, Api, Cut
 
 __all__ = ["OpenAIChatApi", "OpenAIChatCut"]
 
@@ -28,19 +27,4 @@ class OpenAIChatApi(Api):
     provider = "openai"
     path = re.compile(r"(?:^|/)chat/completions$")
     fields = OpenAIChatCut
-
-    def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: OpenAIChatCut, path: str) -> Body:  # noqa: ARG002 - not said there
-        preamble = {name: read_raw(getattr(cut, name)) for name in _IN_CACHE_KEY}
-        model, session = read_raw(cut.model), read_raw(cut.prompt_cache_key)
-        return Body(
-            raw,
-            self.name,
-            messages,
-            model if isinstance(model, str) else "",
-            {name: held for name, held in preamble.items() if held is not None},
-            session if isinstance(session, str) else "",
-            is_streamed=read_raw(cut.stream) is True,
-        )
-
-
-_IN_CACHE_KEY = ("tools", "functions", "response_format", "reasoning_effort", "verbosity")
+    in_cache_key = ("tools", "functions", "response_format", "reasoning_effort", "verbosity")

@@ -5,7 +5,6 @@ import re
 import msgspec
 
 from redline.wire.base import ABSENT, Api, Cut, read_raw
-from redline.wire.body import Body
 
 __all__ = ["OpenAIResponsesApi", "OpenAIResponsesCut"]
 
@@ -35,31 +34,14 @@ class OpenAIResponsesApi(Api):
     provider = "openai"
     path = re.compile(r"(?:^|/)responses$")
     fields = OpenAIResponsesCut
+    in_cache_key = ("instructions", "tools", "text", "reasoning", "prompt")
 
-    def _read(self, raw: bytes, messages: tuple[bytes, ...], cut: OpenAIResponsesCut, path: str) -> Body:  # noqa: ARG002 - not said there
-        preamble = {name: read_raw(getattr(cut, name)) for name in _IN_CACHE_KEY}
-        model, session = read_raw(cut.model), read_raw(cut.prompt_cache_key)
-        return Body(
-            raw,
-            self.name,
-            messages,
-            model if isinstance(model, str) else "",
-            {name: held for name, held in preamble.items() if held is not None},
-            session if isinstance(session, str) else "",
-            is_streamed=read_raw(cut.stream) is True,
-            untouchable=_why_untouchable(cut, messages),
-        )
-
-
-_IN_CACHE_KEY = ("instructions", "tools", "text", "reasoning", "prompt")
-
-
-def _why_untouchable(cut: OpenAIResponsesCut, messages: tuple[bytes, ...]) -> str:
-    for name in ("previous_response_id", "conversation"):
-        if read_raw(getattr(cut, name)) is not None:
-            return f"the service keeps the history ({name})"
-    if read_raw(cut.generate) is False:
-        return "it only warms the cache: no model is asked (generate: false)"
-    if any(len(item) < _MOST_REFERENCE_BYTES and b'"item_reference"' in item for item in messages):
-        return "the service keeps a part of the history (item_reference)"
-    return ""
+    def _why_kept_elsewhere(self, cut: OpenAIResponsesCut, messages: tuple[bytes, ...]) -> str:
+        for name in ("previous_response_id", "conversation"):
+            if read_raw(getattr(cut, name)) is not None:
+                return f"the service keeps the history ({name})"
+        if read_raw(cut.generate) is False:
+            return "it only warms the cache: no model is asked (generate: false)"
+        if any(len(item) < _MOST_REFERENCE_BYTES and b'"item_reference"' in item for item in messages):
+            return "the service keeps a part of the history (item_reference)"
+        return ""

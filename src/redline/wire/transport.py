@@ -29,6 +29,7 @@ __all__ = ["AsyncRedlineTransport", "RedlineTransport"]
 
 _logger = logging.getLogger("redline.wire")
 _LIBRARIES = ("httpx", "httpx2")
+_FIRST_ERROR = 400
 
 
 class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of both libraries, neither of which we depend on
@@ -81,8 +82,8 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         return edited, request
 
     def _sent_as_given(self, edited: Edited, status: int, then: int) -> Edited:
-        """The provider refused our body, and what was given was sent: unless it refused that too, it is left alone for good."""
-        if then not in REFUSALS:
+        """The provider refused our body, and what was given was sent: if it took that, the history is left alone for good."""
+        if then < _FIRST_ERROR:
             self._wire.refused(edited, status)
         reason = f"the provider answered {status} to a changed body"
         return dataclasses.replace(edited, body=edited.call.body, request=None, untouched=reason)
