@@ -1,8 +1,10 @@
 """What a message is known by when it comes again: what it says, not how its client happens to write it this time."""
 
 import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from redline.errors import FormatError
 from redline.formats.base import Format
@@ -16,6 +18,7 @@ _BYTES = 16
 _START = b""
 """The chain of no messages."""
 
+_MOST_LISTS = 64
 _MOST_BYTES = 96 << 20
 """Of messages whose digests are remembered, in each of two generations."""
 
@@ -80,13 +83,14 @@ def _said(part: Part, format: Format) -> Any:
 class KnownMessage(NamedTuple):
     """What is remembered of a message."""
 
+    native: bytes
     digest: bytes
     is_system: bool
     begins_with_result: bool
 
 
 class Digests:
-    """Remembers messages by their bytes, so that one that comes again is neither decoded nor hashed anew.
+    """Remembers messages by their bytes, so that one that comes again is neither decoded nor digested anew. For any thread.
 
     Two generations: when the younger is full it becomes the older one, whose messages are forgotten unless they come again.
     """
@@ -97,18 +101,30 @@ class Digests:
         self._old: dict[str, dict[bytes, KnownMessage]] = {}
         """By format and bytes."""
         self._young_bytes = 0
+        self._lock = threading.Lock()
+        self._last: OrderedDict[tuple[str, bytes], tuple[list[bytes], list[KnownMessage]]] = OrderedDict()
+        """By format and first message, the list that last began with it: the next has mostly the same messages, and to compare
+        them takes a fifth of the time that it takes to hash them."""
 
     def of(self, natives: Sequence[bytes], format: Format) -> list[KnownMessage]:
         """What is known of each message; a FormatError names the position of one that cannot be of the format."""
-        known = list(map(self._young.setdefault(format.name, {}).get, natives))
-        if None not in known:
-            return cast("list[KnownMessage]", known)
-        found: list[KnownMessage] = []
-        for message, native in zip(known, natives, strict=True):
+        if not natives:
+            return []
+        key = format.name, natives[0]
+        before, known = self._last.get(key, ([], []))
+        # Clients move a mark through their last messages, so that these may be spelled in another way than before.
+        same = next((end for end in range(len(before), max(len(before) - 5, 0), -1) if natives[:end] == before[:end]), 0)
+        found, young = known[:same], self._young.setdefault(format.name, {}).get
+        for native in natives[same:]:
             try:
-                found.append(message or self._find(native, format))
+                found.append(young(native) or self._find(native, format))
             except FormatError as problem:
                 raise FormatError(f"Message {len(found)}: {problem}") from problem
+        with self._lock:
+            self._last[key] = [message.native for message in found], found
+            self._last.move_to_end(key)
+            if len(self._last) > _MOST_LISTS:
+                self._last.popitem(last=False)
         return found
 
     def _find(self, native: bytes, format: Format) -> KnownMessage:
@@ -118,7 +134,7 @@ class Digests:
             if not format.evidence(payloads.decode_once(native)):
                 raise FormatError(f"it is no message of {format.name}")
             is_answer = bool(message.results) and not message.calls
-            known = KnownMessage(digest_of(message, format), message.role == "system", is_answer)
+            known = KnownMessage(native, digest_of(message, format), message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known
