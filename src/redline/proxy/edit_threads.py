@@ -161,9 +161,11 @@ class EditThreads:
         """What the work gives; None if it took too long or broke."""
         running = pool.submit(work)
         waiter = asyncio.wrap_future(running)
+        waiter.add_done_callback(_look_at)
         try:
-            return await asyncio.wait_for(asyncio.shield(waiter), seconds)
-        except TimeoutError:
+            done, _ = await asyncio.wait((waiter,), timeout=seconds)
+            if done:
+                return waiter.result()
             if is_edit:
                 self._abandon(running)
             return None
@@ -174,8 +176,6 @@ class EditThreads:
         except Exception:  # a bug of ours must not cost the user a request
             _log.exception("An edit failed; what was recorded before is sent, or the client's own bytes")
             return None
-        finally:
-            waiter.add_done_callback(_look_at)
 
     def _abandon(self, running: "Future[EditOutcome]") -> None:
         """Nobody waits for it any more. While it hangs, it is counted, so that nobody waits for a thread that cannot come."""
