@@ -19,7 +19,7 @@ test: $(DEV)
 
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
-	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10
+	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench
