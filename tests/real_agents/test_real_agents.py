@@ -16,8 +16,8 @@ from tests.real_agents.task import FOLLOW_UP, MAIN
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = os.environ.get("REDLINE_AGENTS", "")
 PLACEHOLDERS = (EN.stale_terminal, EN.historical_read)
-INSTALL_SECONDS = 300
-SCENE_SECONDS = 900
+INSTALL_SECONDS = 120
+SCENE_SECONDS = 300
 
 pytestmark = pytest.mark.skipif(not CACHE, reason="make test-agents installs the agents and runs them")
 
