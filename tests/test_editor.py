@@ -16,7 +16,7 @@ import redline
 from redline import EN, Conversation, Editor, ExecutionError, FormatError, Policy, ValidationError
 from redline.formats import FORMATS
 from redline.log import list_conversations
-from redline.log.records import Originated, SessionJoined, UsageReported
+from redline.log.records import MessageAdded, Originated, SessionJoined, UsageReported
 from redline.log.timeline import RecordTree
 from redline.testing import asks, conversation, says
 from redline.testing.strategies import conversations
@@ -783,6 +783,33 @@ def test_a_store_that_cannot_be_is_refused(tmp_path):
         Editor("sqlite:///chats.db#one")
     with pytest.raises(ValidationError, match="must be what edit"):
         Editor().report(3, {"input_tokens": 1})
+
+
+@pytest.mark.parametrize("method", ["report", "leave_alone", "keep_warm", "withdraw"])
+def test_a_request_of_another_store_is_refused(method, tmp_path):
+    """Each says so, and nothing is written."""
+    request = grown(Editor(policy=EAGER), worked("anthropic", 9))[-1]
+    more = {"report": ({"input_tokens": 1},), "leave_alone": ("refused",)}.get(method, ())
+    with pytest.raises(ValidationError, match="of another store than"):
+        getattr(Editor(tmp_path / "other"), method)(request, *more)
+    assert not (tmp_path / "other").exists()
+
+
+def test_what_was_not_followed_has_no_address():
+    """The error says why there is no log."""
+    editor = Editor()
+    with pytest.raises(ExecutionError, match="the provider keeps the history"):
+        editor.address_of(editor.edit(worked("anthropic", 3)[2:]))
+
+
+def test_time_zero_is_a_time():
+    """A message that was first seen at 0 keeps that time on a branch."""
+    messages, editor = worked("anthropic", 3), Editor()
+    editor.edit(messages, now=0)
+    request = editor.edit([*messages[:2], {"role": "user", "content": "no"}, *messages[3:5]], now=99 * MINUTE)
+    path = RecordTree(editor._forest.store.open(request.log, None)).path(request.record)
+    times = [one.record.timestamp_ms for one in path if isinstance(one.record, MessageAdded)]
+    assert times == [0, 0, 99 * MINUTE, 0, 0]
 
 
 def test_offloading_needs_a_place():

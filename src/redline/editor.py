@@ -149,6 +149,9 @@ class Editor:
 
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
+        _check_request(request)
+        if not request.log:
+            raise ExecutionError(f"There is no log of this request: {request.untouched}.")
         return self._forest.store.address_of(request.log)
 
     # --- editing
@@ -257,7 +260,7 @@ class Editor:
             return
         way = self._forest.open(request.log)
         with way.lock:
-            way.tree.read()
+            self._check_own(way, request)
             end = way.tree.end_of(request.record)
             made, held = {strike.number for strike in request.new_strikes}, strikes_in_force(way.tree.path(end))
             if lifts := tuple(Lift(strike.number, "it was never sent") for strike in held if strike.number in made):
@@ -268,14 +271,19 @@ class Editor:
         self._note(request, CacheTouched(check_time_ms(self._clock() if now is None else now, "now")))
 
     def _note(self, request: EditedRequest, record: Record) -> None:
-        """Append what is known of a request where it ends, and tell the engine that is there."""
+        """Append what is known of a request where it ends."""
         _check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._forest.open(request.log)
         with way.lock:
-            way.tree.read()
+            self._check_own(way, request)
             way.tree.append([record], parent=way.tree.end_of(request.record))
+
+    def _check_own(self, way: OpenTree, request: EditedRequest) -> None:
+        way.tree.read()
+        if request.record not in way.tree.stored:
+            raise ValidationError(f"The request is of another store than {self.store}. Tell the Editor that made it.")
 
     def close(self) -> None:
         """Let go of files and connections. What was sent is stored already."""
@@ -305,11 +313,12 @@ class Editor:
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
             known = given.times[index] if given.times else None
-            seen = tree.first_seen(digest) or (origin.tree.first_seen(digest) if origin is not None else None)
-            if digest in before or (index == last and given.format.invents_call_ids):
-                seen = None  # without an id, the output of a command may say what one of long ago said
+            if known is None and digest not in before and not (index == last and given.format.invents_call_ids):
+                # Without an id, the output of a command may say what one of long ago said; with one it was said then.
+                seen = (one.first_seen(digest) for one in (tree, *([origin.tree] if origin is not None else [])))
+                known = next((time for time in seen if time is not None), None)
             before.add(digest)
-            records.append(MessageAdded(native, known if known is not None else seen or now, digest))
+            records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
         tree.append(records, parent=spot.record)
         return tree.find(given.digests, given.session)
