@@ -1,8 +1,8 @@
 import pytest
 
 from redline.cli.on_each import on_each
-from redline.cli.session_files import SessionInput
 from redline.errors import TranscriptError
+from redline.inspection.session_files import SessionInput
 
 SESSIONS = [SessionInput(name, f"/place/{name}") for name in ("a", "b", "c")]
 

@@ -2,7 +2,7 @@ import pytest
 
 from redline import FORMATS, ValidationError
 from redline.cli.request_body import next_messages, request_body
-from redline.cli.session_files import find_sessions
+from redline.inspection.session_files import find_sessions
 from redline.lists.convert import Conversion
 from tests.cli.sample import write_session
 

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import click
 
-from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, counted, say, say_json
 from redline.cli.places import damage_words, place_of_message
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import find_format
+from redline.inspection.log_transcript import FORMAT
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.laws import problems_of
 from redline.laws.law import History
 from redline.mending import MENDERS

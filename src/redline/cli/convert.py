@@ -5,8 +5,8 @@ import click
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import say_json
 from redline.cli.request_body import next_messages, report, request_body
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.formats import FORMATS
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.lists.convert import convert
 
 __all__ = ["command"]

@@ -8,10 +8,10 @@ from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import say_json
 from redline.cli.printable import as_json
 from redline.cli.request_body import next_messages, report, request_body
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError
 from redline.files import create_whole, sync_directory
 from redline.formats import FORMATS
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.lists.convert import convert
 from redline.lists.repair import clean_orphaned_tool_calls
 from redline.redaction import redact

@@ -11,8 +11,8 @@ from redline.blobs.collect import collect_garbage
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.opening import open_blobs
 from redline.cli.output import Column, say, say_json, show_rows
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import LogError, RedlineError, ValidationError
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.log import DurableLog
 from redline.log.opening import open_log
 

@@ -11,8 +11,8 @@ import click
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
 from redline.cli.places import damage_words, place_of_message, place_words
-from redline.cli.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 from redline.inspection import Inspection, inspect_transcript
+from redline.inspection.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 
 __all__ = ["command"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from redline.cli.output import complain, counted, progress
-from redline.cli.session_files import SessionInput
 from redline.errors import RedlineError, TranscriptError
+from redline.inspection.session_files import SessionInput
 
 __all__ = ["FINE", "FOUND", "UNREADABLE", "on_each"]
 

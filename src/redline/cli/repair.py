@@ -7,11 +7,11 @@ import click
 import msgspec
 
 from redline.cli.in_place import replace_in_place
-from redline.cli.log_transcript import FORMAT
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, counted, say, say_json
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ExecutionError, ValidationError
+from redline.inspection.log_transcript import FORMAT
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.mending import Mending, mend_transcript
 from redline.repair import Strategy
 from redline.repair.strategies import STRATEGIES

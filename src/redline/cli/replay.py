@@ -16,8 +16,8 @@ from redline.cli.output import complain, say, say_json
 from redline.cli.replay_advice import show_advice
 from redline.cli.replay_curves import draw_curves, show_curves
 from redline.cli.replay_tables import show_comparison, show_files
-from redline.cli.session_files import SessionInput, find_sessions
 from redline.errors import ValidationError
+from redline.inspection.session_files import SessionInput, find_sessions
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
 from redline.replay.advice import advise
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare, is_refused

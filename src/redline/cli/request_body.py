@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from redline.cli.output import complain, say
-from redline.cli.session_files import SessionInput
 from redline.errors import ValidationError
 from redline.formats import FORMATS
+from redline.inspection.session_files import SessionInput
 from redline.lists.check import check
 from redline.lists.convert import Conversion
 from redline.values import payloads

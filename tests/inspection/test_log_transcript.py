@@ -2,8 +2,8 @@ import pytest
 
 from redline import FORMATS, Conversation
 from redline import open as open_conversation
-from redline.cli.log_transcript import transcript_of_database, transcript_of_file
 from redline.errors import LogError
+from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
 from redline.testing import asks, conversation, says
 from redline.values import payloads
 

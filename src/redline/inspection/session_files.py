@@ -69,7 +69,7 @@ class SessionInput:
         try:
             if not self.is_log:
                 return read_transcript(self.place)
-            from redline.cli.log_transcript import transcript_of_database, transcript_of_file
+            from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
 
             return transcript_of_database(self.place) if _is_address(self.place) else transcript_of_file(Path(self.place))
         except RedlineError as problem:

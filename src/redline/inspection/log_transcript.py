@@ -86,7 +86,7 @@ class _ReadOnlyLog:
     def __init__(self, stored: Sequence[Stored]) -> None:
         self._stored = stored
 
-    def append(self, records: Sequence[Record], *, parent: int) -> int:
+    def append(self, records: Sequence[Record], *, parent: int) -> int:  # noqa: ARG002 - as every log
         raise LogError("This log was opened to be read; nothing is added to it.")
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:

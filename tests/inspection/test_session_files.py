@@ -8,8 +8,8 @@ import pytest
 
 import redline as library
 from redline import TranscriptError
-from redline.cli import session_files
-from redline.cli.session_files import find_sessions
+from redline.inspection import session_files
+from redline.inspection.session_files import find_sessions
 from tests.cli.run import redline
 from tests.cli.sample import write_session
 
