@@ -1,166 +1,111 @@
-// The record as a tree: messages, strikes, branches and batches, the present path emphasised.
+// The record as a tree: messages, strikes, branches and batches, and the way back to each of them.
 
 import { get, post } from "./api.js";
 import { fill, h } from "./dom.js";
+import { DrawnView, button, link } from "./drawn-view.js";
 import { count, counted, when } from "./format.js";
-import { drawLanes, layLanes } from "./lanes.js";
-import { Latest } from "./latest.js";
+import { drawLanes } from "./lanes.js";
+import { line } from "./said.js";
 
 const ROWS = 400;
+const ACTIONS = {
+  rewind: ["Rewind here", "Rewind", "A record is appended: the conversation goes on after this message. What came later stays in the file as a branch."],
+  switch: ["Switch to this branch", "Switch", "A record is appended: the conversation goes on at the end of this branch. The present one stays in the file."],
+  rollback: ["Roll back to this batch", "Roll back", "A record is appended: the messages of this batch are sent again. Nothing is deleted."],
+};
 
-class Branches extends HTMLElement {
-  #context = null;
-  #loaded = "";
-  #latest = new Latest();
-  #said = h("p", { class: "result", role: "status" });
-  #shown = ROWS;
+class BranchesView extends DrawnView {
+  #said = h("p", { role: "status" });
+  #most = ROWS;
 
-  show(context) {
-    this.#context = context;
-    const key = JSON.stringify([context.session.id, context.query()]);
-    if (key === this.#loaded) return;
-    this.#loaded = key;
-    this.#shown = ROWS;
-    fill(this.#said);
-    fill(this, h("p", { class: "quiet", role: "status" }, "Reading the record…"));
-    this.#load();
+  ask(path, options) {
+    return get(`${path}/records`, this.context.query(), options);
   }
 
-  grown() {
-    if (!this.querySelector(".confirm")) this.#load();
+  grown(event) {
+    if (!this.querySelector(".confirm")) super.grown(event);
   }
 
-  leave() {
-    this.#latest.stop();
-    this.#loaded = "";
-  }
-
-  async #load() {
-    const { session, query } = this.#context;
-    try {
-      const found = await this.#latest.ask((signal) => get(`sessions/${session.id}/records`, query(), { signal }));
-      if (found) this.#place(found);
-    } catch (problem) {
-      fill(this, h("p", { class: "problem", role: "alert" }, problem.message));
-    }
-  }
-
-  #place(found) {
-    if (!found.records.length) {
-      fill(this, h("p", { class: "quiet" }, "Nothing is recorded in this conversation yet."));
+  place(found) {
+    const records = found.records.slice(-this.#most);
+    if (!records.length) {
+      this.say("Nothing is recorded in this conversation yet.");
       return;
     }
-    const lanes = layLanes(found.records);
-    const first = Math.max(0, found.records.length - this.#shown);
-    const earlier = () => {
-      this.#shown += ROWS;
-      this.#place(found);
+    const earlier = found.records.length - records.length;
+    const more = () => {
+      this.#most += ROWS;
+      this.place(found);
     };
+    const lanes = drawLanes(records);
+    const tree = h("ol", { class: "tree", "aria-label": "Records, oldest first" }, records.map((record, row) => this.#row(record, lanes[row])));
+    tree.style.setProperty("--lanes", `${lanes[0].getAttribute("width")}px`);
+    const lists = [this.#list("Branches", found.branches, branchInWords, "switch"), this.#list("Batches", found.batches, batchInWords, "rollback")];
     fill(
       this,
-      h("p", { class: "said" }, ...summary(found)),
       this.#said,
-      h(
-        "div",
-        { class: "branches" },
-        h(
-          "div",
-          { class: "tree" },
-          first > 0 && h("button", { type: "button", class: "link", onclick: earlier }, `Show ${counted(Math.min(ROWS, first), "earlier line")}`),
-          h("ol", { "aria-label": "Records, oldest first", start: first + 1 }, found.records.slice(first).map((record, at) => this.#row(record, lanes, first + at))),
-        ),
-        h("div", { class: "parts" }, this.#listBranches(found.branches), this.#listBatches(found.batches)),
-      ),
+      h("div", { class: "columns" }, h("div", {}, earlier > 0 && button(`${counted(earlier, "earlier line")}…`, more), tree), h("div", {}, lists)),
     );
   }
 
-  #row(record, lanes, at) {
+  #row(record, lanes) {
     const index = record.index ?? record.from ?? null;
-    const says = h("bdi", {}, record.says);
-    const line = h(
-      "div",
-      { class: "line" },
+    const says = h("bdi", {}, line(record.says));
+    return h(
+      "li",
+      { class: record.is_current ? "" : "quiet" },
+      lanes,
       h("span", { class: "type" }, record.type),
-      index === null ? h("span", { class: "says" }, says) : h("button", { type: "button", class: "says link", onclick: () => this.#go(index) }, says),
+      h("span", { class: "text" }, index === null ? says : link(says, () => this.open({ index }))),
       h("time", {}, when(record.time_ms)),
+      record.type === "message" && this.#offer("rewind", { index: record.index }),
     );
-    if (record.type === "message" && record.index !== null) {
-      line.append(this.#ask("Rewind here", `Appends a record: the conversation goes on after message ${record.index}. What came later stays in the file as a branch.`, "Rewind", { action: "rewind", index: record.index }));
-    }
-    return h("li", { class: record.is_current ? "current" : "other", "aria-current": at === lanes.head ? "step" : null }, drawLanes(lanes, at), line);
   }
 
-  #listBranches(branches) {
-    if (branches.length < 2) return null;
-    const rows = branches.map((branch) =>
-      h(
-        "li",
-        {},
-        h("bdi", { class: "title" }, branch.title || `Branch ${branch.number}`),
-        h("span", { class: "quiet" }, `${counted(branch.messages, "message")} after record ${count(branch.after)}`),
-        branch.is_current
-          ? h("span", { class: "tag" }, "current")
-          : this.#ask("Switch to this branch", "Appends a record: the conversation goes on at the end of this branch. The present one stays in the file.", "Switch", { action: "switch", branch: branch.number }),
-      ),
-    );
-    return h("section", {}, h("h2", {}, "Branches"), h("ul", {}, rows));
+  #list(name, items, inWords, action) {
+    if (!items.length) return null;
+    const key = action === "switch" ? "branch" : "batch";
+    const rows = items.map((item) => {
+      const [title, says] = inWords(item);
+      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, { [key]: item.number }));
+    });
+    return [h("h2", {}, name), h("ul", { class: "list" }, rows)];
   }
 
-  #listBatches(batches) {
-    if (!batches.length) return null;
-    const rows = batches.map((batch) =>
-      h(
-        "li",
-        {},
-        h("span", { class: "title" }, `Batch ${batch.number}`),
-        h("span", { class: "quiet" }, `${counted(batch.messages, "message")}, from message ${count(batch.boundary)} on`),
-        batch.is_current
-          ? h("span", { class: "tag" }, "current")
-          : this.#ask("Roll back to this batch", `Appends a record: the messages of batch ${batch.number} are sent again, as before the view was changed. Nothing is deleted.`, "Roll back", { action: "rollback", batch: batch.number }),
-      ),
-    );
-    return h("section", {}, h("h2", {}, "Batches"), h("ul", {}, rows));
-  }
-
-  /** A button that asks once, saying what will be appended; nothing where the file cannot be acted on. */
-  #ask(name, says, verb, action) {
-    if (!this.#context.session.can_act) return null;
+  /** A button that asks once, saying what will be appended. */
+  #offer(action, given) {
+    if (!this.context.session.can_act) return null;
+    const [name, verb, says] = ACTIONS[action];
     const place = h("span", { class: "act" });
-    const button = h("button", { type: "button", class: "quiet-button", onclick: () => open() }, name);
-    const close = () => {
-      fill(place, button);
-      button.focus();
-    };
-    const open = () => {
-      const yes = h("button", { type: "button", class: "main", onclick: () => this.#act(action, close) }, verb);
-      const no = h("button", { type: "button", onclick: close }, "Cancel");
-      fill(place, h("span", { class: "confirm", role: "group", "aria-label": name, onkeydown: (event) => event.key === "Escape" && close() }, h("span", {}, says), yes, no));
+    const close = () => fill(place, start).firstChild.focus();
+    const start = button(name, () => {
+      const yes = button(verb, () => this.#act({ action, ...given }, close), { class: "main" });
+      const onkeydown = (event) => event.key === "Escape" && close();
+      fill(place, h("span", { class: "confirm buttons", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
       yes.focus();
-    };
-    return fill(place, button);
+    });
+    return fill(place, start);
   }
 
   async #act(action, close) {
-    const { session, params } = this.#context;
-    const parameters = params.conversation ? { conversation: params.conversation } : {};
+    const { conversation = 0 } = this.context.query();
     try {
-      const { says } = await post(`sessions/${session.id}/actions`, action, parameters);
+      const { says } = await post(`sessions/${this.context.session.id}/actions`, action, { conversation });
       fill(this.#said, says);
-      await this.#load();
+      this.load();
     } catch (problem) {
       close();
       fill(this.#said, h("span", { class: "problem" }, problem.message));
     }
   }
-
-  #go(index) {
-    this.#context.go("conversation", { ...this.#context.query(), index });
-  }
 }
 
-function summary({ records, branches, batches }) {
-  const parts = [counted(branches.length || 1, "branch").replace("branchs", "branches"), counted(batches.length, "batch").replace("batchs", "batches")];
-  return [h("strong", {}, parts[0]), `, ${parts[1]}, ${counted(records.length, "line")}. Nothing is ever deleted: the present path is drawn in full.`];
+function branchInWords({ title, number, messages, after }) {
+  return [title || `Branch ${number}`, `${counted(messages, "message")} after record ${count(after)}`];
 }
 
-customElements.define("redline-branches", Branches);
+function batchInWords({ number, messages, boundary }) {
+  return [`Batch ${number}`, `${counted(messages, "message")}, made at message ${count(boundary)}`];
+}
+
+customElements.define("redline-branches", BranchesView);

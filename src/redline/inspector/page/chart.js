@@ -1,27 +1,19 @@
-// Scales, ticks and paths, and the small chart of lines: what the drawings share.
+// Scales, ticks and lines: what the drawings are made of.
 
 import { svg } from "./dom.js";
 
 /** From a range of values to a range of pixels. */
-export function scale([low, high], [start, end]) {
+export function scale(low, high, start, end) {
   const factor = high > low ? (end - start) / (high - low) : 0;
   return (value) => start + (value - low) * factor;
 }
 
-/** Round values from 0 up to `most` in steps of 1, 2 or 5; the last is the first that is not below it. */
+/** Round values from 0 on in steps of 1, 2 or 5; the last is the first that is not below `most`. */
 export function ticks(most, about) {
-  if (!(most > 0)) return [0, 1];
-  const rough = most / about;
+  const rough = Math.max(most, 1e-6) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, number) => number * step);
-}
-
-/** Round values within `low` and `high`. */
-export function ticksWithin(low, high, about) {
-  const step = Math.max(1, ticks(high - low, about)[1]);
-  const first = Math.ceil(low / step) * step;
-  return Array.from({ length: Math.floor((high - first) / step) + 1 }, (_, number) => first + number * step);
 }
 
 export function linePath(xs, ys) {
@@ -29,61 +21,39 @@ export function linePath(xs, ys) {
 }
 
 export function areaPath(xs, tops, bottoms) {
-  const back = linePath([...xs].reverse(), [...bottoms].reverse());
-  return `${linePath(xs, tops)}L${back.slice(1)}Z`;
+  return `${linePath(xs, tops)}L${linePath(xs.toReversed(), bottoms.toReversed()).slice(1)}Z`;
 }
 
-/** Text in a drawing. */
-export function label(x, y, text, attributes = {}) {
-  return svg("text", { x: x.toFixed(1), y: y.toFixed(1), ...attributes }, text);
+export function label(x, y, text, className, anchor = "start") {
+  return svg("text", { x: x.toFixed(1), y: y.toFixed(1), class: className, "text-anchor": anchor }, text);
 }
 
-/** Horizontal hairlines with their values at the left. */
+/** Hairlines with their values at the left. */
 export function gridLines(values, y, { left, right, format }) {
   return values.map((value) => [
     svg("line", { class: value ? "grid" : "grid base", x1: left, x2: right, y1: y(value), y2: y(value) }),
-    label(left - 6, y(value) + 4, format(value), { class: "tick", "text-anchor": "end" }),
+    label(left - 6, y(value) + 4, format(value), "tick", "end"),
   ]);
 }
 
-/**
- * Two lines over the same requests, each named at its end, with the room between them filled.
- * `area` = {left, right, top, bottom} in pixels, `series` = [{name, values}, …], the baseline first.
- */
-export function compareLines(area, x, requests, series, format) {
-  const most = Math.max(0, ...series.map(({ values }) => values.reduce((high, value) => Math.max(high, value), 0)));
-  const marks = ticks(most, area.bottom - area.top > 90 ? 4 : 2);
-  const y = scale([0, marks.at(-1)], [area.bottom, area.top]);
-  const xs = requests.map(x);
+/** Lines over the same requests, what everything would have cost first, with their title and names above. */
+export function drawLines(title, area, xs, series, format) {
+  const marks = ticks(series.reduce((most, { values }) => values.reduce((high, value) => Math.max(high, value), most), 0), 3);
+  const y = scale(0, marks.at(-1) || 1, area.bottom, area.top);
   const lines = series.map(({ values }) => values.map(y));
-  return svg(
-    "g",
-    { class: "lines" },
+  const names = series.map(({ name }, at) => svg("tspan", { class: "tick", dx: 14 }, `${at ? "━" : "┅"} ${name}`));
+  return [
+    label(0, area.top - 16, [svg("tspan", { class: "title" }, title), names]),
     gridLines(marks, y, { ...area, format }),
-    lines.length > 1 && svg("path", { class: "between", d: areaPath(xs, lines[0], lines[1]) }),
-    lines.map((ys, at) => svg("path", { class: at ? "line chosen" : "line baseline", d: linePath(xs, ys) })),
-    endLabels(area, series, lines),
-  );
+    lines[1] && svg("path", { class: "between", d: areaPath(xs, ...lines) }),
+    lines.map((ys, at) => svg("path", { class: at ? "line" : "line dashed", d: linePath(xs, ys) })),
+  ];
 }
 
-/** The names of the lines at their right end, the higher one above its line and the lower one below. */
-function endLabels(area, series, lines) {
-  const ends = lines.map((ys) => ys.at(-1) ?? area.bottom);
-  const highest = ends.indexOf(Math.min(...ends));
-  return series.map(({ name }, at) => {
-    const isAbove = at === highest;
-    const y = Math.min(area.bottom - 5, Math.max(area.top + 4, ends[at] + (isAbove ? -7 : 16)));
-    return label(area.right - 2, y, name, { class: at ? "name chosen" : "name baseline", "text-anchor": "end" });
-  });
-}
-
-/** Calls `draw(width)` now and whenever the element's width changes; gives the observer, to be disconnected. */
+/** Calls `draw(width)` now and whenever the width of the element changes. */
 export function onWidth(element, draw) {
   let drawn = 0;
-  const observer = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry.contentRect.width);
-    if (width > 0 && width !== drawn) draw((drawn = width));
-  });
-  observer.observe(element);
-  return observer;
+  new ResizeObserver(() => {
+    if (element.clientWidth && element.clientWidth !== drawn) draw((drawn = element.clientWidth));
+  }).observe(element);
 }

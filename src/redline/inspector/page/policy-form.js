@@ -1,152 +1,109 @@
-// The form for a policy: preset, rules with their settings, schedule, price.
+// The form for a policy of one's own: preset, rules with their settings, schedule, price.
 
 import { fill, h } from "./dom.js";
 import { brief, span } from "./format.js";
 
-/**
- * The fields for a policy of one's own, as /what-if takes it. `offers` is the answer of /api/policies;
- * `change(custom)` is called with a new value whenever something was changed.
- */
+/** The form; `offers` is the answer of /api/policies, and `change(custom)` is called with each new policy. */
 export function policyForm(offers, custom, change) {
-  const form = h("form", { class: "policy", "aria-label": "Policy", onsubmit: (event) => event.preventDefault() });
-  const set = (changed, { redraw = false } = {}) => {
-    custom = changed;
-    if (redraw) draw();
-    change(custom);
+  const form = h("form", { "aria-label": "Policy", onsubmit: (event) => event.preventDefault() });
+  const set = (changed) => change((custom = { ...custom, preset: null, ...changed }));
+  const choose = (changed, id) => {
+    set(changed);
+    draw();
+    form.querySelector(`#${id}`).focus();
   };
-  const edit = (changed, options) => set({ ...custom, preset: null, ...changed }, options);
-  const draw = () => fill(form, presetField(offers, custom, set), ruleFields(offers, custom, edit), scheduleFields(offers, custom, edit), priceField(offers, custom, edit));
+  const draw = () => {
+    const { presets, rules, schedules, prices } = offers;
+    const schedule = schedules.find(({ name }) => name === custom.schedule?.name);
+    const toPreset = (preset) => preset && choose({ ...preset.settings, preset: preset.name, price: custom.price }, "preset");
+    const price = h("input", { id: "price", list: "prices", value: custom.price ?? "", placeholder: "the model's own", onchange: () => set({ preset: custom.preset, price: price.value.trim() || null }) });
+    fill(
+      form,
+      chooser("preset", "Preset", presets, custom.preset, "of my own", toPreset),
+      h("fieldset", {}, h("legend", {}, "Rules"), ruleFields(rules, custom.rules, set)),
+      chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", (one) => choose({ schedule: one && { name: one.name, settings: {} } }, "schedule")),
+      schedule && settingFields(schedule, custom.schedule.settings, (settings) => set({ schedule: { name: schedule.name, settings } })),
+      field(price, "Price", "A model, or read / written / kept for, such as 0.1/1.25/5m."),
+      h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
+    );
+  };
   draw();
   return form;
 }
 
-/** A value in words: `keep_recent` is "keep recent". */
+/** `keep_recent` as "keep recent" */
 export function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
-function presetField({ presets }, custom, set) {
-  const chosen = presets.find(({ name }) => name === custom.preset);
-  const select = h(
-    "select",
-    {
-      id: "preset",
-      onchange: () => {
-        const preset = presets.find(({ name }) => name === select.value);
-        if (preset) set({ ...preset.settings, price: custom.price }, { redraw: true });
-        document.getElementById("preset")?.focus();
-      },
-    },
-    presets.map(({ name }) => h("option", { value: name, selected: name === custom.preset }, name)),
-    h("option", { value: "", selected: !chosen }, "of my own"),
-  );
-  return h("div", { class: "field" }, h("label", { for: "preset" }, "Preset"), select, h("p", { class: "says" }, chosen?.says ?? "Choose a preset, or change what is below."));
+function field(input, name, says) {
+  input.setAttribute("aria-describedby", `${input.id}-says`);
+  return h("div", { class: "field" }, h("label", { for: input.id }, name), input, h("p", { class: "says", id: `${input.id}-says` }, says));
 }
 
-function ruleFields({ rules }, custom, edit) {
-  const chosen = new Map(custom.rules.map((rule) => [rule.name, rule]));
-  const changed = () => edit({ rules: [...chosen.values()] });
-  return h("fieldset", {}, h("legend", {}, "Rules"), rules.map((rule) => ruleField(rule, chosen, changed)));
+/** One of several; `otherwise` is what it is called when it is none of them. */
+function chooser(id, name, choices, chosen, otherwise, choose) {
+  const found = choices.find((choice) => choice.name === chosen);
+  const options = choices.map((choice) => h("option", { value: choice.name, selected: choice === found }, spaced(choice.name)));
+  const select = h("select", { id, onchange: () => choose(choices.find((choice) => choice.name === select.value) ?? null) }, h("option", { value: "", selected: !found }, otherwise), options);
+  return field(select, name, found?.says);
 }
 
-function ruleField(rule, chosen, changed) {
-  let settings = chosen.get(rule.name)?.settings ?? {};
-  const fields = settingFields(rule, settings, (next) => {
-    settings = next;
-    chosen.set(rule.name, { name: rule.name, settings });
-    changed();
-  });
-  const box = h("input", {
-    type: "checkbox",
-    role: "switch",
-    id: `rule-${rule.name}`,
-    checked: chosen.has(rule.name),
-    "aria-describedby": `says-${rule.name}`,
-    onchange: () => {
-      if (box.checked) chosen.set(rule.name, { name: rule.name, settings });
-      else chosen.delete(rule.name);
-      if (fields) fields.hidden = !box.checked;
+function ruleFields(rules, chosen, set) {
+  const settings = new Map(chosen.map((rule) => [rule.name, rule.settings ?? {}]));
+  const changed = () => set({ rules: Array.from(settings, ([name, own]) => ({ name, settings: own })) });
+  return rules.map((rule) => {
+    let own = settings.get(rule.name) ?? {};
+    const inner = settingFields(rule, own, (next) => {
+      settings.set(rule.name, (own = next));
       changed();
-    },
+    });
+    const flip = () => {
+      if (!settings.delete(rule.name)) settings.set(rule.name, own);
+      inner.hidden = !box.checked;
+      changed();
+    };
+    const box = h("input", { id: `rule-${rule.name}`, type: "checkbox", role: "switch", checked: settings.has(rule.name), onchange: flip });
+    inner.hidden = !box.checked;
+    return h("div", { class: "rule" }, field(box, spaced(rule.name), rule.says), inner);
   });
-  if (fields) fields.hidden = !box.checked;
-  return h("div", { class: "rule" }, box, h("label", { for: box.id }, spaced(rule.name)), h("p", { class: "says", id: `says-${rule.name}` }, rule.says), fields);
 }
 
-function scheduleFields({ schedules }, custom, edit) {
-  const chosen = schedules.find(({ name }) => name === custom.schedule?.name);
-  const select = h(
-    "select",
-    {
-      id: "schedule",
-      onchange: () => {
-        edit({ schedule: select.value ? { name: select.value, settings: {} } : null }, { redraw: true });
-        document.getElementById("schedule")?.focus();
-      },
-    },
-    !chosen && h("option", { value: "", selected: true }, "by the model"),
-    schedules.map(({ name }) => h("option", { value: name, selected: name === chosen?.name }, spaced(name))),
+/** The settings of a rule or a schedule, folded. Only those that differ from the default are kept. */
+function settingFields({ name, settings: known }, own, change) {
+  const fields = known.map((setting) =>
+    settingField(`${name}-${setting.name}`, setting, own[setting.name] ?? setting.default, (value) => {
+      const { [setting.name]: _, ...others } = own;
+      const isDefault = value === null || String(value) === String(setting.default);
+      change((own = isDefault ? others : { ...others, [setting.name]: value }));
+    }),
   );
-  const fields = chosen && settingFields(chosen, custom.schedule.settings ?? {}, (settings) => edit({ schedule: { name: chosen.name, settings } }));
-  return h("fieldset", {}, h("legend", {}, "Schedule"), h("div", { class: "field" }, h("label", { for: "schedule" }, "When marks are applied"), select, chosen && h("p", { class: "says" }, chosen.says)), fields);
-}
-
-function priceField({ prices }, custom, edit) {
-  const input = h("input", { id: "price", list: "prices", value: custom.price ?? "", placeholder: "the model's own", autocomplete: "off", spellcheck: "false", onchange: () => edit({ price: input.value.trim() || null, preset: custom.preset }) });
-  return h(
-    "div",
-    { class: "field" },
-    h("label", { for: "price" }, "Price"),
-    input,
-    h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
-    h("p", { class: "says" }, "A model, or three numbers: read / written / how long it is kept, such as 0.1/1.25/5m."),
-  );
-}
-
-/** The settings of a rule or a schedule, folded; only what differs from the default is kept. */
-function settingFields({ name, settings: known }, settings, change) {
-  if (!known.length) return null;
-  const set = (setting, value) => {
-    const { [setting.name]: _, ...others } = settings;
-    const isDefault = value === null || JSON.stringify(value) === JSON.stringify(setting.default);
-    settings = isDefault ? others : { ...others, [setting.name]: value };
-    change(settings);
-  };
-  return h("details", { class: "settings", open: Object.keys(settings).length > 0 }, h("summary", { "aria-label": `Settings of ${spaced(name)}` }, "Settings"), known.map((setting) => settingField(`${name}-${setting.name}`, setting, settings[setting.name] ?? setting.default, (value) => set(setting, value))));
+  const summary = h("summary", {}, "Settings", h("span", { class: "hidden" }, ` of ${spaced(name)}`));
+  return known.length ? h("details", { class: "settings", open: Object.keys(own).length > 0 }, summary, fields) : h("span");
 }
 
 function settingField(id, setting, value, set) {
-  const unit = h("output", { class: "unit", for: id }, inUnits(setting, value));
-  const said = { id, "aria-describedby": `${id}-says` };
-  const input =
-    setting.type === "bool"
-      ? h("input", { ...said, type: "checkbox", checked: value === true, onchange: () => set(input.checked) })
-      : h("input", {
-          ...said,
-          type: setting.type === "number" ? "number" : "text",
-          step: "any",
-          min: 0,
-          value: Array.isArray(value) ? value.join(", ") : (value ?? ""),
-          placeholder: setting.default === null ? "not set" : String(setting.default),
-          autocomplete: "off",
-          oninput: () => {
-            const typed = parsed(setting.type, input.value);
-            fill(unit, inUnits(setting, typed ?? setting.default));
-            if (input.validity.valid) set(typed);
-          },
-        });
-  return h("div", { class: "setting" }, h("label", { for: id }, spaced(setting.name)), input, unit, h("p", { class: "says", id: `${id}-says` }, setting.says));
+  if (setting.type === "bool") {
+    const box = h("input", { id, type: "checkbox", checked: value === true, onchange: () => set(box.checked) });
+    return field(box, spaced(setting.name), setting.says);
+  }
+  const name = h("span", {}, spaced(setting.name), " ", h("small", {}, inUnits(setting, value)));
+  const input = h("input", { id, type: setting.type === "number" ? "number" : "text", step: "any", min: 0, value: value ?? "", placeholder: setting.default ?? "not set" });
+  input.addEventListener("input", () => {
+    const typed = read(setting.type, input.value.trim());
+    fill(name.lastChild, inUnits(setting, typed));
+    if (input.validity.valid) set(typed);
+  });
+  return field(input, name, setting.says);
 }
 
-function parsed(type, text) {
-  if (!text.trim()) return null;
-  if (type === "number") return Number(text);
-  return type === "list" ? text.split(",").map((one) => one.trim()).filter(Boolean) : text;
+function read(type, text) {
+  if (!text) return null;
+  return type === "number" ? Number(text) : type === "list" ? text.split(/[\s,]+/) : text;
 }
 
-/** How long milliseconds are, how much tokens are: beside a field that takes the plain number. */
+/** How long milliseconds are and how many tokens, beside a field for the plain number. */
 function inUnits({ name, type }, value) {
-  if (type !== "number" || value === null || value === undefined) return "";
-  if (name.endsWith("_ms")) return span(value);
-  return name.endsWith("_tokens") && value >= 10_000 ? brief(value) : "";
+  if (type !== "number" || value === null) return "";
+  return name.endsWith("_ms") ? span(value) : name.endsWith("_tokens") ? brief(value) : "";
 }

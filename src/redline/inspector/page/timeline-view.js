@@ -3,212 +3,159 @@
 import { get } from "./api.js";
 import { onWidth } from "./chart.js";
 import { fill, h } from "./dom.js";
+import { DrawnView, button, link, table } from "./drawn-view.js";
 import { brief, count, counted, money, percent, when } from "./format.js";
-import { Latest } from "./latest.js";
-import { numbersTable } from "./timeline-numbers.js";
 import { drawTimeline } from "./timeline-drawing.js";
 
-class Timeline extends HTMLElement {
-  #context = null;
-  #loaded = "";
-  #latest = new Latest();
-  #timeline = null;
+const ROWS = 25;
+
+class TimelineView extends DrawnView {
   #hidden = new Set();
   #at = 0;
-  #xs = [];
-  #watch = null;
 
-  show(context) {
-    this.#context = context;
-    const key = JSON.stringify([context.session.id, context.query()]);
-    if (key === this.#loaded) return;
-    this.#loaded = key;
-    fill(this, h("p", { class: "quiet", role: "status" }, "Reading the requests…"));
-    this.#load();
+  ask(path, options) {
+    return get(`${path}/timeline`, { ...this.context.query(), points: 1000 }, options);
   }
 
-  grown() {
-    this.#load();
-  }
-
-  leave() {
-    this.#latest.stop();
-    this.#watch?.disconnect();
-    this.#loaded = "";
-  }
-
-  async #load() {
-    const { session, query } = this.#context;
-    try {
-      const found = await this.#latest.ask((signal) => get(`sessions/${session.id}/timeline`, { ...query(), points: 1000 }, { signal }));
-      if (found) this.#place(found);
-    } catch (problem) {
-      fill(this, h("p", { class: "problem", role: "alert" }, problem.message));
-    }
-  }
-
-  #place(timeline) {
-    const wasAtEnd = !this.#timeline || this.#at >= this.#timeline.points.length - 1;
-    const hadFocus = this.contains(document.activeElement) && document.activeElement.getAttribute("role") === "slider";
-    this.#timeline = timeline;
-    this.#watch?.disconnect();
-    if (!timeline.points.length) {
-      fill(this, h("p", { class: "quiet" }, "No request was made in this conversation yet."));
+  place(timeline) {
+    const { kinds, points } = timeline;
+    if (!points.length) {
+      this.say("No request was made in this conversation yet.");
       return;
     }
-    this.#at = wasAtEnd ? timeline.points.length - 1 : Math.min(this.#at, timeline.points.length - 1);
-    this.#build();
-    this.#watch = onWidth(this.stage, () => this.#draw());
+    const wasAtEnd = !this.timeline || this.#at >= this.timeline.points.length - 1;
+    const hadFocus = this.cursor?.matches(":focus");
+    this.timeline = timeline;
+    this.#at = wasAtEnd ? points.length - 1 : Math.min(this.#at, points.length - 1);
+    this.values = [...kinds, "struck"].map(() => h("span", { class: "number" }));
+    this.facts = h("dl");
+    this.heading = h("h2");
+    this.plot = h("div");
+    this.hair = h("div", { class: "hair" });
+    this.cursor = this.#makeCursor();
+    this.stage = h("div", { class: "stage" }, this.plot, this.hair, this.cursor);
+    const legend = h("ul", { class: "legend" }, this.values.map((_, at) => this.#toggle(at)).reverse());
+    fill(
+      this,
+      h("p", { class: "said" }, saved(timeline)),
+      h("div", { class: "columns" }, this.stage, h("section", { "aria-label": "Numbers of the request" }, this.heading, legend, this.facts)),
+      h("p", { class: "says" }, "❙ cold cache  ▼ compaction. Arrow keys or the pointer show numbers; Enter or a click opens the conversation there."),
+      this.#numbers(),
+    );
+    onWidth(this.stage, () => this.#draw());
     if (hadFocus) this.cursor.focus();
   }
 
-  #build() {
-    const { kinds } = this.#timeline;
-    this.plot = h("div", { class: "plot" });
-    this.cursor = h("div", {
-      class: "cursor",
-      role: "slider",
-      tabindex: 0,
-      "aria-label": "Request; Enter opens the conversation there",
-      "aria-valuemin": 0,
-      "aria-valuemax": this.#timeline.requests - 1,
-      onpointermove: (event) => this.#point(event),
-      onclick: (event) => {
-        this.#point(event);
-        this.#open();
-      },
-      onkeydown: (event) => this.#press(event),
-    });
-    this.hair = h("div", { class: "hair", "aria-hidden": "true" });
-    this.stage = h("div", { class: "stage" }, this.plot, this.hair, this.cursor);
-    this.values = new Map([...kinds, "struck"].map((kind) => [kind, h("span", { class: "value" })]));
-    this.facts = h("dl", { class: "facts" });
-    this.heading = h("h2", { class: "at" });
-    const legend = [...kinds.keys()].reverse().map((at) => this.#toggle(kinds[at], `k${at % 10}`));
-    fill(
-      this,
-      h("p", { class: "said" }, ...saved(this.#timeline)),
-      h(
-        "div",
-        { class: "timeline" },
-        this.stage,
-        h("aside", { class: "readout", "aria-label": "Numbers of the request" }, this.heading, h("ul", { class: "legend" }, this.#toggle("struck", "struck"), legend), this.facts),
-      ),
-      h("p", { class: "hint" }, h("span", { class: "cold-mark", "aria-hidden": "true" }), " the cache was cold ", h("span", { "aria-hidden": "true" }, "▾"), " compaction. Point or use the arrow keys for numbers; click or press Enter to go there."),
-      numbersTable(this.#timeline, (request) => this.#go(request)),
-    );
+  /** What lies over the drawing and is pointed at; for the keyboard it is a slider over the requests. */
+  #makeCursor() {
+    const point = (event) => {
+      const x = event.clientX - this.stage.getBoundingClientRect().left;
+      const after = this.xs.findIndex((one) => one >= x);
+      this.#move(after < 0 ? this.xs.length - 1 : after && x - this.xs[after - 1] < this.xs[after] - x ? after - 1 : after);
+    };
+    const open = () => this.open({ request: this.timeline.points[this.#at].request });
+    const press = (event) => {
+      const last = this.timeline.points.length - 1;
+      const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
+      if (event.key === "Enter") open();
+      else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
+      else return;
+      event.preventDefault();
+    };
+    const limits = { "aria-valuemin": 0, "aria-valuemax": this.timeline.requests - 1, "aria-label": "Request" };
+    return h("div", { class: "cursor", role: "slider", tabindex: 0, ...limits, onpointermove: point, onpointerdown: point, onclick: open, onkeydown: press });
   }
 
-  #toggle(kind, className) {
-    const button = h(
-      "button",
-      {
-        type: "button",
-        "aria-pressed": String(!this.#hidden.has(kind)),
-        onclick: () => {
-          if (!this.#hidden.delete(kind)) this.#hidden.add(kind);
-          button.setAttribute("aria-pressed", String(!this.#hidden.has(kind)));
-          this.#draw();
-        },
-      },
-      h("span", { class: `swatch ${className}`, "aria-hidden": "true" }),
-      h("bdi", {}, kind),
-      this.values.get(kind),
-    );
-    return h("li", {}, button);
+  #toggle(at) {
+    const name = this.timeline.kinds[at] ?? "struck";
+    const className = at < this.timeline.kinds.length ? `swatch k${at % 10}` : "swatch hatched";
+    const press = () => {
+      if (!this.#hidden.delete(name)) this.#hidden.add(name);
+      toggle.setAttribute("aria-pressed", !this.#hidden.has(name));
+      this.#draw();
+    };
+    const toggle = button([h("span", { class: className }), h("bdi", {}, name), this.values[at]], press, { "aria-pressed": !this.#hidden.has(name) });
+    return h("li", {}, toggle);
   }
 
   #draw() {
-    const { drawing, xs, top, bottom } = drawTimeline(this.#timeline, this.stage.clientWidth, this.#hidden);
-    drawing.setAttribute("aria-label", sentence(this.#timeline));
-    this.#xs = xs;
+    const { drawing, xs, top, bottom } = drawTimeline(this.timeline, this.stage.clientWidth, this.#hidden);
+    drawing.setAttribute("aria-label", inWords(this.timeline));
     fill(this.plot, drawing);
-    for (const element of [this.hair, this.cursor]) {
-      element.style.top = `${top}px`;
-      element.style.height = `${bottom - top}px`;
-    }
+    this.xs = xs;
+    for (const { style } of [this.hair, this.cursor]) [style.top, style.height] = [`${top}px`, `${bottom - top}px`];
     this.#move(this.#at);
-  }
-
-  #point(event) {
-    const x = event.clientX - this.stage.getBoundingClientRect().left;
-    let [low, high] = [0, this.#xs.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#xs[middle] + this.#xs[middle + 1]) / 2 < x) low = middle + 1;
-      else high = middle;
-    }
-    this.#move(low);
-  }
-
-  #press(event) {
-    const last = this.#timeline.points.length - 1;
-    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
-    if (event.key === "Enter") this.#open();
-    else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
-    else return;
-    event.preventDefault();
   }
 
   #move(at) {
     this.#at = at;
-    const point = this.#timeline.points[at];
-    const total = point.sizes.reduce((sum, size) => sum + size, 0);
-    this.hair.style.transform = `translateX(${this.#xs[at]}px)`;
-    this.#timeline.kinds.forEach((kind, number) => fill(this.values.get(kind), count(point.sizes[number])));
-    fill(this.values.get("struck"), count(point.struck));
+    const point = this.timeline.points[at];
+    const facts = factsOf(this.timeline, at);
+    this.hair.style.transform = `translateX(${this.xs[at]}px)`;
+    [...point.sizes, point.struck].forEach((size, nth) => fill(this.values[nth], count(size)));
     fill(this.heading, `Request ${count(point.request)}`);
-    const facts = factsOf(this.#timeline, at, total);
-    fill(this.facts, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+    fill(this.facts, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     this.cursor.setAttribute("aria-valuenow", point.request);
-    this.cursor.setAttribute("aria-valuetext", [`Request ${point.request}`, ...facts.map(([name, value]) => `${name} ${value}`), `struck ${count(point.struck)}`].join(", "));
+    this.cursor.setAttribute("aria-valuetext", `${point.request}: ${facts.map((fact) => fact.join(" ")).join(", ")}`);
   }
 
-  #open() {
-    this.#go(this.#timeline.points[this.#at].request);
-  }
-
-  #go(request) {
-    this.#context.go("conversation", { ...this.#context.query(), request });
+  /** The same as a table, a page at a time. */
+  #numbers() {
+    const { points, kinds } = this.timeline;
+    const heads = ["Request", ...kinds.map((kind) => h("bdi", {}, kind)), ...factsOf(this.timeline, 0, true).map(([name]) => name)];
+    const last = Math.ceil(points.length / ROWS) - 1;
+    const place = h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Numbers of the requests" });
+    const row = (point, at) => [
+      link(count(point.request), () => this.open({ request: point.request })),
+      ...point.sizes.map(count),
+      ...factsOf(this.timeline, at, true).map(([, value]) => value),
+    ];
+    const turn = (page) => {
+      const from = Math.min(last, Math.max(0, page)) * ROWS;
+      fill(place, table("", heads, points.slice(from, from + ROWS).map((point, nth) => row(point, from + nth))));
+      fill(pages, button("Earlier", () => turn(page - 1), { disabled: page <= 0 }), `Page ${page + 1} of ${last + 1}`, button("Later", () => turn(page + 1), { disabled: page >= last }));
+    };
+    const pages = h("p", { class: "buttons", role: "status" });
+    const details = h("details", {}, h("summary", {}, "Numbers"), place, pages);
+    details.addEventListener("toggle", () => turn(last), { once: true });
+    return details;
   }
 }
 
-/** What is known of one request, in words: [[name, value], …]. */
-function factsOf(timeline, at, total) {
-  const point = timeline.points[at];
-  const format = timeline.unit === "usd" ? money : count;
-  const so = timeline.costs.map(({ name, values }) => [name, format(values[at])]);
-  const marks = [point.is_cold && `cold: ${point.cold_because || "nothing was cached"}`, point.compaction && "compacted before it"].filter(Boolean);
+/** What is known of one request: [[name, value], …]; with all that could be, if `isWhole`. */
+function factsOf({ points, costs, unit }, at, isWhole = false) {
+  const point = points[at];
+  const sent = point.sizes.reduce((sum, size) => sum + size, 0);
+  const notes = [point.is_cold && `cold: ${point.cold_because || "nothing was cached"}`, point.compaction && "after a compaction"].filter(Boolean);
   return [
-    ["sent", `${count(total)} tokens`],
-    point.read !== null && ["from cache", total ? `${count(point.read)} (${percent(point.read / total)})` : count(point.read)],
-    point.cost_usd !== null && ["cost", money(point.cost_usd)],
-    ...so.map(([name, value]) => [`so far, ${name}`, value]),
-    point.time_ms !== null && ["time", when(point.time_ms)],
-    marks.length && ["note", marks.join("; ")],
-  ].filter(Boolean);
+    ["sent", count(sent)],
+    ["struck", count(point.struck)],
+    ["from cache", point.read === null ? "" : `${count(point.read)} (${percent(sent ? point.read / sent : 0)})`],
+    ["cost", point.cost_usd === null ? "" : money(point.cost_usd)],
+    ...costs.map(({ name, values }) => [`so far, ${name}`, unit === "usd" ? money(values[at]) : count(values[at])]),
+    ["time", when(point.time_ms)],
+    ["note", notes.join("; ")],
+  ].filter(([, value]) => value || isWhole);
 }
 
-/** What striking saved over the whole session, in words. */
-function saved(timeline) {
-  const format = timeline.unit === "usd" ? money : (value) => `${brief(value)} tokens`;
-  const [without, chosen] = timeline.costs.map(({ values }) => values.at(-1));
-  if (without === undefined) return ["What it cost is not known."];
-  if (chosen === undefined) return [h("strong", {}, format(without)), " for everything that was sent."];
-  const gain = without - chosen;
-  const rest = ` with the policy “${timeline.costs[1].name}”.`;
-  if (gain < 0) return [h("strong", {}, `${format(-gain)} more`), ` than the ${format(without)} for sending everything`, rest];
-  return [h("strong", {}, `${format(gain)} of ${format(without)} saved`), ` (${percent(without ? gain / without : 0, 1)})`, rest];
+/** What the policy saved over the whole session. */
+function saved({ costs, unit }) {
+  const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
+  const [all, chosen] = costs.map(({ values }) => values.at(-1));
+  if (all === undefined) return "What it cost is not known.";
+  if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
+  const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
+  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} saved`;
+  return [h("strong", {}, words), ` (${share}): “${costs[1].name}” against “${costs[0].name}”.`];
 }
 
-/** The drawing in one sentence, for those who do not see it. */
-function sentence(timeline) {
-  const { points, kinds } = timeline;
+/** The drawing in a sentence, for those who do not see it. */
+function inWords({ points, kinds, requests }) {
   const last = points.at(-1);
-  const largest = points.reduce((most, point) => Math.max(most, point.sizes.reduce((sum, size) => sum + size, 0)), 0);
-  const main = kinds[last.sizes.indexOf(Math.max(...last.sizes))] ?? "nothing";
+  const most = points.reduce((high, { sizes }) => Math.max(high, sizes.reduce((sum, size) => sum + size, 0)), 0);
   const cold = points.filter((point) => point.is_cold).length;
-  return `Tokens by kind over ${counted(timeline.requests, "request")}: at most ${brief(largest)}; in the last one mostly ${main}, with ${brief(last.struck)} struck; ${counted(cold, "cold request")}. The numbers are in the table below.`;
+  const main = kinds[last.sizes.indexOf(Math.max(...last.sizes))];
+  return `Tokens by kind over ${counted(requests, "request")}, ${brief(most)} at most; the last is mostly ${main}, with ${brief(last.struck)} struck; ${cold} cold. The table “Numbers” has all of it.`;
 }
 
-customElements.define("redline-timeline", Timeline);
+customElements.define("redline-timeline", TimelineView);

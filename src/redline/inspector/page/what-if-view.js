@@ -2,93 +2,59 @@
 
 import { get, post } from "./api.js";
 import { fill, h } from "./dom.js";
-import { Latest } from "./latest.js";
+import { DrawnView } from "./drawn-view.js";
 import { policyForm } from "./policy-form.js";
 import { WhatIfAnswer } from "./what-if-answer.js";
 
-const PAUSE_MS = 150;
-
-class WhatIf extends HTMLElement {
-  #context = null;
-  #loaded = "";
-  #shown = "";
-  #offers = null;
+class WhatIfView extends DrawnView {
+  /** The policy in the form, and as the address has it. */
   #custom = null;
-  #answer = null;
-  #latest = new Latest();
-  #timer = 0;
+  #written = "";
 
-  async show(context) {
-    this.#context = context;
-    const key = JSON.stringify([context.session.id, context.params.conversation]);
-    if (key === this.#loaded && (context.params.policy ?? "") === this.#shown) return;
-    this.#loaded = key;
-    try {
-      this.#offers ??= await get("policies");
-    } catch (problem) {
-      fill(this, h("p", { class: "problem", role: "alert" }, problem.message));
-      return;
-    }
-    this.#custom = startWith(this.#offers, this.#context);
-    this.#shown = this.#context.params.policy ?? "";
-    this.#answer?.leave();
-    this.#answer = new WhatIfAnswer(this.#context, () => this.#custom);
-    fill(this, h("div", { class: "what-if" }, policyForm(this.#offers, this.#custom, (custom) => this.#change(custom)), this.#answer.element));
-    this.#try();
+  wanted() {
+    return [this.context.params.conversation, this.context.params.policy];
   }
 
-  grown() {
-    this.#try();
+  async ask(path, options) {
+    const { params } = this.context;
+    this.offers ??= await get("policies");
+    if (!this.#custom || params.policy !== this.#written) this.#start();
+    return post(`${path}/what-if`, this.#custom, { conversation: params.conversation ?? 0 }, options);
   }
 
-  leave() {
-    clearTimeout(this.#timer);
-    this.#latest.stop();
-    this.#answer?.leave();
-    this.#loaded = "";
+  place(found) {
+    this.answer.show(found);
   }
 
-  #change(custom) {
-    this.#custom = custom;
-    this.#answer.wait();
-    this.#latest.stop();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#shown = JSON.stringify(custom);
-      this.#context.go("what-if", { ...this.#context.params, policy: this.#shown }, { replace: true });
-      this.#try();
-    }, PAUSE_MS);
+  fail(problem) {
+    if (this.answer) this.answer.fail(problem);
+    else super.fail(problem);
   }
 
-  async #try() {
-    if (!this.#custom) return;
-    const { session, params } = this.#context;
-    const parameters = params.conversation ? { conversation: params.conversation } : {};
-    this.#answer.wait();
-    try {
-      const found = await this.#latest.ask((signal) => post(`sessions/${session.id}/what-if`, this.#custom, parameters, { signal }));
-      if (found) this.#answer.show(found, this.#context);
-    } catch (problem) {
-      this.#answer.fail(problem);
-    }
+  #start() {
+    this.#custom = policyToStart(this.offers, this.context);
+    this.#written = this.context.params.policy;
+    const form = policyForm(this.offers, this.#custom, (custom) => {
+      this.#custom = custom;
+      this.#written = JSON.stringify(custom);
+      this.change({ policy: this.#written });
+    });
+    this.answer = new WhatIfAnswer((params) => this.open({ policy: JSON.stringify(this.#custom), ...params }));
+    fill(this, this.answer.said, h("div", { class: "columns" }, form, this.answer.element));
   }
 }
 
-/** The policy that the address names: one of its own, a preset, or the one that the session is shown with. */
-function startWith({ presets }, { params, session }) {
-  const own = params.policy?.startsWith("{") && readPolicy(params.policy);
-  if (own) return own;
-  const named = [params.policy, session.policy, "default"].map((wanted) => presets.find(({ name }) => name === wanted)).find(Boolean);
-  return (named ?? presets[0]).settings;
-}
-
-function readPolicy(text) {
+/** The policy that the address holds or names, or the one that the session is shown with. */
+function policyToStart({ presets }, { params, session }) {
   try {
-    const { preset = null, rules, schedule = null, price = null } = JSON.parse(text);
-    return Array.isArray(rules) ? { preset, rules, schedule, price } : null;
+    const { preset = null, rules, schedule = null, price = null } = JSON.parse(params.policy);
+    if (Array.isArray(rules)) return { preset, rules, schedule, price };
   } catch {
-    return null;
+    // The address names a preset, or none.
   }
+  const names = [params.policy, session.policy, "default", presets[0].name];
+  const { name, settings } = names.map((wanted) => presets.find((preset) => preset.name === wanted)).find(Boolean);
+  return { ...settings, preset: name };
 }
 
-customElements.define("redline-what-if", WhatIf);
+customElements.define("redline-what-if", WhatIfView);
