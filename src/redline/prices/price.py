@@ -9,6 +9,7 @@ from redline.errors import ValidationError
 __all__ = ["PRICE_RULES", "Price", "PriceRule", "Tier", "parse_rule"]
 
 _MINUTE_MS = 60_000
+_MILLION = 1_000_000
 
 
 class Tier(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +58,17 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
             min_cached_tokens=self.min_cached_tokens,
             tiers=self.tiers,
         )
+
+
+    def dollars(self, *, fresh: int, read: int, written: int, output: int = 0, is_long: bool = False) -> float:
+        """What a request costs at list prices; `is_long` if its cache is to live an hour."""
+        sent = fresh + read + written
+        reached = [tier for tier in self.tiers if sent > tier.above_tokens]
+        input_factor = max((tier.input_factor for tier in reached), default=1.0)
+        output_factor = max((tier.output_factor for tier in reached), default=1.0)
+        write = self.cache_write_1h if is_long and self.cache_write_1h is not None else self.cache_write
+        paid = self.input * fresh + self.cache_read * read + write * written
+        return (input_factor * paid + output_factor * self.output * output) / _MILLION
 
 
 class PriceRule(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ from redline.prices import Price
 
 __all__ = ["Struck", "cost_of", "saved_by", "why_dear"]
 
-_MILLION = 1_000_000
 _MISSED_SHARE = 0.5
 """A cache that gives less than this of what it should hold was missed."""
 _COMPACTED_SHARE = 0.6
@@ -33,8 +32,7 @@ class Struck:
 
 def cost_of(usage: Usage, price: Price, *, is_long: bool = False) -> float:
     """US dollars at list prices; `is_long` if the cache is to live an hour."""
-    output_factor = max((tier.output_factor for tier in price.tiers if usage.input_tokens > tier.above_tokens), default=1.0)
-    return _input_cost(usage, price, is_long=is_long) + output_factor * price.output * usage.output_tokens / _MILLION
+    return _input_cost(usage, price, is_long=is_long, output=usage.output_tokens)
 
 
 def saved_by(
@@ -89,8 +87,6 @@ def why_dear(
     return ""
 
 
-def _input_cost(usage: Usage, price: Price, *, is_long: bool) -> float:
-    factor = max((tier.input_factor for tier in price.tiers if usage.input_tokens > tier.above_tokens), default=1.0)
-    write = price.cache_write_1h if is_long and price.cache_write_1h is not None else price.cache_write
-    paid = price.input * usage.fresh_tokens + price.cache_read * usage.cache_read_tokens + write * usage.cache_write_tokens
-    return factor * paid / _MILLION
+def _input_cost(usage: Usage, price: Price, *, is_long: bool, output: int = 0) -> float:
+    read, written = usage.cache_read_tokens, usage.cache_write_tokens
+    return price.dollars(fresh=usage.fresh_tokens, read=read, written=written, output=output, is_long=is_long)
