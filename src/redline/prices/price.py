@@ -59,7 +59,6 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
             tiers=self.tiers,
         )
 
-
     def dollars(self, *, fresh: int, read: int, written: int, output: int = 0, is_long: bool = False) -> float:
         """What a request costs at list prices; `is_long` if its cache is to live an hour."""
         sent = fresh + read + written
