@@ -30,6 +30,7 @@ COMMANDS = {
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
     "run": "Run an agent with its requests going through Redline.",
+    "serve": "Look at sessions in the browser: every request, every strike, what if.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 
