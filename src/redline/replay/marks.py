@@ -101,7 +101,7 @@ def marks_made(session: Session, rules: Sequence[Rule], seen: Sequence[list[Seen
 
 
 def shrinkage(part: Part, replacement: str | dict[str, Any] | None, counter: Counter) -> int:
-    """How many tokens fewer there are with the replacement in the place of a part: of a call, its input; of a result, all in it."""
+    """How many tokens fewer there are with a replacement: of a call, for its input; of a result, for all that is in it."""
     if isinstance(part, ToolCall) and replacement is not None:
         return count_part(part, counter) - count_part(msgspec.structs.replace(part, input=replacement), counter)
     replaced = part.parts if isinstance(part, ToolResult) else (part,)

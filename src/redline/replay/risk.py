@@ -107,7 +107,7 @@ def said_after(session: Session, request: RecordedRequest) -> Iterator[int]:
 
 def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in strikes}
+    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
     missed, requests, restored, rereads = set[_Key](), set[int](), set[_Key](), list[Reread]()
     for use, keys in _missing(uses, struck):
         missed |= keys
@@ -120,11 +120,11 @@ def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
 
 def misses_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> tuple[Miss, ...]:
     """For each strike that took away what was used later: where that was, and the words."""
-    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in strikes}
-    numbers: dict[_Key, int] = {(strike.position, strike.at): number for number, strike in enumerate(strikes)}
+    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
+    numbers: dict[ReplayStrike, int] = {strike: number for number, strike in enumerate(strikes)}
     first: dict[int, Miss] = {}
     for use, keys in _missing(uses, struck):
-        for number in sorted(numbers[key] for key in keys):
+        for number in sorted(numbers[struck[key]] for key in keys):
             first.setdefault(number, Miss(number, use.request, use.words))
     return tuple(first.values())
 
