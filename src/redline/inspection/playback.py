@@ -254,7 +254,7 @@ class Playback:
         usage, price = self.recording.requests[number].usage, self.player.price
         if usage is None or price is None:
             return None
-        return price.dollars(
+        return price.cost(
             fresh=usage.fresh_tokens,
             read=usage.cache_read_tokens,
             written=usage.cache_write_tokens,

@@ -32,7 +32,13 @@ class Struck:
 
 def cost_of(usage: Usage, price: Price, *, is_long: bool = False) -> float:
     """US dollars at list prices; `is_long` if the cache is to live an hour."""
-    return _input_cost(usage, price, is_long=is_long, output=usage.output_tokens)
+    return price.cost(
+        fresh=usage.fresh_tokens,
+        read=usage.cache_read_tokens,
+        written=usage.cache_write_tokens,
+        output=usage.output_tokens,
+        is_long=is_long,
+    )
 
 
 def saved_by(
@@ -65,7 +71,7 @@ def saved_by(
     written_share = usage.cache_write_tokens / paid_anew if paid_anew else 1.0
     written = round((other_input - read) * written_share)
     other = Usage(other_input - read - written, usage.output_tokens, read, written)
-    difference = _input_cost(other, price, is_long=is_long) - _input_cost(usage, price, is_long=is_long)
+    difference = cost_of(other, price, is_long=is_long) - cost_of(usage, price, is_long=is_long)
     return -difference if struck.is_dry_run else difference
 
 
@@ -85,8 +91,3 @@ def why_dear(
     if usage.input_tokens - before.input_tokens > usage.input_tokens * _GREW_SHARE:
         return "growth"
     return ""
-
-
-def _input_cost(usage: Usage, price: Price, *, is_long: bool, output: int = 0) -> float:
-    read, written = usage.cache_read_tokens, usage.cache_write_tokens
-    return price.dollars(fresh=usage.fresh_tokens, read=read, written=written, output=output, is_long=is_long)
