@@ -49,7 +49,7 @@ class BranchesView extends DrawnView {
   }
 
   #row(record, lanes) {
-    const index = record.index ?? record.from ?? null;
+    const { index } = record;
     const says = h("bdi", {}, line(record.says));
     return h(
       "li",
@@ -58,7 +58,7 @@ class BranchesView extends DrawnView {
       h("span", { class: "type" }, record.type),
       h("span", { class: "text" }, index === null ? says : link(says, () => this.open({ index }))),
       h("time", {}, when(record.time_ms)),
-      record.type === "message" && this.#offer("rewind", { index: record.index }),
+      record.to && this.#offer("rewind", { index: record.to - 1 }),
     );
   }
 
@@ -104,8 +104,8 @@ function branchInWords({ title, number, messages, after }) {
   return [title || `Branch ${number}`, `${counted(messages, "message")} after record ${count(after)}`];
 }
 
-function batchInWords({ number, messages, boundary }) {
-  return [`Batch ${number}`, `${counted(messages, "message")}, made at message ${count(boundary)}`];
+function batchInWords({ number, boundary }) {
+  return [`Batch ${number}`, `from message ${count(boundary)} on`];
 }
 
 customElements.define("redline-branches", BranchesView);

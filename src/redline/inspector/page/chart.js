@@ -1,6 +1,12 @@
 // Scales, ticks and lines: what the drawings are made of.
 
 import { svg } from "./dom.js";
+import { brief, money } from "./format.js";
+
+/** Money or tokens at an axis, in few characters. */
+export function axisFormat(unit) {
+  return (value) => (unit !== "usd" ? brief(value) : value && value < 10 ? money(value) : `$${brief(value)}`);
+}
 
 /** From a range of values to a range of pixels. */
 export function scale(low, high, start, end) {

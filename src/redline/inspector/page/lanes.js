@@ -9,7 +9,7 @@ const MOST_LANES = 12;
 /** A small drawing for each row. Rows are as high as they like, but not below twice MIDDLE. */
 export function drawLanes(records) {
   const rowOf = new Map(records.map(({ number }, row) => [number, row]));
-  const parents = records.map(({ parent }) => rowOf.get(parent) ?? null);
+  const parents = records.map(({ parent }, row) => rowOf.get(parent) ?? nearest(records, parent, row));
   const lanes = placeLanes(records, parents);
   const strokes = records.map(() => []);
   parents.forEach((parent, row) => {
@@ -20,7 +20,7 @@ export function drawLanes(records) {
     for (let between = parent + 1; between < row; between += 1) strokes[between].push(upright(0, "100%"));
     strokes[row].push(upright(0, MIDDLE));
   });
-  const head = records.findLastIndex((record) => record.is_current);
+  const head = records.findLastIndex((record) => record.is_current && record.type !== "subagent");
   const width = x(Math.max(...lanes)) + 10;
   return records.map((record, row) => {
     const className = row === head ? "node head" : record.is_current ? "node current" : "node";
@@ -47,6 +47,12 @@ function placeLanes(records, parents) {
     busyUntil[lanes[row]] = ends[row];
   });
   return lanes;
+}
+
+/** A parent that is not shown is drawn as the line before it. */
+function nearest(records, parent, row) {
+  const found = records.findLastIndex(({ number }, before) => before < row && number < parent);
+  return found < 0 ? null : found;
 }
 
 function x(lane) {

@@ -79,7 +79,7 @@ function settingFields({ name, settings: known }, own, change) {
     }),
   );
   const summary = h("summary", {}, "Settings", h("span", { class: "hidden" }, ` of ${spaced(name)}`));
-  return known.length ? h("details", { class: "settings", open: Object.keys(own).length > 0 }, summary, fields) : h("span");
+  return known.length ? h("details", { class: "settings" }, summary, fields) : h("span");
 }
 
 function settingField(id, setting, value, set) {

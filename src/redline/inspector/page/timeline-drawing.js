@@ -1,8 +1,8 @@
 // The timeline as a drawing: tokens by kind above, what they cost below, over the same requests.
 
-import { areaPath, drawLines, gridLines, label, scale, ticks } from "./chart.js";
+import { areaPath, axisFormat, drawLines, gridLines, label, scale, ticks } from "./chart.js";
 import { svg } from "./dom.js";
-import { brief, money } from "./format.js";
+import { brief } from "./format.js";
 
 const LABEL_HEIGHT = 14;
 const TIME = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
@@ -11,7 +11,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 /** The drawing for a width, where each point is in it, and from where to where it reaches: {drawing, xs, top, bottom}. */
 export function drawTimeline({ kinds, points, costs, unit, ...limits }, width, hidden) {
   const isNarrow = width < 560;
-  const area = { left: 46, right: width - 8, top: 42, bottom: isNarrow ? 240 : 330 };
+  const area = { left: 52, right: width - 8, top: 42, bottom: isNarrow ? 240 : 330 };
   const cost = { ...area, top: area.bottom + 54, bottom: area.bottom + (isNarrow ? 140 : 174) };
   const x = scale(points[0].request, points.at(-1).request, area.left, area.right);
   const xs = points.map(({ request }) => x(request));
@@ -35,7 +35,7 @@ export function drawTimeline({ kinds, points, costs, unit, ...limits }, width, h
     svg("path", { class: "cold", d: marked(points, xs, "is_cold", `${area.bottom + 3}v8`) }),
     svg("path", { class: "compaction", d: marked(points, xs, "compaction", `${area.top}V${area.bottom}`) }),
     svg("path", { class: "flag", d: marked(points, xs, "compaction", `${area.top}l-4 -6h8z`) }),
-    drawLines(unit === "usd" ? "Cost so far" : "Cost so far, in input tokens", cost, xs, costs, unit === "usd" ? money : brief),
+    drawLines(unit === "usd" ? "Cost so far" : "Cost so far, in input tokens", cost, xs, costs, axisFormat(unit)),
     requestTicks(points, x, cost.bottom, isNarrow ? 4 : 8),
   );
   return { drawing, xs, top: area.top, bottom: cost.bottom };

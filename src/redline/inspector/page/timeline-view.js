@@ -125,14 +125,15 @@ class TimelineView extends DrawnView {
 /** What is known of one request: [[name, value], …]; with all that could be, if `isWhole`. */
 function factsOf({ points, costs, unit }, at, isWhole = false) {
   const point = points[at];
+  const format = unit === "usd" ? money : count;
   const sent = point.sizes.reduce((sum, size) => sum + size, 0);
   const notes = [point.is_cold && `cold: ${point.cold_because || "nothing was cached"}`, point.compaction && "after a compaction"].filter(Boolean);
   return [
     ["sent", count(sent)],
     ["struck", count(point.struck)],
     ["from cache", point.read === null ? "" : `${count(point.read)} (${percent(sent ? point.read / sent : 0)})`],
-    ["cost", point.cost_usd === null ? "" : money(point.cost_usd)],
-    ...costs.map(({ name, values }) => [`so far, ${name}`, unit === "usd" ? money(values[at]) : count(values[at])]),
+    ["cost", format(point.cost)],
+    ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),
     ["time", when(point.time_ms)],
     ["note", notes.join("; ")],
   ].filter(([, value]) => value || isWhole);

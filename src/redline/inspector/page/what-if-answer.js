@@ -1,6 +1,6 @@
 // What a policy would have done to a session: money, tokens, both risks, and the policy as a text to take away.
 
-import { drawLines, onWidth, scale } from "./chart.js";
+import { axisFormat, drawLines, onWidth, scale } from "./chart.js";
 import { fill, h, svg } from "./dom.js";
 import { button, link, table } from "./drawn-view.js";
 import { brief, count, counted, money, percent } from "./format.js";
@@ -60,7 +60,7 @@ export class WhatIfAnswer {
     const room = this.curves.clientWidth;
     const width = room > 620 ? Math.floor(room / 2) - 17 : room;
     const draw = (title, without, chosen, format) => smallChart({ title, width, requests: curve.points, without, chosen, format });
-    fill(this.curves, draw("Cost so far", curve.cost_without, curve.cost, unit === "usd" ? money : brief), draw("Tokens sent", curve.sizes_without, curve.sizes, brief));
+    fill(this.curves, draw("Cost so far", curve.cost_without, curve.cost, axisFormat(unit)), draw("Tokens sent", curve.sizes_without, curve.sizes, brief));
   }
 
   #misses(misses) {
@@ -107,7 +107,7 @@ function byRule(rules) {
 }
 
 function smallChart({ title, width, requests, without, chosen, format }) {
-  const area = { left: 50, right: width - 8, top: 30, bottom: 150 };
+  const area = { left: 52, right: width - 8, top: 30, bottom: 150 };
   const series = [{ name: "everything sent", values: without }, { name: "this policy", values: chosen }];
   const said = `${title}: at the end ${format(chosen.at(-1))} with this policy, ${format(without.at(-1))} with everything sent.`;
   const xs = requests.map(scale(requests[0], requests.at(-1), area.left, area.right));
