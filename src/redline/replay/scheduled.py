@@ -56,7 +56,7 @@ def strikes_by(
     due, window = 0, None
     for number, request in enumerate(session.requests):
         if window is None or request.start != window.start:
-            window = _Window(schedule, session, request.start, prices, protected_tools)
+            window = _ScheduledWindow(schedule, session, request.start, prices, protected_tools)
         start = due
         while due < len(marks) and marks[due].request <= number:
             due += 1
@@ -64,7 +64,7 @@ def strikes_by(
             yield ScheduledStrike(number, marked, saving, decision.why)
 
 
-class _Window:
+class _ScheduledWindow:
     """The requests since a compaction, as the engine keeps them for the schedule: a new view has a new ledger."""
 
     def __init__(
