@@ -198,48 +198,46 @@ class ConversationView extends HTMLElement {
   #jump(index, at = null, { isHit = false } = {}) {
     const position = this.order?.indexOf(index) ?? -1;
     if (position < 0) return this.#say(`Message ${index} is not among those shown here.`);
-    this.#select(index);
-    if (isHit) this.#unfold(index, at);
-    this.list.goTo(position);
-    if (at) requestAnimationFrame(() => this.#flash(index, at));
+    if (isHit && at) this.#unfold(index, at);
+    this.#goTo(position);
+    if (at) requestAnimationFrame(() => this.#flash(index, at, isHit));
   }
 
   /** Opens the part of a hit, so that its words can be seen. */
   #unfold(index, at) {
-    if (!at) return;
-    for (const name of ["all", "body", "call"]) this.#opened.set(`${index}/${at}/${name}`, true);
+    for (const name of ["all", "body", "call", "strike"]) this.#opened.set(`${index}/${at}/${name}`, true);
     this.list.refresh(new Set([index]));
   }
 
-  #flash(index, at) {
+  #flash(index, at, isHit) {
     const part = this.list.rowOf(index)?.querySelector(`[data-at="${CSS.escape(at)}"]`);
+    if (isHit) part?.querySelector("mark")?.scrollIntoView({ block: "nearest" });
     part?.classList.add("flash");
     setTimeout(() => part?.classList.remove("flash"), 1200);
   }
 
-  #select(key) {
+  #goTo(position) {
     this.list.rowOf(this.#current)?.classList.remove("current");
-    this.#current = key;
-    const row = this.list.rowOf(key);
+    this.#current = this.order[position];
+    this.list.goTo(position);
+    const row = this.list.rowOf(this.#current);
     row?.classList.add("current");
+    if (document.activeElement !== this.findBar.input) row?.focus({ preventScroll: true });
   }
 
   #move(by) {
     const at = this.order.indexOf(this.#current);
     const isInSight = at >= this.list.from && at < this.list.to;
     const position = isInSight ? at + by : this.list.first;
-    if (position < 0 || position >= this.order.length) return;
-    this.#select(this.order[position]);
-    this.list.goTo(position);
-    this.list.rowOf(this.#current)?.focus({ preventScroll: true });
+    if (position >= 0 && position < this.order.length) this.#goTo(position);
   }
 
   #nextStrike() {
-    const from = this.#current ?? -1;
     const request = this.#request?.number ?? null;
-    const struck = [...this.#strikes.values()].filter((strike) => inForce(strike, request)).map(({ index, at }) => ({ index, at, position: this.order.indexOf(index) }));
-    const next = struck.filter(({ index, position }) => index > from && position >= 0).sort((a, b) => a.index - b.index)[0];
-    if (next) this.#jump(next.index, next.at);
+    const struck = new Map([...this.#strikes.values()].filter((strike) => inForce(strike, request)).map(({ index, at }) => [index, at]));
+    const from = this.order.indexOf(this.#current) + 1;
+    const next = this.order.slice(from).find((index) => struck.has(index));
+    if (next !== undefined) this.#jump(next, struck.get(next));
     else this.context.say("No strike after this message.");
   }
 

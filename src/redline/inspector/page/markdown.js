@@ -108,7 +108,7 @@ function table(lines, at) {
   const end = until(lines, at + 2, (text) => !text.includes("|"));
   const row = (text, tag) => h("tr", {}, cells(text).slice(0, sides.length).map((cell, i) => h(tag, { class: sides[i] }, inline(cell))));
   const body = lines.slice(at + 2, end).map((text) => row(text, "td"));
-  const label = { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Table" };
+  const label = { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Table" };
   return [h("div", label, h("table", {}, h("thead", {}, row(lines[at], "th")), h("tbody", {}, body))), end];
 }
 

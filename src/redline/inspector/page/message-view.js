@@ -27,16 +27,13 @@ function rail(message, scene) {
   const isInserted = index === undefined;
   const age = timeMs && scene.timeMs >= timeMs ? `${span(scene.timeMs - timeMs)} old` : "";
   const usage = message.usage ? `${count(message.usage.input)} in, ${count(message.usage.output)} out, ${count(message.usage.cache_read)} read from the cache` : null;
-  const model = message.model && message.model !== scene.session.model ? h("span", {}, line(message.model, 40)) : null;
   const pin = () => scene.act({ action: message.is_pinned ? "unpin" : "pin", index });
   return h(
     "div",
     { class: "rail" },
-    h("span", { class: "role" }, isInserted ? "🔧 repaired" : role),
-    isInserted ? null : h("a", { class: "index", href: scene.link(index), "aria-label": `Message ${index}` }, `#${index}`),
+    h("span", { title: message.model }, h("b", {}, isInserted ? "🔧 repaired" : role), " ", isInserted ? null : h("a", { class: "index", href: scene.link(index) }, `#${index}`)),
     timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, CLOCK.format(timeMs), age ? ` · ${age}` : "") : null,
     h("span", { title: usage }, counted(tokens, "token")),
-    model,
     message.is_pinned ? h("span", { class: "pinned" }, "pinned") : null,
     scene.session.can_act && !isInserted ? h("button", { class: "quiet pin", type: "button", "data-focus": `pin ${index}`, onclick: pin }, message.is_pinned ? "Unpin" : "Pin") : null,
   );
@@ -108,7 +105,7 @@ function preformatted(text) {
 function partTitle(part, scene) {
   if (part.kind !== "result" && part.kind !== "call") return null;
   const name = part.kind === "result" ? ["result of ", h("b", {}, line(part.tool ?? "a call", 60))] : [h("b", {}, line(part.tool, 60)), " ", line(part.says)];
-  return h("p", { class: "title" }, h("span", {}, name), part.is_error ? h("strong", { class: "failed" }, "failed") : null, pairLink(part, scene));
+  return h("p", { class: "heading" }, h("span", {}, name), part.is_error ? h("strong", { class: "failed" }, "failed") : null, pairLink(part, scene));
 }
 
 function pairLink(part, scene) {
@@ -122,14 +119,14 @@ function callPart(part, fold, scene) {
   const body = () => (part.diff ? diffView(part.diff, fold) : codeBlock(part.input ?? part.text ?? ""));
   const isOpen = fold.isOpen("call", Boolean(part.diff));
   const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("call"), onclick: () => fold.toggle("call", Boolean(part.diff)) };
-  const title = h("p", { class: "title" }, h("button", toggle, h("b", {}, line(part.tool, 60)), " ", line(part.says)), pairLink(part, scene));
+  const title = h("p", { class: "heading" }, h("button", toggle, h("b", {}, line(part.tool, 60)), " ", line(part.says)), pairLink(part, scene));
   return [title, isOpen ? body() : null];
 }
 
 function disclosure(name, part, fold, body) {
   const isOpen = fold.isOpen("body");
   const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("body"), onclick: () => fold.toggle("body") };
-  return [h("p", { class: "title" }, h("button", toggle, name, " ", isOpen ? null : h("span", {}, line(fold.text, 120)))), isOpen ? body() : null];
+  return [h("p", { class: "heading" }, h("button", toggle, name, " ", isOpen ? null : h("span", {}, line(fold.text, 120)))), isOpen ? body() : null];
 }
 
 function otherPart(part, fold) {

@@ -13,9 +13,10 @@ const COLUMNS = [
   ["messages", "Messages", (row) => row.messages ?? -1],
   ["tokens", "Tokens", (row) => row.tokens ?? -1],
   ["money", "Cost", (row) => row.cost_usd ?? -1],
+  ["saved", "Saved", (row) => row.saved_usd ?? -1],
   ["problems", "Problems", (row) => row.problems ?? -1],
 ];
-const NUMBERS = new Set(["when", "messages", "tokens", "money", "problems"]);
+const NUMBERS = new Set(["when", "messages", "tokens", "money", "saved", "problems"]);
 
 class SessionsView extends HTMLElement {
   #rows = [];
@@ -135,7 +136,6 @@ function order(sort) {
 function sessionRow(row) {
   const timeMs = row.ended_ms ?? row.started_ms;
   const number = (name, label, value) => h("td", { class: `${name}${row.is_pending ? " pending" : ""}`, "data-label": label }, row.is_pending ? h("span", { class: "hidden" }, "being counted") : value);
-  const saved = row.saved_usd > 0 ? h("small", { class: "saved" }, `${money(row.saved_usd)} saved`) : null;
   const project = row.project ? h("span", { title: row.project }, line(row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? row.project, 40)) : null;
   return h(
     "tr",
@@ -146,7 +146,8 @@ function sessionRow(row) {
     h("td", { class: "agent" }, line(row.agent, 30)),
     number("messages", "messages", count(row.messages)),
     number("tokens", "tokens", brief(row.tokens)),
-    number("money", "cost", [money(row.cost_usd), saved]),
+    number("money", "cost", money(row.cost_usd)),
+    number("saved", "saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
     number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : row.problems === null ? "–" : ""),
   );
 }

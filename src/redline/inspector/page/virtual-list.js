@@ -79,7 +79,9 @@ export class VirtualList extends HTMLElement {
     const isAtEnd = this.isAtEnd && this.#rows.size > 0;
     const place = this.#place();
     this.rows = rows;
-    this.#heights = new Heights(Float64Array.from({ length: rows.count }, (_, i) => this.#known.get(rows.keyAt(i)) ?? estimate));
+    const heights = new Float64Array(rows.count).fill(estimate);
+    for (let i = 0; i < rows.count && this.#known.size; i += 1) heights[i] = this.#known.get(rows.keyAt(i)) ?? estimate;
+    this.#heights = new Heights(heights);
     for (const row of this.#rows.values()) row.isMade = false;
     const position = place ? rows.positionOf(place.key) : -1;
     this.#held = null;
@@ -93,13 +95,6 @@ export class VirtualList extends HTMLElement {
     this.#held = position;
     this.#top = this.#heights.above(position) - below;
     this.#settle();
-  }
-
-  /** Scrolls as little as needed for a row to be in sight. */
-  reveal(position) {
-    const above = this.#heights.above(position);
-    const height = this.#heights.values[position];
-    if (above < this.#top || above + height > this.#top + this.clientHeight) this.goTo(position);
   }
 
   goToEnd() {
@@ -214,24 +209,26 @@ export class VirtualList extends HTMLElement {
     this.dispatchEvent(new CustomEvent("range", { detail: { from: this.from, to: this.to } }));
   }
 
+  /** Rows out of sight go first: an element that is moved would lose the keyboard's focus. */
   #arrange() {
     const wanted = new Set();
-    let next = this.block.firstChild;
-    for (let position = this.from; position < this.to; position += 1) {
-      const key = this.rows.keyAt(position);
-      wanted.add(key);
-      const element = (this.#rows.get(key) ?? this.#newRow(key)).element;
-      element.style.minHeight = this.#rows.get(key).isFilled ? "" : `${this.#heights.values[position]}px`;
-      element.setAttribute("aria-posinset", position + 1);
-      element.setAttribute("aria-setsize", this.rows.count);
-      if (element === next) next = next.nextSibling;
-      else this.block.insertBefore(element, next);
-    }
+    for (let position = this.from; position < this.to; position += 1) wanted.add(this.rows.keyAt(position));
     for (const [key, { element }] of this.#rows) {
       if (wanted.has(key)) continue;
       this.sizes.unobserve(element);
       element.remove();
       this.#rows.delete(key);
+    }
+    let next = this.block.firstChild;
+    let position = this.from;
+    for (const key of wanted) {
+      const { element, isFilled } = this.#rows.get(key) ?? this.#newRow(key);
+      element.style.minHeight = isFilled ? "" : `${this.#heights.values[position]}px`;
+      position += 1;
+      element.setAttribute("aria-posinset", position);
+      element.setAttribute("aria-setsize", this.rows.count);
+      if (element === next) next = next.nextSibling;
+      else this.block.insertBefore(element, next);
     }
   }
 
