@@ -49,6 +49,7 @@ ROOMS = (
     "replay",
     "inspection",
     "agents",
+    "listening",
     "proxy",
     "inspector",
     "cli",

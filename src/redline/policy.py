@@ -1,13 +1,14 @@
 """The settings of a conversation: which rules mark, when marks are applied, how interrupted calls are repaired."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, get_args
 
 from redline.engine.workings import Settings
 from redline.errors import ValidationError
-from redline.policy_file import policy_toml, read_policy_file
+from redline.policy_file import policy_toml, read_policy_file, read_policy_table
 from redline.prices.model import Model
 from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
@@ -75,6 +76,11 @@ class Policy:
             return cls(**settings)
         except ValidationError as problem:
             raise ValidationError(f"{fspath(path)}: {problem}") from problem
+
+    @classmethod
+    def of_table(cls, table: Mapping[str, Any]) -> "Policy":
+        """The policy that a `redline.toml` with this table would make; relative paths start from the working directory."""
+        return cls(**read_policy_table(table, Path.cwd()))
 
     def toml(self) -> str:
         """The policy as the text of a `redline.toml`, which `load` reads again."""

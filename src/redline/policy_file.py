@@ -15,7 +15,7 @@ from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.tools import DEFAULT, Tool
 from redline.values.words import DOCUMENTS, EN, Words
 
-__all__ = ["policy_toml", "read_policy_file"]
+__all__ = ["policy_toml", "read_policy_file", "read_policy_table"]
 
 _SCHEDULES: dict[str, Any] = {kind.name: kind for kind in (Eager, WhenFree, Budget)}
 _LANGUAGES = {"documents": DOCUMENTS, "en": EN}
@@ -39,12 +39,20 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(own, dict):
             raise ValidationError(f"{file} has no table [tool.redline]. Add one, or give the path of a redline.toml.")
         table = own
+    try:
+        return read_policy_table(table, file.parent)
+    except ValidationError as problem:
+        raise ValidationError(f"{file}: {problem}") from problem
+
+
+def read_policy_table(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings of a policy as a file says them, as `Policy` takes them; relative paths start from the folder."""
     settings: dict[str, Any] = {}
     for name, value in table.items():
         try:
-            settings["tool_book" if name == "tools" else name] = _read_setting(name, value, file.parent)
+            settings["tool_book" if name == "tools" else name] = _read_setting(name, value, folder)
         except RedlineError as problem:
-            raise ValidationError(f"{file}: {name}: {problem}") from problem
+            raise ValidationError(f"{name}: {problem}") from problem
     return settings
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import uvicorn
 
+from redline.listening import bind
 from redline.proxy.accounts import Accounts
 from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
-from redline.proxy.serve import bind
 from redline.proxy.settings import ProxySettings
 from redline.proxy.upstreams import parse_upstreams
 from redline.wire import find_api

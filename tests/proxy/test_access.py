@@ -5,7 +5,8 @@ import json
 import pytest
 
 from redline.errors import ValidationError
-from redline.proxy.access import Access, Target, is_loopback, parse_target
+from redline.listening import Access, is_loopback
+from redline.proxy.access import Target, parse_target
 from redline.proxy.settings import ProxySettings
 from tests.proxy.support import proxy, upstream
 

@@ -20,6 +20,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "check": "Say whether a provider would accept the messages of sessions.",
+    "completion": "Print what makes a shell complete commands, options and sessions.",
     "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
     "doctor": "Say which agents are installed, how they would be routed, and what points nowhere.",
@@ -30,6 +31,8 @@ COMMANDS = {
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
     "run": "Run an agent with its requests going through Redline.",
+    "serve": "Look at sessions in the browser: every request, every strike, what if.",
+    "sessions": "List the agent sessions on this computer, newest first.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 

@@ -7,6 +7,7 @@ import click
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, counted, say, say_json
 from redline.cli.places import damage_words, place_of_message
+from redline.cli.session_argument import SESSION
 from redline.formats import find_format
 from redline.inspection.log_transcript import FORMAT
 from redline.inspection.session_files import SessionInput, find_sessions
@@ -19,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("check")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--json", "as_json", is_flag=True, help="One object a line for each problem, for programs.")
 def command(sessions: tuple[str, ...], as_json: bool) -> int:
     """Check what each SESSION would send next: the last window of each of its conversations.

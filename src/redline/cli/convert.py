@@ -5,6 +5,7 @@ import click
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import say_json
 from redline.cli.request_body import next_messages, report, request_body
+from redline.cli.session_argument import SESSION
 from redline.formats import FORMATS
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.lists.convert import convert
@@ -13,7 +14,7 @@ __all__ = ["command"]
 
 
 @click.command("convert")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--to", "target", required=True, type=click.Choice(list(FORMATS)), help="The format to write.")
 @click.option("--conversation", "number", default=0, show_default=True, help="Which one, in a file that holds several.")
 def command(sessions: tuple[str, ...], target: str, number: int) -> int:

@@ -8,6 +8,7 @@ from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import say_json
 from redline.cli.printable import as_json
 from redline.cli.request_body import next_messages, report, request_body
+from redline.cli.session_argument import SESSION
 from redline.errors import ExecutionError
 from redline.files import create_whole, sync_directory
 from redline.formats import FORMATS
@@ -21,7 +22,7 @@ __all__ = ["command"]
 
 
 @click.command("export")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--to", "target", type=click.Choice(list(FORMATS)), help="The format to write; without it, the session's own.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Replace keys, tokens, passwords and other secrets.")
 @click.option("--conversation", "number", default=0, show_default=True, help="Which one, in a file that holds several.")

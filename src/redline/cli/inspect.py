@@ -1,6 +1,5 @@
 """`redline inspect`: what sessions hold, as a page for one, a table for many, JSON for programs."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,7 +9,8 @@ import click
 
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
-from redline.cli.places import damage_words, place_of_message, place_words
+from redline.cli.places import damage_words, folder_name, place_of_message, place_words
+from redline.cli.session_argument import SESSION
 from redline.inspection import Inspection, inspect_transcript
 from redline.inspection.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
 
@@ -21,7 +21,7 @@ _MOST_SHOWN = 10
 _COLUMNS: dict[Column, Callable[[Inspection], object]] = {
     Column("session", least=13): lambda one: _short_name(one.path),
     Column("date", "words", least=10): lambda one: _date(one.ended_ms),
-    Column("project", least=9): lambda one: re.split(r"[\\/]", (one.project or "").rstrip("\\/"))[-1],
+    Column("project", least=9): lambda one: folder_name(one.project or ""),
     Column("first words", "words", least=11): lambda one: one.first_words,
     Column("messages", "number"): lambda one: one.messages,
     Column("tokens", "number"): lambda one: one.tokens["total"],
@@ -48,7 +48,7 @@ _ORDERS: dict[str, Callable[[Inspection], object]] = {
 
 
 @click.command("inspect")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--sort", type=click.Choice(list(_ORDERS)), default="date", show_default=True, help="Newest or largest first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each session, one a line.")
 def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal, TypeVar
@@ -147,13 +147,16 @@ def is_colored() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def progress(items: Sequence[Item], what: str, *, shown: bool) -> Iterator[Item]:
-    """The items one by one, with a bar on standard error while they last, if that is a terminal that may be drawn on."""
+def progress(items: Iterable[Item], what: str, *, shown: bool, length: int | None = None) -> Iterator[Item]:
+    """The items one by one, with a bar on standard error while they last, if that is a terminal that may be drawn on.
+
+    `length` is how many there are, where they cannot say it themselves.
+    """
     context = click.get_current_context(silent=True)
     if not shown or not sys.stderr.isatty() or (context and context.color is False):
         yield from items
         return
-    with click.progressbar(items, label=what, file=sys.stderr) as bar:
+    with click.progressbar(items, length=length, label=what, file=sys.stderr) as bar:
         _bars.append(what)
         try:
             yield from bar

@@ -1,6 +1,8 @@
 """Where something is, in words that are the same in every command: by the line where there are lines."""
 
-__all__ = ["damage_words", "place_of_message", "place_words"]
+import re
+
+__all__ = ["damage_words", "folder_name", "place_of_message", "place_words"]
 
 
 def place_words(line: int | None, offset: int, member: str | None = None) -> str:
@@ -20,3 +22,8 @@ def place_of_message(index: object, line: object) -> str:
 def damage_words(line: object, column: object, found: object) -> str:
     """A record that could not be read; those of a database have no lines."""
     return f"line {line}, column {column}: {found}" if line else str(found)
+
+
+def folder_name(path: str) -> str:
+    """The last folder of a path of any system."""
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1]

@@ -9,6 +9,7 @@ import msgspec
 from redline.cli.in_place import replace_in_place
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, counted, say, say_json
+from redline.cli.session_argument import SESSION
 from redline.errors import ExecutionError, ValidationError
 from redline.inspection.log_transcript import FORMAT
 from redline.inspection.session_files import SessionInput, find_sessions
@@ -23,7 +24,7 @@ _MOST_FIXES = 200
 
 
 @click.command("repair")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option(
     "--strategy",
     type=click.Choice(list(STRATEGIES)),

@@ -16,6 +16,7 @@ from redline.cli.output import complain, say, say_json
 from redline.cli.replay_advice import show_advice
 from redline.cli.replay_curves import draw_curves, show_curves
 from redline.cli.replay_tables import show_comparison, show_files
+from redline.cli.session_argument import SESSION
 from redline.errors import ValidationError
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
@@ -32,7 +33,7 @@ _Job = Callable[[SessionInput], list[SessionOutcome]]
 
 
 @click.command("replay")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--policy", "policies", multiple=True, help="Only this policy (may be repeated); all without it.")
 @click.option(
     "--prices",

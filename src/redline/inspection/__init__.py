@@ -1,9 +1,26 @@
 """Sessions looked at: found, added up, and played back request by request, for the command line and the inspector.
 
-Read in this order: `session_files` (what an argument or a place means), `log_transcript` (a log as an agent's session),
-`summary` (what a file holds, in numbers), `playback` (what was visible and what was struck at each request).
+Read in this order: `session_files` (what an argument or a place means), `short_names` (the numbers that were printed for
+them), `log_transcript` (a log as an agent's session), `summary` (what a file holds, in numbers), `catalog` (a row for every
+session there is), `playback` (what was visible and what was struck at each request).
 """
 
-from redline.inspection.summary import Inspection, LargePart, RepeatedRead, ToolUse, inspect_transcript
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redline.inspection.summary import Inspection as Inspection
+    from redline.inspection.summary import LargePart as LargePart
+    from redline.inspection.summary import RepeatedRead as RepeatedRead
+    from redline.inspection.summary import ToolUse as ToolUse
+    from redline.inspection.summary import inspect_transcript as inspect_transcript
 
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when first used: a shell that completes a number must not wait for the readers of all agents."""
+    if name not in __all__:
+        raise AttributeError(f"module 'redline.inspection' has no attribute {name!r}")
+    from redline.inspection import summary
+
+    return getattr(summary, name)

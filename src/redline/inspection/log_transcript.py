@@ -1,6 +1,7 @@
 """A Redline log as a transcript, so that every command takes it like an agent's session file. The log is only read."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,14 +29,29 @@ from redline.transcripts import (
 )
 from redline.values.payloads import Payload
 
-__all__ = ["FORMAT", "transcript_of_database", "transcript_of_file"]
+__all__ = ["FORMAT", "ReadOnlyLog", "StoredLog", "read_log_at", "read_log_file", "transcript_of_database", "transcript_of_file"]
 
 FORMAT = "redline"
 """What `Transcript.format` is for a log."""
 
 
-def transcript_of_file(path: Path) -> Transcript:
-    """The conversation in a JSON Lines log. A torn end is left where it is, and reported."""
+@dataclass(frozen=True, slots=True)
+class StoredLog:
+    """Everything that a log holds, read once."""
+
+    name: str
+    """Of the conversation."""
+    place: str
+    """The path, or the address without its password."""
+    records: tuple[Stored, ...]
+    header: Header | None
+    places: dict[int, Position]
+    """Where each record is, by its number."""
+    damage: tuple[BadRecord, ...]
+
+
+def read_log_file(path: Path) -> StoredLog:
+    """A JSON Lines log. A torn end is left where it is, and reported."""
     header: Header | None = None
     places: dict[int, Position] = {}
 
@@ -54,22 +70,21 @@ def transcript_of_file(path: Path) -> Transcript:
 
     reading = RecordReader(lambda number: f"Line {number}")
     try:
-        stored = list(reading.records(lines(), expected=0))
+        stored = tuple(reading.records(lines(), expected=0))
     except OSError as problem:
         raise LogError(f"{path} cannot be read: {problem.strerror}. Check its permissions.") from problem
     torn = [int(one.place.split()[-1]) for one in reading.torn]
     lost = len({place.line for place in places.values()} - {places[one.number].line for one in stored} - set(torn))
     why = "damaged or incomplete" + (f", and with it {lost:,} later records that were made on it" if lost else "")
     damage = tuple(BadRecord(str(path), line, 1, why) for line in torn)
-    name = header.conversation if header else path.stem
-    return Transcript(path, FORMAT, (_recorded(stored, name, header, places),), damage)
+    return StoredLog(header.conversation if header else path.stem, str(path), stored, header, places, damage)
 
 
-def transcript_of_database(address: str) -> Transcript:
+def read_log_at(address: str) -> StoredLog:
     """One conversation of a database, whose address names it."""
     log = open_log(address)
     try:
-        stored = list(log.read())
+        stored = tuple(log.read())
     finally:
         log.close()
     if not stored:
@@ -77,19 +92,36 @@ def transcript_of_database(address: str) -> Transcript:
     places = {one.number: Position(0, 0, member=f"record {one.number}") for one in stored}
     shown = masked(address)
     damage = tuple(BadRecord(shown, 0, 0, str(torn)) for torn in log.torn)
-    return Transcript(Path(shown), FORMAT, (_recorded(stored, log.header.conversation, log.header, places),), damage)
+    return StoredLog(log.header.conversation, shown, stored, log.header, places, damage)
 
 
-class _ReadOnlyLog:
+def transcript_of_file(path: Path) -> Transcript:
+    """The conversation in a JSON Lines log."""
+    return _transcript(read_log_file(path))
+
+
+def transcript_of_database(address: str) -> Transcript:
+    """One conversation of a database, whose address names it."""
+    return _transcript(read_log_at(address))
+
+
+def _transcript(log: StoredLog) -> Transcript:
+    recorded = _recorded(log.records, log.name, log.header, log.places)
+    return Transcript(Path(log.place), FORMAT, (recorded,), log.damage)
+
+
+class ReadOnlyLog:
     """Records that were read, as a log to which nothing can be added."""
 
     def __init__(self, stored: Sequence[Stored]) -> None:
         self._stored = stored
 
     def append(self, records: Sequence[Record], *, parent: int) -> int:  # noqa: ARG002 - as every log
+        """Refused."""
         raise LogError("This log was opened to be read; nothing is added to it.")
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
+        """What was read, from after a record on."""
         return (one for one in self._stored if one.number > after)
 
     def close(self) -> None:
@@ -98,7 +130,7 @@ class _ReadOnlyLog:
 
 def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places: dict[int, Position]) -> RecordedConversation:
     """What is visible is the last window; what was said and is not visible any more, an earlier one."""
-    log = _ReadOnlyLog(stored)
+    log = ReadOnlyLog(stored)
     talk = Conversation(log=log, format=(header.message_format if header else None) or "auto")
     format, path = find_format(talk.format), Timeline(log).path()
     said = _entries(path, talk.all_messages, format, places)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-from redline.errors import RedlineError, TranscriptError
+from redline.errors import RedlineError, TranscriptError, ValidationError
+from redline.inspection.short_names import place_of_name
 from redline.log.addresses import masked, without_password
 from redline.transcripts import Transcript, read_transcript
 
@@ -84,8 +85,9 @@ def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
     """Every session that the arguments of a command name, each once.
 
     An argument is a file (of any agent, or a Redline log or database), an address (`sqlite:///chats.db#name`,
-    `postgresql://…`; without a name all its conversations), a folder, which is searched, or `-` for standard input. What
-    cannot be read is among them, with its problem, so that the others are shown all the same.
+    `postgresql://…`; without a name all its conversations), a folder, which is searched, a number that `redline sessions`
+    printed or the beginning of a session's name in that listing, or `-` for standard input. What cannot be read is among them,
+    with its problem, so that the others are shown all the same.
     """
     found: dict[str, SessionInput] = {}
     for argument in arguments:
@@ -107,8 +109,7 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
     try:
         mode = Path(argument).stat().st_mode
     except (OSError, ValueError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else str(problem)
-        yield SessionInput(argument, argument, f"{argument} cannot be opened: {why}. Check the path and its permissions.")
+        yield from _named_or_missing(argument, problem)
         return
     if stat.S_ISDIR(mode):
         yield from _in_folder(argument)
@@ -120,6 +121,20 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
     else:
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
         yield SessionInput(argument, argument, f"{argument} is {kind}, not a file. To read from a pipe, name -.")
+
+
+def _named_or_missing(argument: str, problem: OSError | ValueError) -> Iterator[SessionInput]:
+    """The session that `redline sessions` printed under this number or name; else what keeps the file from being opened."""
+    try:
+        place = place_of_name(argument) if isinstance(problem, FileNotFoundError) else None
+    except ValidationError as unknown:
+        yield SessionInput(argument, argument, str(unknown))
+        return
+    if place is not None:
+        yield from _sessions_at(place)
+        return
+    why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    yield SessionInput(argument, argument, f"{argument} cannot be opened: {why}. Check the path and its permissions.")
 
 
 def _in_file(path: str, *, is_found: bool = False) -> Iterator[SessionInput]:

@@ -9,10 +9,11 @@ from heapq import nlargest
 
 from redline.formats import find_format
 from redline.laws import History, problems_of
+from redline.prices.model import price_of
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
-from redline.values.messages import Message, Part, ToolCall, ToolResult
+from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
 
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
@@ -20,9 +21,16 @@ __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transc
 _MOST_LARGE_PARTS = 10
 _MOST_CHARACTERS = 120
 _SEARCHED_CHARACTERS = 2_000
+_SEARCHED_FOR_FOLDER = 20_000
 _SURROUNDINGS = re.compile(r"^(?:<([\w-]+)[^<>]*>.*?</\1>\s*)+")
 _NOT_THE_USER = ("<", "Caveat:", "# AGENTS.md", "# Context from my IDE")
-"""How messages begin that agents send in the user's name: surroundings, reminders, instructions."""
+"""How texts begin that agents send in the user's name: surroundings, reminders, instructions."""
+_WORKING_FOLDER = re.compile(r"<cwd>([^<\n]{1,500})</cwd>|[Ww]orking (?:in the )?directory: *`?([^\n<`]{1,500})")
+"""How agents tell their model the folder they work in."""
+_NO_MODEL = "<synthetic>"
+"""What Claude Code writes as the model of messages that no model said."""
+_MARKS_OF_SUBAGENTS = ("agent_id", "parent")
+"""What readers tell of a conversation that another one started."""
 _KINDS = {
     "Text": "text",
     "Reasoning": "reasoning",
@@ -98,6 +106,14 @@ class Inspection:
     """By kind of part, and in total. Media and system prompts that the file does not hold are not in it."""
     reported_tokens: int | None = None
     """The largest prompt that the provider itself reported."""
+    requests: int = 0
+    """How often a model answered; what it said without a break is one answer."""
+    cost_usd: float | None = None
+    """What the requests cost whose usage was reported, at list prices; None where no usage or no price is known."""
+    models: list[str] = field(default_factory=list)
+    """Those that answered, the one that did most often first."""
+    is_subagent: bool = False
+    """Whether the file is that of a sub-agent, whose session is in another."""
     tools: dict[str, ToolUse] = field(default_factory=dict)
     largest: list[LargePart] = field(default_factory=list)
     repeated_reads: list[RepeatedRead] = field(default_factory=list)
@@ -122,7 +138,12 @@ class _Survey:
         self._kinds: Tally[str] = Tally()
         self._large: list[LargePart] = []
         self._has_words = False  # of the user, rather than of what the agent put in front of them
+        self._told_folder: str | None = None
+        self._models: Tally[str] = Tally()
         self._found = Inspection(str(transcript.path), transcript.format, conversations=len(transcript))
+        self._found.is_subagent = bool(transcript.conversations) and not any(
+            conversation.metadata.keys().isdisjoint(_MARKS_OF_SUBAGENTS) for conversation in transcript
+        )
         self._found.problems = [
             {"law": None, "line": bad.line, "column": bad.column, "found": bad.reason} for bad in transcript.problems
         ]
@@ -147,6 +168,8 @@ class _Survey:
 
     def result(self) -> Inspection:
         found = self._found
+        found.project = found.project or self._told_folder
+        found.models = [model for model, _ in self._models.most_common()]
         found.tokens = {"total": self._kinds.total(), **{kind: self._kinds[kind] for kind in _KINDS.values()}}
         found.largest = nlargest(_MOST_LARGE_PARTS, self._large, key=_size)
         found.tools = dict(sorted(found.tools.items(), key=lambda item: (-item[1].tokens, item[0])))
@@ -170,6 +193,7 @@ class _Survey:
         call_of = {answer: step.calls[spot] for step in pairs.steps for spot, answer in step.answers.items()}
         for number, (entry, message) in enumerate(zip(entries, messages, strict=True)):
             self._add_message(entry, message, number, call_of)
+        self._add_requests(entries, messages)
         for spot, call in call_of.items():
             result = messages[spot.message].parts[spot.part]
             if isinstance(result, ToolResult) and not result.is_error:
@@ -193,11 +217,7 @@ class _Survey:
             found.started_ms = time_ms if found.started_ms is None else min(time_ms, found.started_ms)
             found.ended_ms = time_ms if found.ended_ms is None else max(time_ms, found.ended_ms)
         if message.role == "user" and not self._has_words:
-            # The first words of the user, after what the agent put in front of them; if there is nothing else, that.
-            words = " ".join(message.text[:_SEARCHED_CHARACTERS].split())
-            own = _SURROUNDINGS.sub("", words)
-            self._has_words = bool(own) and not own.startswith(_NOT_THE_USER)
-            found.first_words = _shortened(own) if self._has_words else found.first_words or _shortened(words)
+            self._look_for_words(message)
         if entry.usage:
             found.reported_tokens = max(found.reported_tokens or 0, entry.usage.input_tokens)
         for place, part in enumerate(message.parts):
@@ -207,6 +227,38 @@ class _Survey:
             self._tally_call(call.name, 0)
         for result in entry.text_results:
             self._tally_result(result.name, is_error=result.is_error, tokens=0)
+
+    def _look_for_words(self, message: Message) -> None:
+        """The first words of the user, after what the agent put in front of them; if there is nothing else, that."""
+        for text in (part.text for part in message.parts if isinstance(part, Text)):
+            if self._told_folder is None and (told := _WORKING_FOLDER.search(text, 0, _SEARCHED_FOR_FOLDER)):
+                self._told_folder = (told[1] or told[2]).strip()
+            words = " ".join(text[:_SEARCHED_CHARACTERS].split())
+            own = _SURROUNDINGS.sub("", words)
+            if own and not own.startswith(_NOT_THE_USER):
+                self._has_words, self._found.first_words = True, _shortened(own)
+                return
+            self._found.first_words = self._found.first_words or _shortened(words)
+
+    def _add_requests(self, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
+        """Count the answers, and what the requests cost that they answer."""
+        found, is_going_on = self._found, False
+        for entry, message in zip(entries, messages, strict=True):
+            is_answer = message.role == "assistant" and entry.model != _NO_MODEL
+            if is_answer and not is_going_on:
+                found.requests += 1
+                if entry.model:
+                    self._models[entry.model] += 1
+            is_going_on = message.role == "assistant"
+            price = price_of(entry.model) if is_answer and entry.usage else None
+            if price is not None and entry.usage is not None:
+                used = entry.usage
+                found.cost_usd = (found.cost_usd or 0.0) + price.cost(
+                    fresh=used.fresh_tokens,
+                    read=used.cache_read_tokens,
+                    written=used.cache_write_tokens,
+                    output=used.output_tokens,
+                )
 
     def _add_part(self, entry: Entry, part: Part, tool: str | None) -> None:
         tokens, kind, position = count_part(part, self._counter), _KINDS[type(part).__name__], entry.positions[0]

@@ -8,6 +8,7 @@ from redline.errors import ValidationError
 
 __all__ = ["PRICE_RULES", "Price", "PriceRule", "Tier", "parse_rule"]
 
+_MILLION = 1_000_000
 _MINUTE_MS = 60_000
 
 
@@ -44,6 +45,18 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     date: str = ""
     """When the source said so."""
+
+    def cost(self, *, fresh: int, read: int, written: int, output: int, is_long: bool = False) -> float:
+        """US dollars for one request: tokens sent anew, read from the cache, written to it, and answered.
+
+        `is_long` if the cache is to live an hour.
+        """
+        passed = [tier for tier in self.tiers if fresh + read + written > tier.above_tokens]
+        write = self.cache_write_1h if is_long and self.cache_write_1h is not None else self.cache_write
+        sent = self.input * fresh + self.cache_read * read + write * written
+        input_factor = max((tier.input_factor for tier in passed), default=1.0)
+        output_factor = max((tier.output_factor for tier in passed), default=1.0)
+        return (input_factor * sent + output_factor * self.output * output) / _MILLION
 
     def rule(self, *, is_long: bool = False) -> "PriceRule":
         """The prices as multiples of the price of input; for the cache that lives an hour, if asked and where there is one."""

@@ -7,7 +7,6 @@ from redline.prices import Price
 
 __all__ = ["Struck", "cost_of", "saved_by", "why_dear"]
 
-_MILLION = 1_000_000
 _MISSED_SHARE = 0.5
 """A cache that gives less than this of what it should hold was missed."""
 _COMPACTED_SHARE = 0.6
@@ -33,8 +32,13 @@ class Struck:
 
 def cost_of(usage: Usage, price: Price, *, is_long: bool = False) -> float:
     """US dollars at list prices; `is_long` if the cache is to live an hour."""
-    output_factor = max((tier.output_factor for tier in price.tiers if usage.input_tokens > tier.above_tokens), default=1.0)
-    return _input_cost(usage, price, is_long=is_long) + output_factor * price.output * usage.output_tokens / _MILLION
+    return price.cost(
+        fresh=usage.fresh_tokens,
+        read=usage.cache_read_tokens,
+        written=usage.cache_write_tokens,
+        output=usage.output_tokens,
+        is_long=is_long,
+    )
 
 
 def saved_by(
@@ -67,7 +71,7 @@ def saved_by(
     written_share = usage.cache_write_tokens / paid_anew if paid_anew else 1.0
     written = round((other_input - read) * written_share)
     other = Usage(other_input - read - written, usage.output_tokens, read, written)
-    difference = _input_cost(other, price, is_long=is_long) - _input_cost(usage, price, is_long=is_long)
+    difference = cost_of(other, price, is_long=is_long) - cost_of(usage, price, is_long=is_long)
     return -difference if struck.is_dry_run else difference
 
 
@@ -87,10 +91,3 @@ def why_dear(
     if usage.input_tokens - before.input_tokens > usage.input_tokens * _GREW_SHARE:
         return "growth"
     return ""
-
-
-def _input_cost(usage: Usage, price: Price, *, is_long: bool) -> float:
-    factor = max((tier.input_factor for tier in price.tiers if usage.input_tokens > tier.above_tokens), default=1.0)
-    write = price.cache_write_1h if is_long and price.cache_write_1h is not None else price.cache_write
-    paid = price.input * usage.fresh_tokens + price.cache_read * usage.cache_read_tokens + write * usage.cache_write_tokens
-    return factor * paid / _MILLION

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from redline.proxy.access import TOKEN_HEADER
+from redline.listening import TOKEN_HEADER
 
 __all__ = ["RawHeaders", "headers_for_client", "headers_for_upstream", "plain_headers"]
 

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import aiohttp
 from starlette.applications import Starlette
 
-from redline.proxy.access import TOKEN_HEADER, Target, parse_target
+from redline.listening import TOKEN_HEADER
+from redline.proxy.access import Target, parse_target
 from redline.proxy.accounts import Accounts
 from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
 from redline.proxy.exchange import Exchange, settle

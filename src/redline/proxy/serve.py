@@ -1,21 +1,17 @@
 """Runs a proxy: binds its socket, says where it listens, and serves until it is told to stop."""
 
-import contextlib
 import functools
 import logging
-import signal
-import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from redline.editor import Editor
-from redline.errors import ExecutionError
+from redline.listening import bind, ended_by_signals
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.http_protocol import HttpProtocol
@@ -25,11 +21,10 @@ from redline.redaction import redact
 from redline.tokens import Estimate
 from redline.wire.editing import WireEditor
 
-__all__ = ["bind", "make_relay", "serve"]
+__all__ = ["make_relay", "serve"]
 
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
-_BACKLOG = 2048
 _SAY_AGAIN_S = 60.0
 
 
@@ -54,28 +49,11 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     on_ready(running)
-    with _ended_by_signals(), listening:
+    with ended_by_signals(), listening:
         if running.workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         else:
             Multiprocess(config, sockets=[listening]).run()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; an ExecutionError that says what to do if the address is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-    except OSError as problem:
-        listening.close()
-        raise ExecutionError(
-            f"Port {port} of {host} cannot be used: {problem.strerror}. Give another with --port; 0 takes any that is free."
-        ) from problem
-    listening.set_inheritable(True)
-    return listening
 
 
 def make_relay(settings: ProxySettings) -> Relay:
@@ -122,20 +100,3 @@ class _Once(logging.Filter):
         if is_new:
             self._said[kind] = record.created
         return is_new
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """The server ends its work, then raises the signal again, which is no failure here."""
-
-    def end(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except KeyboardInterrupt:
-        return
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

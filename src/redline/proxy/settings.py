@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redline.errors import ValidationError
+from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
 from redline.policy import Policy
-from redline.proxy.access import Access, is_loopback
 from redline.proxy.upstreams import Upstream, parse_upstreams
 from redline.wire.editing import wire_policy
 

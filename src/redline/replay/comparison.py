@@ -11,7 +11,7 @@ from redline.prices import Price, PriceRule
 from redline.replay.course import Course, ReplayStrike, charges_of, course_of
 from redline.replay.marks import MARK_SETS
 from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
-from redline.replay.risk import Risk, risk_of, uses_in
+from redline.replay.risk import Risk, reread_cost, risk_of, uses_in
 from redline.replay.session import Session
 
 __all__ = ["BASELINE", "Comparison", "PolicyOutcome", "SessionOutcome", "compare", "is_refused"]
@@ -157,7 +157,7 @@ class _Replay:
     def __init__(self, session: Session, *, with_requests: bool) -> None:
         self._session = session
         self._marked = MarkedSession(session)
-        self._uses = uses_in(session)
+        self._uses = uses_in(session, self._marked.seen)
         self._with_requests = with_requests
         self._followed: dict[str, tuple[list[ReplayStrike], Course, Risk]] = {}
 
@@ -173,7 +173,7 @@ class _Replay:
             strikes=len(strikes),
             strikes_at_risk=risk.strikes,
             requests_at_risk=risk.requests,
-            reread_cost=self._reread_cost(course, risk, rule),
+            reread_cost=reread_cost(self._session, course, risk.rereads, rule),
             sizes=tuple(request.sent for request in course.requests) if self._with_requests else (),
             costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
         )
@@ -191,16 +191,6 @@ class _Replay:
         if policy not in PRICED_POLICIES:
             self._followed[policy] = found
         return found
-
-    def _reread_cost(self, course: Course, risk: Risk, rule: PriceRule) -> float:
-        """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
-        last_of_window = {request.start: number for number, request in enumerate(self._session.requests)}
-        cost = 0.0
-        for reread in risk.rereads:
-            following = last_of_window[self._session.requests[reread.request].start] - reread.request
-            once = rule.cost(read=course.requests[reread.request].sent, written=reread.tokens)
-            cost += once + following * rule.read * reread.tokens
-        return cost
 
 
 def _share(part: float, whole: float) -> float:

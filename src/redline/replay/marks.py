@@ -1,21 +1,23 @@
 """When each mark of a set of rules becomes due in a recorded session, and what it would save in every request after."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from redline.replay.session import Session
-from redline.rules.facts import Facts
+from redline.rules.facts import Facts, Seen
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.tokens import Counter, Estimate, Remembered, count_part
-from redline.values.messages import Part, ToolResult
+from redline.tools import DEFAULT, ToolBook
+from redline.values.messages import Part, ToolCall, ToolResult
 from redline.values.payloads import Path
 
-__all__ = ["MARK_SETS", "DueMark", "due_marks", "result_marks", "rules_of"]
+__all__ = ["MARK_SETS", "DueMark", "due_marks", "marks_made", "result_marks", "rules_of", "seen_in", "shrinkage"]
 
 MARK_SETS = ("spec", "superseded", "masking")
 """The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results."""
@@ -45,14 +47,25 @@ def rules_of(mark_set: str, project_root: str = "") -> tuple[Rule, ...]:
             return (MaskedResults(keep_recent=10),)
 
 
-def due_marks(session: Session, rules: Sequence[Rule], counter: Counter | None = None) -> tuple[DueMark, ...]:
+def seen_in(session: Session, tools: ToolBook = DEFAULT) -> tuple[list[Seen], ...]:
+    """By message, what is known of its parts when it is first sent. A new window is a new view."""
+    starts, facts, found = {request.start for request in session.requests}, Facts(tools), list[list[Seen]]()
+    for place, message in enumerate(session.messages):
+        if place in starts:
+            facts = Facts(tools)
+        found.append(facts.add(place, message))
+    return tuple(found)
+
+
+def due_marks(
+    session: Session, rules: Sequence[Rule], counter: Counter | None = None, *, seen: Sequence[list[Seen]] | None = None
+) -> tuple[DueMark, ...]:
     """The marks in the order in which they become due; of several on one part the first counts."""
     counter = counter or Remembered(Estimate())
     found: dict[tuple[int, Path], DueMark] = {}
-    for number, mark in _marks_made(session, rules):
+    for number, mark in marks_made(session, rules, seen_in(session) if seen is None else seen):
         part = next(part for part in session.messages[mark.index].walk() if part.at == mark.at)
-        words = mark.replacement if isinstance(mark.replacement, str) else ""
-        saving = session.scale * _saving(part, words, counter)
+        saving = session.scale * shrinkage(part, mark.replacement, counter)
         if saving > 0:
             found.setdefault((mark.index, mark.at), DueMark(number, mark.index, saving, mark.at))
     return tuple(found.values())
@@ -66,29 +79,31 @@ def result_marks(session: Session, placeholder: str = "[cleared]", counter: Coun
         while number < len(session.requests) and session.requests[number].end <= position:
             number += 1
         for result in message.results:
-            saving = _saving(result, placeholder, counter)
+            saving = shrinkage(result, placeholder, counter)
             if saving > 0:
                 marks.append(DueMark(number, position, session.scale * saving, result.at))
     return tuple(marks)
 
 
-def _marks_made(session: Session, rules: Sequence[Rule]) -> Iterator[tuple[int, Mark]]:
-    """Each mark with the number of the request before which it is made. A new window is a new view."""
-    start, end = -1, 0
-    facts, folds = Facts(), list[Fold]()
+def marks_made(session: Session, rules: Sequence[Rule], seen: Sequence[list[Seen]]) -> Iterator[tuple[int, Mark]]:
+    """Each mark with the number of the request before which it is made, from what is seen of each message."""
+    start, end, folds = -1, 0, list[Fold]()
     for number, request in enumerate(session.requests):
         if request.start != start:
             start = end = request.start
-            facts, folds = Facts(), [rule.fold() for rule in rules]
-        new = (seen for place in range(end, request.end) for seen in facts.add(place, session.messages[place]))
-        yield from ((number, mark) for seen in new for fold in folds for mark in fold.see(seen))
+            folds = [rule.fold() for rule in rules]
+        new = (part for place in range(end, request.end) for part in seen[place])
+        yield from ((number, mark) for part in new for fold in folds for mark in fold.see(part) or ())
         end = request.end
         for fold in folds:
-            yield from ((number, mark) for mark in fold.due(request.time_ms))
+            yield from ((number, mark) for mark in fold.due(request.time_ms) or ())
             fold.forget(request.time_ms)
 
 
-def _saving(part: Part, replacement: str, counter: Counter) -> int:
-    """How many tokens fewer there are with the replacement in the place of a part, or of what a result holds."""
+def shrinkage(part: Part, replacement: str | dict[str, Any] | None, counter: Counter) -> int:
+    """How many tokens fewer there are with a replacement: of a call, for its input; of a result, for all that is in it."""
+    if isinstance(part, ToolCall) and replacement is not None:
+        return count_part(part, counter) - count_part(msgspec.structs.replace(part, input=replacement), counter)
     replaced = part.parts if isinstance(part, ToolResult) else (part,)
-    return sum(count_part(one, counter) for one in replaced) - counter.count(replacement)
+    words = replacement if isinstance(replacement, str) else ""
+    return sum(count_part(one, counter) for one in replaced) - counter.count(words)

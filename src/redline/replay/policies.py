@@ -15,8 +15,9 @@ from redline.replay.clearing import (
     reclear_every_time,
 )
 from redline.replay.course import ReplayStrike
-from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of
+from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of, seen_in
 from redline.replay.session import Session
+from redline.rules.facts import Seen
 from redline.schedules import CacheState, Ledger, Rates, choose
 
 __all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "MarkedSession", "strikes_of"]
@@ -29,10 +30,16 @@ class MarkedSession:
         self.session = session
         self._marks: dict[str, tuple[DueMark, ...]] = {}
 
+    @cached_property
+    def seen(self) -> tuple[list[Seen], ...]:
+        """By message, what is known of its parts."""
+        return seen_in(self.session)
+
     def marks(self, mark_set: str) -> tuple[DueMark, ...]:
         """The marks of a set, in the order in which they become due."""
         if mark_set not in self._marks:
-            self._marks[mark_set] = due_marks(self.session, rules_of(mark_set, self.session.project_root))
+            rules = rules_of(mark_set, self.session.project_root)
+            self._marks[mark_set] = due_marks(self.session, rules, seen=self.seen)
         return self._marks[mark_set]
 
     @cached_property

@@ -11,14 +11,28 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redline.replay.course import ReplayStrike
-from redline.replay.session import Session
-from redline.rules.facts import Facts
+from redline.prices import PriceRule
+from redline.replay.course import Course, ReplayStrike
+from redline.replay.marks import seen_in
+from redline.replay.session import RecordedRequest, Session
+from redline.rules.facts import Seen
 from redline.rules.results import read_paths
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, canonical
 
-__all__ = ["Reread", "Risk", "Use", "risk_of", "uses_in"]
+__all__ = [
+    "Holder",
+    "Miss",
+    "Reread",
+    "Risk",
+    "Use",
+    "misses_of",
+    "reread_cost",
+    "risk_of",
+    "said_after",
+    "texts_of",
+    "uses_in",
+]
 
 Holder = tuple[int, Path]
 """A part: its message, its place in it."""
@@ -36,6 +50,8 @@ class Use(msgspec.Struct, frozen=True):
     holders: frozenset[Holder]
     is_read_again: bool = False
     """It asked for it once more, so that it had it whatever was struck."""
+    words: str = ""
+    """What it said; of what it read again, the call."""
 
 
 class Reread(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +59,15 @@ class Reread(msgspec.Struct, frozen=True, gc=False):
 
     request: int
     tokens: float
+
+
+class Miss(msgspec.Struct, frozen=True, gc=False):
+    """A strike that took away what was used later, at its first use."""
+
+    strike: int
+    """Its place among the strikes."""
+    request: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +80,36 @@ class Risk:
     """At worst: one for each thing that was said from what was struck, unless it was asked for anyway."""
 
 
-def uses_in(session: Session) -> tuple[Use, ...]:
-    """Where the agent came back to what it had been shown, window by window."""
-    uses, window = list[Use](), _Window(session, -1)
+def uses_in(session: Session, seen: Sequence[list[Seen]] | None = None) -> tuple[Use, ...]:
+    """Where the agent came back to what it had been shown, window by window; `seen` is what is known of each message."""
+    seen = seen_in(session) if seen is None else seen
+    answers = [place for request in session.requests for place in said_after(session, request)]
+    said = {place: dict.fromkeys(line for part in session.messages[place].parts for line in _lines(part)) for place in answers}
+    every_line = frozenset(line for lines in said.values() for line in lines)
+    uses, window = list[Use](), _Window(session, -1, seen, every_line)
     for number, request in enumerate(session.requests):
         if request.start != window.start:
-            window = _Window(session, request.start)
+            window = _Window(session, request.start, seen, every_line)
         window.show(request.end)
-        answer = request.end
-        while answer < len(session.messages) and session.messages[answer].role == "assistant":
-            uses += [Use(number, holders) for holders in window.quoted_in(answer)]
-            uses += [Use(number, holders, is_read_again=True) for holders in window.read_again_by(answer)]
-            answer += 1
+        for answer in said_after(session, request):
+            uses += [Use(number, holders, words=line) for holders, line in window.quoted(said[answer]).items()]
+            uses += [Use(number, holders, True, words) for holders, words in window.read_again_by(answer)]
     return tuple(uses)
+
+
+def said_after(session: Session, request: RecordedRequest) -> Iterator[int]:
+    """The messages that answer a request; some agents record an answer in several."""
+    place = request.end
+    while place < len(session.messages) and session.messages[place].role == "assistant":
+        yield place
+        place += 1
 
 
 def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in strikes}
+    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
     missed, requests, restored, rereads = set[_Key](), set[int](), set[_Key](), list[Reread]()
-    for use in uses if struck else ():
-        taken = [_strike_on(holder, struck, use.request) for holder in use.holders]
-        if None in taken:
-            continue
-        keys = {key for key in taken if key is not None}
+    for use, keys in _missing(uses, struck):
         missed |= keys
         requests.add(use.request)
         if not use.is_read_again and restored.isdisjoint(keys):
@@ -87,7 +118,42 @@ def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
     return Risk(len(missed), len(requests), tuple(rereads))
 
 
+def misses_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> tuple[Miss, ...]:
+    """For each strike that took away what was used later: where that was, and the words."""
+    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
+    numbers: dict[ReplayStrike, int] = {strike: number for number, strike in enumerate(strikes)}
+    first: dict[int, Miss] = {}
+    for use, keys in _missing(uses, struck):
+        for number in sorted(numbers[struck[key]] for key in keys):
+            first.setdefault(number, Miss(number, use.request, use.words))
+    return tuple(first.values())
+
+
+def reread_cost(session: Session, course: Course, rereads: Iterable[Reread], rule: PriceRule) -> float:
+    """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
+    last_of_window = {request.start: number for number, request in enumerate(session.requests)}
+    cost = 0.0
+    for reread in rereads:
+        following = last_of_window[session.requests[reread.request].start] - reread.request
+        once = rule.cost(read=course.requests[reread.request].sent, written=reread.tokens)
+        cost += once + following * rule.read * reread.tokens
+    return cost
+
+
 _Key = tuple[int, Path | None]
+
+
+def _missing(uses: Iterable[Use], struck: dict[_Key, ReplayStrike]) -> Iterator[tuple[Use, set[_Key]]]:
+    """The uses of which every source was struck by then, each with the strikes."""
+    for use in uses if struck else ():
+        keys = set[_Key]()
+        for holder in use.holders:
+            key = _strike_on(holder, struck, use.request)
+            if key is None:
+                break
+            keys.add(key)
+        else:
+            yield use, keys
 
 
 def _strike_on(holder: Holder, struck: dict[_Key, ReplayStrike], request: int) -> _Key | None:
@@ -101,59 +167,60 @@ def _strike_on(holder: Holder, struck: dict[_Key, ReplayStrike], request: int) -
 class _Window:
     """What was sent since a compaction: which parts hold a line, and which reads gave which text."""
 
-    def __init__(self, session: Session, start: int) -> None:
-        self._session = session
+    def __init__(self, session: Session, start: int, seen: Sequence[list[Seen]], said: frozenset[str]) -> None:
+        self._session, self._seen, self._said = session, seen, said
         self.start = self._end = start
-        self._facts = Facts()
         self._lines: defaultdict[str, set[Holder]] = defaultdict(set)
         self._reads: defaultdict[tuple[str, bytes, str], set[Holder]] = defaultdict(set)
 
     def show(self, end: int) -> None:
         """All up to a message has been sent."""
         for place in range(self._end, end):
-            message = self._session.messages[place]
-            for part in message.parts:
-                for line in _lines(part):
+            for part in self._session.messages[place].parts:
+                for line in self._said.intersection(_lines(part)):
                     self._lines[line].add((place, part.at))
-            for seen in self._facts.add(place, message):
+            for seen in self._seen[place]:
                 paths = read_paths(seen, self._session.project_root, shell_reads=True)
                 if seen.result is not None and seen.call is not None and paths:
                     self._reads[_read_key(seen.call, seen.result)].add((place, seen.part.at))
         self._end = end
 
-    def quoted_in(self, place: int) -> Iterator[frozenset[Holder]]:
-        """For each line of a message, in its order: the parts that hold it."""
-        for line in dict.fromkeys(line for part in self._session.messages[place].parts for line in _lines(part)):
+    def quoted(self, lines: Iterable[str]) -> dict[frozenset[Holder], str]:
+        """The parts that hold these lines, in their order, each set of parts with the first line that it holds."""
+        found: dict[frozenset[Holder], str] = {}
+        for line in lines:
             if holders := self._lines.get(line):
-                yield frozenset(holders)
+                found.setdefault(frozenset(holders), line)
+        return found
 
-    def read_again_by(self, place: int) -> Iterator[frozenset[Holder]]:
-        """For each read that a message asks for: the earlier ones that gave just what it then gave."""
+    def read_again_by(self, place: int) -> Iterator[tuple[frozenset[Holder], str]]:
+        """For each read that a message asks for: the earlier ones that gave just what it then gave, and the call."""
         calls = {call.id: call for call in self._session.messages[place].calls if call.id is not None}
         for later in self._session.messages[place + 1 : place + 1 + 2 * len(calls)]:
             for result in later.results:
                 call = calls.get(result.call_id or "")
                 if call is not None and (holders := self._reads.get(_read_key(call, result))):
-                    yield frozenset(holders)
+                    yield frozenset(holders), f"{call.name} {canonical(call.input).decode()}"
 
 
 def _read_key(call: ToolCall, result: ToolResult) -> tuple[str, bytes, str]:
     return call.name, canonical(call.input), result.text
 
 
-def _lines(part: Part) -> Iterator[str]:
+def texts_of(part: Part) -> Iterable[str]:
+    """The words of a part; of a call, those of its input."""
     match part:
-        case Text():
-            texts: Iterable[str] = (part.text,)
+        case Text() | ToolResult():
+            return (part.text,)
         case ToolCall():
-            texts = _strings(part.arguments)
-        case ToolResult():
-            texts = (part.text,)
-        case _:
-            texts = ()
-    for text in texts:
-        for line in text.splitlines():
-            plain = _LINE_NUMBER.sub("", line).strip()
+            return _strings(part.arguments)
+    return ()
+
+
+def _lines(part: Part) -> Iterator[str]:
+    for text in texts_of(part):
+        for line in map(str.strip, text.splitlines()):
+            plain = _LINE_NUMBER.sub("", line) if line[:1].isdecimal() else line
             if len(plain) >= _LEAST_CHARS:
                 yield plain
 

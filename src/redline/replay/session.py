@@ -11,7 +11,7 @@ from redline.tokens import Counter, Estimate, Remembered, calibrate, count_messa
 from redline.transcripts import Entry, RecordedConversation, Transcript, Usage
 from redline.values.messages import Message
 
-__all__ = ["RecordedRequest", "Session", "sessions_in"]
+__all__ = ["RecordedRequest", "Session", "make_session", "requests_in", "sessions_in", "with_subagents"]
 
 _OWN_WORDS_OF_THE_AGENT = "<synthetic>"
 """What Claude Code writes as the model of messages that no model said."""
@@ -58,33 +58,55 @@ class Session:
 def sessions_in(transcript: Transcript, counter: Counter | None = None) -> Iterator[Session]:
     """Every conversation of a session file in which a model was asked something, sub-agents after their parent."""
     counter = counter or Remembered(Estimate())
-    for conversation in _with_subagents(transcript.conversations):
+    for conversation in with_subagents(transcript.conversations):
         entries = tuple(conversation.entries)
         messages = tuple(msgspec.structs.replace(entry.message, timestamp_ms=entry.timestamp_ms) for entry in entries)
-        requests = tuple(_requests(conversation, entries, messages))
-        if not requests:
-            continue
-        counts = [count_message(message, counter).total for message in messages]
-        sizes = _measure(requests, counts, fallback=counter.count(conversation.system or ""))
-        yield Session(
-            id=conversation.id,
-            agent=transcript.format,
-            messages=messages,
-            tokens=tuple(count * sizes.scale + sizes.extra.get(place, 0.0) for place, count in enumerate(counts)),
-            prefix_tokens=sizes.prefix,
-            requests=requests,
-            scale=sizes.scale,
-            project_root=str(conversation.metadata.get("cwd") or ""),
-        )
+        requests = tuple(requests_in(conversation, entries, messages))
+        if requests:
+            yield make_session(
+                conversation.id,
+                transcript.format,
+                messages,
+                requests,
+                counter,
+                system=conversation.system or "",
+                project_root=str(conversation.metadata.get("cwd") or ""),
+            )
 
 
-def _with_subagents(conversations: Iterable[RecordedConversation]) -> Iterator[RecordedConversation]:
+def make_session(
+    id: str,
+    agent: str,
+    messages: Sequence[Message],
+    requests: tuple[RecordedRequest, ...],
+    counter: Counter,
+    *,
+    system: str = "",
+    project_root: str = "",
+) -> Session:
+    """A session of these messages and requests, with the sizes that the reports tell, or else estimated ones."""
+    counts = [count_message(message, counter).total for message in messages]
+    sizes = _measure(requests, counts, fallback=counter.count(system))
+    return Session(
+        id=id,
+        agent=agent,
+        messages=messages,
+        tokens=tuple(count * sizes.scale + sizes.extra.get(place, 0.0) for place, count in enumerate(counts)),
+        prefix_tokens=sizes.prefix,
+        requests=requests,
+        scale=sizes.scale,
+        project_root=project_root,
+    )
+
+
+def with_subagents(conversations: Iterable[RecordedConversation]) -> Iterator[RecordedConversation]:
+    """The conversations, each followed by its sub-agents."""
     for conversation in conversations:
         yield conversation
-        yield from _with_subagents(conversation.subagents)
+        yield from with_subagents(conversation.subagents)
 
 
-def _requests(
+def requests_in(
     conversation: RecordedConversation, entries: Sequence[Entry], messages: Sequence[Message]
 ) -> Iterator[RecordedRequest]:
     """One before each thing the assistant said without a break; some agents record it in several messages."""

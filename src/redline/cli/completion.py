@@ -1,0 +1,38 @@
+"""`redline completion`: the script with which a shell completes the command."""
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+__all__ = ["command"]
+
+_SHELLS = ("bash", "fish", "zsh")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> int:
+    """Print the script with which SHELL completes commands, options, file names and the numbers of `redline sessions`.
+
+    Put it where the shell reads it when it starts:
+
+    \b
+      bash    redline completion bash >> ~/.bashrc       (bash 4.4 or later)
+      zsh     redline completion zsh >> ~/.zshrc         (after compinit)
+      fish    redline completion fish > ~/.config/fish/completions/redline.fish
+
+    Where file names and numbers are both possible, bash offers the numbers, and file names from the first letter on.
+
+    \b
+    Examples:
+      redline completion bash >> ~/.bashrc
+      eval "$(redline completion zsh)"
+    """
+    kind = get_completion_class(shell)
+    root = ctx.find_root()
+    if kind is None:
+        raise click.UsageError(f"click knows no completion for {shell}")
+    maker = kind(root.command, {}, "redline", "_REDLINE_COMPLETE")
+    # Bash's own `source` first starts a bash to ask for its version, which says nothing about the one that will read this.
+    click.echo(ShellComplete.source(maker), nl=False)
+    return 0

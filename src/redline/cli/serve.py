@@ -1,0 +1,75 @@
+"""`redline serve`: the web inspector over the sessions on this computer, or over those that are named."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from redline.cli.output import complain, say, say_json
+from redline.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from redline.inspector import InspectorSettings
+
+__all__ = ["command"]
+
+
+@click.command("serve")
+@click.argument("places", nargs=-1, metavar="[SESSION...]")
+@click.option("--port", type=click.IntRange(0, 65535), default=8585, show_default=True, help="0 takes any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Any that other machines reach needs --allow-others.")
+@click.option("--allow-others", is_flag=True, help="Let other machines look; they need the token in the address printed.")
+@click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="A further name under which it is reached.")
+@click.option("--read-only", is_flag=True, help="No actions on Redline's own logs either.")
+@click.option("--open", "opens_browser", is_flag=True, help="Open the page in the browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON object, for programs.")
+def command(
+    places: tuple[str, ...],
+    port: int,
+    host: str,
+    allow_others: bool,
+    allowed_hosts: tuple[str, ...],
+    read_only: bool,
+    opens_browser: bool,
+    as_json: bool,
+) -> int:
+    """Serve the web inspector: every request of a session, what was struck and why, what other policies would have done.
+
+    SESSION is a session file of any agent, a Redline log, an address (sqlite:///chats.db), a folder, or a number that `redline
+    sessions` printed. Without one, the sessions on this computer are served, the proxy's among them. The page only reads, but
+    for what you do on Redline's own logs: undo a strike, pin, roll back, rewind; each is one more record, nothing is deleted.
+
+    It listens on this machine alone. What a transcript holds is shown as text: nothing in it runs or loads.
+
+    Exit code 0 after Ctrl-C, 2 if it cannot start.
+
+    \b
+    Examples:
+      redline serve
+      redline serve ~/.claude/projects/my-project --open
+      redline serve session.jsonl --port 9000
+    """
+    try:
+        from redline.inspector import InspectorSettings, serve
+    except ImportError as missing:
+        raise MissingExtraError("redline serve", "inspector") from missing
+
+    settings = InspectorSettings(
+        places=places, host=host, port=port, allows_others=allow_others, allowed_hosts=allowed_hosts, is_read_only=read_only
+    )
+
+    def introduce(running: InspectorSettings) -> None:
+        if as_json:
+            say_json({"url": running.url, "host": running.host, "port": running.port, "token": running.token})
+        else:
+            say(f"Redline inspector at {running.url}", is_bold=True)
+            say(f"  shows     {', '.join(places) if places else 'the sessions on this computer'}")
+            say("  Ctrl-C ends it.")
+        if not running.is_local:
+            complain(f"{running.host} can be reached from other machines: whoever has the address above can read it all")
+        sys.stdout.flush()
+        if opens_browser:
+            click.launch(running.url)
+
+    serve(settings, on_ready=introduce)
+    return 0

@@ -1,0 +1,328 @@
+"""A recording played back request by request: what was visible, what was struck or would be, how large it was, what it cost."""
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+
+import msgspec
+
+from redline.inspection.part_sizes import PartSizes, PartSpot
+from redline.inspection.positions import PlacedSession, StrikeSpan, place
+from redline.inspection.recording import MadeRequest, MadeStrike, Recording, Runs
+from redline.policy import Policy
+from redline.prices import PRICE_RULES, Price, PriceRule, find_price
+from redline.replay.cache import Charge
+from redline.replay.course import charges_of, course_of
+from redline.replay.reuse import chance_of_use, kind_of
+from redline.replay.what_if import WhatIf, WhatIfOutcome
+from redline.tokens import Estimate, Remembered
+from redline.values.payloads import Path
+
+__all__ = ["SYSTEM", "Playback", "PlayedStrike", "Player", "RequestSize"]
+
+SYSTEM = "system"
+"""What is sent beside the messages counts to this kind."""
+_MINUTE_MS = 60_000
+
+
+class PlayedStrike(msgspec.Struct, frozen=True):
+    """A strike that was made, or that a policy would have made."""
+
+    number: int
+    index: int
+    at: Path
+    rule: str
+    because: str
+    why_now: str
+    replacement: object
+    tokens_before: int
+    tokens_after: int
+    tool: str | None
+    first: int
+    """The first request that is sent with it."""
+    end: int | None = None
+    """The first that is sent without it again."""
+    ended_because: str = ""
+    chance: float | None = None
+    """How often such a part is used again when it is so old, as measured."""
+    used_at: int | None = None
+    """In hindsight: the request whose answer used it, with nothing else left to have it from."""
+    used_words: str = ""
+
+    def is_in_force(self, request: int) -> bool:
+        """Whether a request is sent with it."""
+        return self.first <= request and (self.end is None or request < self.end)
+
+    @property
+    def tokens_saved(self) -> int:
+        """In every request that is sent with it."""
+        return self.tokens_before - self.tokens_after
+
+
+class RequestSize(msgspec.Struct, frozen=True):
+    """The tokens of a request."""
+
+    by_kind: dict[str, float]
+    """As sent: what is said beside the messages, the user's words, the assistant's, its reasoning, results by tool."""
+    struck: float
+    """What strikes took out of it."""
+
+    @property
+    def sent(self) -> float:
+        """All that is sent."""
+        return sum(self.by_kind.values())
+
+
+class Player:
+    """One recording, and what is worked out of it once for every way of playing it."""
+
+    def __init__(self, recording: Recording, price: Price | None = None) -> None:
+        self.recording = recording
+        self._counter = Remembered(Estimate())
+        self._price = price
+
+    @cached_property
+    def parts(self) -> PartSizes:
+        """The size of every part, estimated."""
+        return PartSizes(self.recording, self._counter)
+
+    @cached_property
+    def placed(self) -> PlacedSession:
+        """The recording as replay takes it."""
+        return place(self.recording, self._counter)
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What its model costs, where that is known."""
+        model = self.model
+        return self._price or (find_price(model) if model is not None else None)
+
+    @cached_property
+    def model(self) -> str | None:
+        """The one that most requests went to."""
+        named = Tally(request.model for request in self.recording.requests if request.model)
+        return named.most_common(1)[0][0] if named else None
+
+    @property
+    def rule(self) -> PriceRule:
+        """How its model charges; as most Claude models do, where it is not known."""
+        return self.price.rule() if self.price is not None else next(iter(PRICE_RULES.values()))
+
+    @cached_property
+    def what_if(self) -> WhatIf:
+        """The session under any policy."""
+        return WhatIf(self.placed.session)
+
+    @cached_property
+    def unstruck_charges(self) -> list[Charge]:
+        """What each request would cost if everything were sent."""
+        return charges_of(course_of(self.placed.session, ()), self.rule)
+
+    def play(self) -> "Playback":
+        """As it was sent."""
+        return Playback(self, [self._made(one) for one in self.recording.strikes])
+
+    def play_with(self, policy: Policy, name: str = "") -> "Playback":
+        """As a policy would have sent it."""
+        outcome = self.what_if.try_policy(policy, self.rule, price=self.price)
+        return Playback(self, self._strikes_of(outcome), name=name, outcome=outcome)
+
+    def _made(self, made: MadeStrike) -> PlayedStrike:
+        one = made.strike
+        return PlayedStrike(
+            number=one.number,
+            index=one.index,
+            at=one.at,
+            rule=one.rule,
+            because=one.because,
+            why_now=one.why_now,
+            replacement=one.replacement,
+            tokens_before=one.tokens_before,
+            tokens_after=one.tokens_after,
+            tool=one.tool,
+            first=made.first,
+            end=made.end,
+            ended_because=made.ended_because,
+            chance=self._chance(one.index, one.at, made.first),
+        )
+
+    def _strikes_of(self, outcome: WhatIfOutcome) -> list[PlayedStrike]:
+        order = self.placed.order
+        starts = [first for first, _ in self.placed.windows]
+        missed = {miss.strike: miss for miss in reversed(outcome.misses)}
+        found: list[PlayedStrike] = []
+        for number, one in enumerate(outcome.strikes):
+            index, miss = order[one.position], missed.get(number)
+            found.append(
+                PlayedStrike(
+                    number=number,
+                    index=index,
+                    at=one.at,
+                    rule=one.rule,
+                    because=one.because,
+                    why_now=one.why_now,
+                    replacement=one.replacement,
+                    tokens_before=round(one.tokens_before),
+                    tokens_after=round(one.tokens_before - one.saving),
+                    tool=one.tool,
+                    first=one.request,
+                    end=next((start for start in starts if start > one.request), None),
+                    ended_because="the view changed",
+                    chance=self._chance(index, one.at, one.request),
+                    used_at=miss.request if miss is not None else None,
+                    used_words=miss.words if miss is not None else "",
+                )
+            )
+        return found
+
+    def _chance(self, index: int, at: Path, request: int) -> float | None:
+        call = self.parts.calls.get(PartSpot(index, at))
+        sent_first = self.recording.request_of(index, "user")
+        if call is None or sent_first is None:
+            return None
+        return chance_of_use(kind_of(call[1]), max(request - sent_first, 0))
+
+
+class Playback:
+    """The requests of a recording with certain strikes."""
+
+    def __init__(
+        self, player: Player, strikes: Sequence[PlayedStrike], *, name: str = "", outcome: WhatIfOutcome | None = None
+    ) -> None:
+        self.player, self.recording = player, player.recording
+        self.strikes = tuple(strikes)
+        self.name = name
+        """Of the policy that would have made them; empty where they were made."""
+        self.outcome = outcome
+
+    @property
+    def is_hypothetical(self) -> bool:
+        """Whether the strikes are those that a policy would have made."""
+        return self.outcome is not None
+
+    @cached_property
+    def by_index(self) -> dict[int, tuple[PlayedStrike, ...]]:
+        """The strikes on each message."""
+        found: dict[int, tuple[PlayedStrike, ...]] = {}
+        for strike in self.strikes:
+            found[strike.index] = (*found.get(strike.index, ()), strike)
+        return found
+
+    @cached_property
+    def sizes(self) -> list[RequestSize]:
+        """How large each request is, by kind."""
+        return _Sizing(self).of_all()
+
+    @cached_property
+    def charges(self) -> list[Charge]:
+        """What each request costs, in uncached input tokens; output is not counted."""
+        if not self.strikes:
+            return self.player.unstruck_charges
+        scale = self.player.placed.session.scale
+        spans = [StrikeSpan(one.index, one.tokens_saved * scale, one.first, one.end) for one in self.strikes]
+        course = course_of(self.player.placed.session, self.player.placed.strikes(spans))
+        return charges_of(course, self.player.rule)
+
+    def in_force(self, request: int) -> list[PlayedStrike]:
+        """The strikes that a request is sent with."""
+        visible = self.recording.requests[request].visible
+        return [one for one in self.strikes if one.is_in_force(request) and _holds(visible, one.index)]
+
+    def why_cold(self, number: int) -> str:
+        """Why nothing of a request could be read from the cache; empty if something could."""
+        request = self.recording.requests[number]
+        if number == 0:
+            return "nothing was sent before"
+        before = self.recording.requests[number - 1]
+        if request.model != before.model and request.model and before.model:
+            return "another model was asked before"
+        gap_ms = request.time_ms - before.time_ms
+        is_expired = gap_ms > self.player.rule.lifetime_ms
+        if request.usage is not None and request.usage.cache_read_tokens:
+            return ""
+        if is_expired:
+            return f"the last request was {gap_ms / _MINUTE_MS:,.0f} minutes ago"
+        if request.is_new_view:
+            return "the history was replaced"
+        if request.usage is not None and before.usage is not None and before.usage.cache_write_tokens:
+            return "the provider read nothing from its cache"
+        return ""
+
+    def paid(self, number: int) -> float | None:
+        """What a request cost in dollars, as the provider's report and the list price say."""
+        usage, price = self.recording.requests[number].usage, self.player.price
+        if usage is None or price is None:
+            return None
+        return price.cost(
+            fresh=usage.fresh_tokens,
+            read=usage.cache_read_tokens,
+            written=usage.cache_write_tokens,
+            output=usage.output_tokens,
+        )
+
+
+class _Sizing:
+    """Adds up the requests of a playback, each from the one before it."""
+
+    def __init__(self, playback: Playback) -> None:
+        self._playback = playback
+        session = playback.player.placed.session
+        self._scale, self._prefix = session.scale, session.prefix_tokens
+        self._kinds: Tally[str] = Tally()
+        self._struck: Tally[str] = Tally()
+        self._said = 0
+
+    def of_all(self) -> list[RequestSize]:
+        starting: dict[int, list[PlayedStrike]] = {}
+        ending: dict[int, list[PlayedStrike]] = {}
+        for strike in self._playback.strikes:
+            starting.setdefault(strike.first, []).append(strike)
+            if strike.end is not None:
+                ending.setdefault(strike.end, []).append(strike)
+        active: dict[int, PlayedStrike] = {}
+        found: list[RequestSize] = []
+        for request in self._playback.recording.requests:
+            for strike in ending.get(request.number, ()):
+                active.pop(strike.number, None)
+            active |= {strike.number: strike for strike in starting.get(request.number, ())}
+            self._grow(request)
+            self._strike(request, active, starting.get(request.number, ()), is_changed=request.number in ending)
+            found.append(self._size())
+        return found
+
+    def _grow(self, request: MadeRequest) -> None:
+        if request.is_new_view:
+            self._kinds.clear()
+            new = chain.from_iterable(range(*run) for run in request.visible)
+        else:
+            new = chain(range(self._said, request.end))
+        sizes = self._playback.player.parts.all()
+        for index in new:
+            for part in sizes[index]:
+                self._kinds[part.kind] += part.tokens
+        self._said = request.end
+
+    def _strike(
+        self, request: MadeRequest, active: dict[int, PlayedStrike], new: Sequence[PlayedStrike], *, is_changed: bool
+    ) -> None:
+        if request.is_new_view or is_changed:
+            self._struck.clear()
+            new = [strike for strike in active.values() if _holds(request.visible, strike.index)]
+        for strike in new:
+            self._struck[self._kind_of(strike)] += strike.tokens_saved
+
+    def _kind_of(self, strike: PlayedStrike) -> str:
+        parts = self._playback.player.parts.of(strike.index)
+        inside = (part.kind for part in parts if strike.at[: len(part.at)] == part.at)
+        return next(inside, parts[0].kind if parts else "user")
+
+    def _size(self) -> RequestSize:
+        by_kind = {SYSTEM: self._prefix} if self._prefix else {}
+        for kind, tokens in self._kinds.items():
+            by_kind[kind] = by_kind.get(kind, 0.0) + self._scale * max(tokens - self._struck[kind], 0)
+        return RequestSize(by_kind, self._scale * self._struck.total())
+
+
+def _holds(runs: Runs, index: int) -> bool:
+    return any(start <= index < end for start, end in runs)

@@ -1,0 +1,42 @@
+"""Policies by name, for looking at a session under them: what each strikes, in a sentence."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redline.policy import Policy
+from redline.rules.masked_results import MaskedResults
+from redline.rules.superseded_reads import SupersededReads
+from redline.values.words import EN
+from redline.wire.editing import wire_policy
+
+__all__ = ["PRESETS", "Preset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A policy that has a name."""
+
+    name: str
+    says: str
+    make: Callable[[], Policy]
+
+
+def _superseded() -> Policy:
+    plain = wire_policy()
+    return Policy(rules=(*plain.rules, SupersededReads(until_read_again=False)), words=EN)
+
+
+def _masking() -> Policy:
+    return Policy(rules=(MaskedResults(keep_recent=10),), words=EN)
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset("default", "Old command output and old reads of files, when the cache loses nothing by it.", wire_policy),
+        Preset("documents", "The same, at once, whatever the cache loses.", lambda: Policy.documents(words=EN)),
+        Preset("superseded", "As default, and reads of files that were changed since.", _superseded),
+        Preset("masking", "All results but the last ten, when the cache loses nothing by it.", _masking),
+    )
+}
+"""As `redline proxy` and `redline replay` know them."""

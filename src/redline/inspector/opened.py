@@ -1,0 +1,180 @@
+"""One session that is being looked at: read when it is first asked for, read again when it has grown, played back per policy."""
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from redline.errors import ValidationError
+from redline.inspection.log_recording import recording_of_log
+from redline.inspection.log_transcript import StoredLog, read_log_at, read_log_file
+from redline.inspection.playback import Playback, Player
+from redline.inspection.presets import PRESETS
+from redline.inspection.recording import Recording, recording_of
+from redline.inspection.session_files import SessionInput
+from redline.log.addresses import parse_address
+from redline.policy import Policy
+from redline.replay.session import with_subagents
+from redline.transcripts import RecordedConversation, Transcript
+
+__all__ = ["AUTO", "SENT", "OpenedSession", "custom_policy"]
+
+AUTO, SENT = "auto", "sent"
+"""Policies that are none: what suits the session best, and what was sent."""
+
+_MOST_PLAYBACKS = 6
+_PATIENCE = 3.0
+"""A session that grows is not read again before so many times as long have passed as reading it took."""
+
+
+class OpenedSession:
+    """A session by its source. All methods may be called from any thread; they take turns."""
+
+    def __init__(self, id: str, source: SessionInput, observed: str = "") -> None:
+        self.id, self.source = id, source
+        self._observed = observed
+        self.lock = threading.RLock()
+        self.asked_at = time.monotonic()
+        """When somebody last wanted something of it."""
+        self._version = ""
+        self._read_at = self._reading_took = 0.0
+        self._log: StoredLog | None = None
+        self._transcript: Transcript | None = None
+        self._conversations: list[tuple[RecordedConversation, bool]] = []
+        self._players: dict[tuple[int, int | None], Player] = {}
+        self._playbacks: OrderedDict[tuple[int, int | None, str], Playback] = OrderedDict()
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it is a log of Redline's own, on which one can act."""
+        return self.source.is_log
+
+    @property
+    def version(self) -> str:
+        """Changes when the session does."""
+        return self._version
+
+    @property
+    def log(self) -> StoredLog | None:
+        """Its records, where it is a log."""
+        return self._log
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """What the agent recorded, where it is no log."""
+        return self._transcript
+
+    def refresh(self, *, is_forced: bool = False) -> bool:
+        """Read the session if it has changed; whether it had."""
+        with self.lock:
+            is_early = time.monotonic() < self._read_at + _PATIENCE * self._reading_took
+            found = version_of(self.source)
+            if found == self._version or (is_early and self._version and not is_forced):
+                return False
+            started = time.monotonic()
+            self._read()
+            self._version, self._read_at = found, time.monotonic()
+            self._reading_took = self._read_at - started
+            self._players.clear()
+            self._playbacks.clear()
+            return True
+
+    def _read(self) -> None:
+        if self.is_log:
+            place = self.source.place
+            self._log = read_log_at(place) if "://" in place else read_log_file(Path(place))
+            return
+        self._transcript = self.source.read()
+        main = {id(one) for one in self._transcript.conversations}
+        self._conversations = [(one, id(one) not in main) for one in with_subagents(self._transcript.conversations)]
+
+    def conversations(self) -> list[tuple[RecordedConversation, bool]]:
+        """What the agent recorded, each with whether it is a sub-agent's; a log is one conversation and has none here."""
+        return self._conversations
+
+    def player(self, conversation: int = 0, branch: int | None = None) -> Player:
+        """A conversation, ready to be played."""
+        key = conversation, branch
+        if key not in self._players:
+            self._players[key] = Player(self._recording(conversation, branch))
+        return self._players[key]
+
+    def playback(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Playback:
+        """A conversation as it was sent, or as a policy would have sent it."""
+        name = self.resolved(policy)
+        key = conversation, branch, name
+        if key not in self._playbacks:
+            player = self.player(conversation, branch)
+            made = player.play() if name == SENT else player.play_with(policy_named(name), name)
+            self._playbacks[key] = made
+            while len(self._playbacks) > _MOST_PLAYBACKS:
+                self._playbacks.popitem(last=False)
+        self._playbacks.move_to_end(key)
+        return self._playbacks[key]
+
+    def resolved(self, policy: str) -> str:
+        """The policy that is meant."""
+        return policy if policy != AUTO else SENT if self.is_log else "default"
+
+    def _recording(self, conversation: int, branch: int | None) -> Recording:
+        if self._log is not None:
+            return recording_of_log(self._log, head=branch, observed=self._observed)
+        if self._transcript is None or not 0 <= conversation < len(self._conversations):
+            raise ValidationError(f"There is no conversation {conversation}; {self.source.name} has {len(self._conversations)}.")
+        recorded, is_subagent = self._conversations[conversation]
+        return recording_of(self._transcript, recorded, is_subagent=is_subagent)
+
+
+def version_of(source: SessionInput) -> str:
+    """What changes with a session: size and time of its file; of a server's database nothing is known but the time."""
+    if "://" not in source.place:
+        return _stamp(Path(source.place))
+    kind, place, _ = parse_address(source.place)
+    if kind == "sqlite":
+        return _stamp(Path(place)) + _stamp(Path(f"{place}-wal"))
+    return str(int(time.time() / _PATIENCE))
+
+
+def _stamp(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return "-"
+    return f"{found.st_size:x}.{found.st_mtime_ns:x}"
+
+
+def policy_named(name: str) -> Policy:
+    """A preset, or the policy that settings in JSON make."""
+    if name in PRESETS:
+        return PRESETS[name].make()
+    try:
+        custom = json.loads(name)
+    except ValueError:
+        custom = None
+    if not isinstance(custom, dict):
+        raise ValidationError(f"There is no policy {name[:80]!r}. There are: {SENT}, {', '.join(PRESETS)}, or settings in JSON.")
+    return custom_policy(custom)
+
+
+def custom_policy(custom: dict[str, Any]) -> Policy:
+    """The policy of `{"rules": [{"name", "settings"}], "schedule": {"name", "settings"}}`; a preset's where it names one."""
+    if custom.get("rules") is None and isinstance(custom.get("preset"), str):
+        return policy_named(custom["preset"])
+    table: dict[str, Any] = {"words": "en", "rules": [_named(rule) for rule in _listed(custom.get("rules"))]}
+    if custom.get("schedule") is not None:
+        table["schedule"] = _named(custom["schedule"])
+    return Policy.of_table(table)
+
+
+def _listed(rules: object) -> list[object]:
+    if not isinstance(rules, list):
+        raise ValidationError("rules must be a list of objects with a name and settings")
+    return rules
+
+
+def _named(unit: object) -> dict[str, Any]:
+    if not isinstance(unit, dict) or not isinstance(unit.get("settings", {}), dict):
+        raise ValidationError("A rule or schedule is an object with a name and settings.")
+    return {**unit.get("settings", {}), "name": unit.get("name")}

@@ -1,0 +1,180 @@
+"""What can be tried, and what would have come of it: presets, rules and schedules with their settings; a session under them."""
+
+import ast
+import dataclasses
+import inspect
+import json
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+from redline.errors import ValidationError
+from redline.inspection.playback import Player
+from redline.inspection.presets import PRESETS
+from redline.inspection.shown import part_key
+from redline.inspector.opened import custom_policy
+from redline.policy import Policy
+from redline.prices import PRICE_RULES, TABLE, find_price, parse_rule
+from redline.replay.what_if import WhatIfOutcome
+from redline.rules import RULES
+from redline.schedules import Budget, Eager, WhenFree
+
+__all__ = ["policies", "what_if"]
+
+_LEFT_OUT = ("words", "project_root", "placeholder", "rates", "by_provider", "clear_tool_inputs")
+"""Settings that are no numbers to play with."""
+_MOST_MISSES = 50
+_MOST_POINTS = 400
+
+
+@lru_cache(maxsize=1)
+def policies() -> dict[str, Any]:
+    """Everything that a policy can be made of."""
+    return {
+        "presets": [{"name": one.name, "says": one.says, "settings": _custom(one.make())} for one in PRESETS.values()],
+        "rules": [_unit(rule) for rule in RULES.values()],
+        "schedules": [_unit(schedule) for schedule in (WhenFree, Eager, Budget)],
+        "prices": [{"name": price.model, "says": f"${price.input:g} per million tokens"} for price in TABLE]
+        + [{"name": name, "says": "read/write/lifetime of the cache, in multiples of input"} for name in PRICE_RULES],
+    }
+
+
+def _custom(policy: Policy) -> dict[str, Any]:
+    """A policy as the settings that the page sends back."""
+    return {"rules": [_set(rule) for rule in policy.made_rules()], "schedule": _set_schedule(policy)}
+
+
+def _set_schedule(policy: Policy) -> dict[str, Any]:
+    name = policy.schedule if isinstance(policy.schedule, str) else getattr(policy.schedule, "name", "when_free")
+    return {"name": name, "settings": {}}
+
+
+def _set(rule: Any) -> dict[str, Any]:
+    default = type(rule)()
+    changed = {field.name: getattr(rule, field.name) for field in dataclasses.fields(rule) if field.name not in _LEFT_OUT}
+    return {
+        "name": rule.name,
+        "settings": {name: value for name, value in changed.items() if value != getattr(default, name)},
+    }
+
+
+def _unit(kind: Any) -> dict[str, Any]:
+    """A rule or a schedule: what it does, and its settings with the sentences below their fields."""
+    meanings = _meanings(kind)
+    settings = [
+        {
+            "name": field.name,
+            "type": _type_of(value),
+            "default": sorted(value) if isinstance(value, frozenset) else value,
+            "says": meanings.get(field.name, ""),
+        }
+        for field in dataclasses.fields(kind)
+        if field.name not in _LEFT_OUT and _type_of(value := getattr(kind(), field.name))
+    ]
+    return {"name": kind.name, "says": (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " "), "settings": settings}
+
+
+def _type_of(value: object) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float() | None:
+            return "number"
+        case str():
+            return "text"
+        case tuple() | frozenset() | list():
+            return "list"
+    return ""
+
+
+def _meanings(kind: Any) -> dict[str, str]:
+    (definition,) = ast.parse(inspect.getsource(kind)).body
+    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    return {
+        field.target.id: " ".join(str(text.value.value).split())
+        for field, text in zip(body, body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
+
+
+# --- one session under a policy
+
+
+def what_if(player: Player, custom: object) -> dict[str, Any]:
+    """Bill, tokens and both risks of a policy, beside sending everything."""
+    if not isinstance(custom, dict):
+        raise ValidationError("Send the settings of a policy as an object.")
+    policy = custom_policy(custom)
+    rule, price = player.rule, player.price
+    if isinstance(custom.get("price"), str) and custom["price"]:
+        price = find_price(custom["price"])
+        rule = price.rule() if price is not None else parse_rule(custom["price"])
+    outcome = player.what_if.try_policy(policy, rule, price=price)
+    plain = player.what_if.try_policy(Policy(rules=()), rule, price=price)
+    unit = price.input / 1e6 if price is not None else 1.0
+    return {
+        "toml": policy.toml(),
+        "python": _python(policy, price.model if price is not None else player.model),
+        "unit": "usd" if price is not None else "tokens",
+        "cost": outcome.cost * unit,
+        "cost_without": plain.cost * unit,
+        "cost_with_rereads": outcome.cost_with_rereads * unit,
+        "saved_share": 1 - outcome.cost / plain.cost if plain.cost else 0.0,
+        "tokens": round(outcome.tokens),
+        "tokens_without": round(plain.tokens),
+        "read_share": outcome.read / outcome.tokens if outcome.tokens else 0.0,
+        "rewrites": outcome.rewrites,
+        "strikes": len(outcome.strikes),
+        "requests": len(outcome.sizes),
+        "quoted": {"strikes": outcome.quoted.strikes, "requests": outcome.quoted.requests},
+        "strict": {"strikes": outcome.strict.strikes, "requests": outcome.strict.requests},
+        "refused": outcome.refused,
+        "curve": _curve(outcome, plain, unit),
+        "misses": _misses(player, outcome),
+        "by_rule": _by_rule(outcome),
+    }
+
+
+def _python(policy: Policy, model: str | None) -> str:
+    settings = policy.toml().strip()
+    return (
+        "import redline\n\n"
+        f"policy = redline.Policy.load(\"redline.toml\")  # with the settings below\n"
+        f"with redline.open(\"chat.jsonl\", policy=policy, model={json.dumps(model or 'your-model')}) as conversation:\n"
+        "    request = conversation.request()\n\n"
+        + "\n".join(f"# {line}" for line in settings.splitlines())
+        + "\n"
+    )
+
+
+def _curve(outcome: WhatIfOutcome, plain: WhatIfOutcome, unit: float) -> dict[str, Any]:
+    count = len(outcome.sizes)
+    step = max(-(-count // _MOST_POINTS), 1)
+    shown = sorted({*range(0, count, step), count - 1} if count else set())
+    spent, without = ([cost * unit for cost in accumulate(one.costs)] for one in (outcome, plain))
+    return {
+        "points": shown,
+        "cost": [spent[number] for number in shown],
+        "cost_without": [without[number] for number in shown],
+        "sizes": [round(outcome.sizes[number]) for number in shown],
+        "sizes_without": [round(plain.sizes[number]) for number in shown],
+    }
+
+
+def _misses(player: Player, outcome: WhatIfOutcome) -> list[dict[str, Any]]:
+    found = []
+    for miss in outcome.misses[:_MOST_MISSES]:
+        strike = outcome.strikes[miss.strike]
+        place = {"strike": miss.strike, "index": player.placed.order[strike.position], "at": part_key(strike.at)}
+        found.append({**place, "request": miss.request, "words": miss.words, "kind": miss.kind})
+    return found
+
+
+def _by_rule(outcome: WhatIfOutcome) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for strike in outcome.strikes:
+        row = found.setdefault(strike.rule, {"strikes": 0, "tokens": 0})
+        row["strikes"] += 1
+        row["tokens"] += round(strike.saving)
+    return found

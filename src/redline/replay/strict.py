@@ -1,0 +1,83 @@
+"""The strict measure of risk: distinctive words that an answer uses and that only tool results had told the model.
+
+A name, a path, a number is used without its line being quoted, so that this finds several times as much as `risk.uses_in`.
+What is in words of the user, or in words and calls of the assistant, is taken to be visible from then on: rules hardly ever
+strike those. So each word is used once in a window, and all uses together cost one look at each message.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from redline.replay.risk import Holder, Use, said_after, texts_of
+from redline.replay.session import Session
+from redline.values.messages import Part, ToolResult
+
+__all__ = ["strict_uses_in"]
+
+_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
+_SPACED = bytes(byte if byte in _WORD_BYTES else ord(" ") for byte in range(256))
+_EDGES = b"./-"
+"""At either end of a word these are punctuation, or a matter of spelling (`./a.py`)."""
+_DISTINCTIVE = re.compile(rb"(?=.*[\d_/.]|.+[A-Z]).{5,120}", re.DOTALL)
+_SHOWN_WORDS = 3
+
+
+def strict_uses_in(session: Session) -> tuple[Use, ...]:
+    """Where an answer uses distinctive words that are in tool results and in nothing else that was sent since a compaction."""
+    answers = [place for request in session.requests for place in said_after(session, request)]
+    said = {place: _distinctive(session.messages[place].parts) for place in answers}
+    every_word = frozenset(word for words in said.values() for word in words)
+    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word)
+    for number, request in enumerate(session.requests):
+        if request.start != start:
+            start = shown = request.start
+            window = _Told(every_word)
+        for place in range(shown, request.end):
+            for part in session.messages[place].parts:
+                window.show((place, part.at), part)
+        shown = request.end
+        for answer in said_after(session, request):
+            uses += [Use(number, holders, words=words) for holders, words in window.used_by(said[answer])]
+    return tuple(uses)
+
+
+class _Told:
+    """What a window has told the model: the words that are visible for good, and the results that hold the others."""
+
+    def __init__(self, said: frozenset[bytes]) -> None:
+        self._said = said
+        """Only words that some answer uses are looked for."""
+        self._visible = set[bytes]()
+        self._holders: defaultdict[bytes, set[Holder]] = defaultdict(set)
+
+    def show(self, holder: Holder, part: Part) -> None:
+        """A part is sent."""
+        words = self._said.intersection(_words(part))
+        if not isinstance(part, ToolResult):
+            self._visible |= words
+            return
+        for word in words - self._visible:
+            self._holders[word].add(holder)
+
+    def used_by(self, words: Iterable[bytes]) -> Iterator[tuple[frozenset[Holder], str]]:
+        """The results that an answer has these words from, with a few of the words; it makes them visible."""
+        used: dict[frozenset[Holder], list[bytes]] = {}
+        for word in words:
+            if word not in self._visible and (holders := self._holders.pop(word, None)):
+                used.setdefault(frozenset(holders), []).append(word)
+        self._visible.update(words)
+        for sources, found in used.items():
+            yield sources, ", ".join(word.decode() for word in found[:_SHOWN_WORDS])
+
+
+def _distinctive(parts: Iterable[Part]) -> dict[bytes, None]:
+    """The distinctive words of a message, in its order."""
+    return dict.fromkeys(word for part in parts for word in _words(part) if _DISTINCTIVE.fullmatch(word))
+
+
+def _words(part: Part) -> Iterator[bytes]:
+    """All words of a part, each once. Text beyond ASCII separates them, as in the line numbers `12→` of some tools."""
+    for text in texts_of(part):
+        found = dict.fromkeys(text.encode("utf-8", "replace").translate(_SPACED).split())
+        yield from (word.strip(_EDGES) for word in found)
