@@ -1,15 +1,11 @@
 """`redline serve`: the web inspector over the sessions on this computer, or over those that are named."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from redline.cli.output import complain, say, say_json
 from redline.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from redline.inspector import InspectorSettings
 
 __all__ = ["command"]
 

@@ -1,4 +1,4 @@
-"""What a request of a log held that no record says: messages that the repair made or changed so that the provider takes them."""
+"""What a request of a log held that no record says: messages that the repair made or changed for the provider."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ from redline.inspection.recording import MadeRequest, MadeStrike, Recording, Run
 from redline.policy import Policy
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price
 from redline.replay.cache import Charge
-from redline.replay.course import charges_of, course_of
+from redline.replay.course import Course, charges_of, course_of
 from redline.replay.reuse import chance_of_use, kind_of
 from redline.replay.what_if import WhatIf, WhatIfOutcome
 from redline.tokens import Estimate, Remembered
@@ -148,7 +148,7 @@ class Player:
         )
 
     def _strikes_of(self, outcome: WhatIfOutcome) -> list[PlayedStrike]:
-        order = self.placed.order
+        order, scale = self.placed.order, self.placed.session.scale
         starts = [first for first, _ in self.placed.windows]
         missed = {miss.strike: miss for miss in reversed(outcome.misses)}
         found: list[PlayedStrike] = []
@@ -163,8 +163,8 @@ class Player:
                     because=one.because,
                     why_now=one.why_now,
                     replacement=one.replacement,
-                    tokens_before=round(one.tokens_before),
-                    tokens_after=round(one.tokens_before - one.saving),
+                    tokens_before=round(one.tokens_before / scale),
+                    tokens_after=round((one.tokens_before - one.saving) / scale),
                     tool=one.tool,
                     first=one.request,
                     end=next((start for start in starts if start > one.request), None),
@@ -215,14 +215,21 @@ class Playback:
         return _Sizing(self).of_all()
 
     @cached_property
+    def course(self) -> Course:
+        """What each request sends, and how much of it was sent before."""
+        placed = self.player.placed
+        spans = [StrikeSpan(one.index, one.tokens_saved * placed.session.scale, one.first, one.end) for one in self.strikes]
+        return course_of(placed.session, placed.strikes(spans))
+
+    @cached_property
     def charges(self) -> list[Charge]:
         """What each request costs, in uncached input tokens; output is not counted."""
-        if not self.strikes:
-            return self.player.unstruck_charges
-        scale = self.player.placed.session.scale
-        spans = [StrikeSpan(one.index, one.tokens_saved * scale, one.first, one.end) for one in self.strikes]
-        course = course_of(self.player.placed.session, self.player.placed.strikes(spans))
-        return charges_of(course, self.player.rule)
+        return charges_of(self.course, self.player.rule) if self.strikes else self.player.unstruck_charges
+
+    def rewritten(self, request: int) -> int:
+        """The tokens that a request sends again because something before them was struck, and that a cache had held."""
+        sent = self.course.requests[request]
+        return 0 if self.why_cold(request) else round(max(sent.kept_if_free - sent.kept, 0.0))
 
     def in_force(self, request: int) -> list[PlayedStrike]:
         """The strikes that a request is sent with."""
@@ -272,6 +279,8 @@ class _Sizing:
         self._kinds: Tally[str] = Tally()
         self._struck: Tally[str] = Tally()
         self._said = 0
+        self._beside = 0.0
+        """What the window sends beside its messages."""
 
     def of_all(self) -> list[RequestSize]:
         starting: dict[int, list[PlayedStrike]] = {}
@@ -294,6 +303,7 @@ class _Sizing:
     def _grow(self, request: MadeRequest) -> None:
         if request.is_new_view:
             self._kinds.clear()
+            self._beside = self._sent_beside(request)
             new = chain.from_iterable(range(*run) for run in request.visible)
         else:
             new = chain(range(self._said, request.end))
@@ -302,6 +312,14 @@ class _Sizing:
             for part in sizes[index]:
                 self._kinds[part.kind] += part.tokens
         self._said = request.end
+
+    def _sent_beside(self, request: MadeRequest) -> float:
+        """The system prompt and tools, and what else the window's first message was told to bring."""
+        session = self._playback.player.placed.session
+        first = session.requests[request.number].start
+        index = self._playback.player.placed.order[first]
+        counted = sum(part.tokens for part in self._playback.player.parts.of(index))
+        return self._prefix + max(session.tokens[first] - self._scale * counted, 0.0)
 
     def _strike(
         self, request: MadeRequest, active: dict[int, PlayedStrike], new: Sequence[PlayedStrike], *, is_changed: bool
@@ -318,7 +336,7 @@ class _Sizing:
         return next(inside, parts[0].kind if parts else "user")
 
     def _size(self) -> RequestSize:
-        by_kind = {SYSTEM: self._prefix} if self._prefix else {}
+        by_kind = {SYSTEM: self._beside} if self._beside else {}
         for kind, tokens in self._kinds.items():
             by_kind[kind] = by_kind.get(kind, 0.0) + self._scale * max(tokens - self._struck[kind], 0)
         return RequestSize(by_kind, self._scale * self._struck.total())

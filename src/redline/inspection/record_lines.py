@@ -1,4 +1,4 @@
-"""How a session went, line by line: records, branches and batches of a log; windows, branches and sub-agents of a transcript."""
+"""How a session went, line by line: records, branches and batches of a log; windows and branches of a transcript."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

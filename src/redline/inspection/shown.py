@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from redline.formats.usage import Usage
 from redline.inspection.call_words import call_words, edit_lines
 from redline.inspection.part_sizes import PartSpot
 from redline.inspection.playback import Playback
@@ -12,13 +14,27 @@ from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
 
-__all__ = ["LONGEST_TEXT", "PICTURES", "part_key", "part_named", "part_text", "picture_of", "shown_message", "whole_part"]
+__all__ = [
+    "KINDS",
+    "LONGEST_TEXT",
+    "PICTURES",
+    "part_key",
+    "part_named",
+    "part_text",
+    "picture_of",
+    "plain_parts",
+    "replacement_text",
+    "shown_message",
+    "shown_part",
+    "shown_usage",
+    "whole_part",
+]
 
 LONGEST_TEXT = 20_000
 """Characters of a part that are shown at once."""
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What a browser draws and that cannot hold a script."""
-_KINDS: dict[type[Part], str] = {
+KINDS: dict[type[Part], str] = {
     Text: "text",
     Reasoning: "reasoning",
     ToolCall: "call",
@@ -26,6 +42,8 @@ _KINDS: dict[type[Part], str] = {
     Media: "media",
     Opaque: "other",
 }
+"""What a part is called."""
+_MOST_DIFF_LINES = 2_000
 
 
 def part_key(at: Path) -> str:
@@ -78,7 +96,7 @@ def shown_message(playback: Playback, index: int) -> dict[str, Any]:
         "time_ms": recording.times[index],
         "tokens": sum(sizes.values()),
         "model": recording.models.get(index) or (made.model if made is not None else None),
-        "usage": _usage(made.usage) if made is not None and made.end == index else None,
+        "usage": shown_usage(made.usage) if made is not None and made.end == index else None,
         "is_error": any(isinstance(part, ToolResult) and part.is_error for part in message.parts),
         "request": request,
         "is_pinned": index in recording.pins,
@@ -96,31 +114,45 @@ def _shown_parts(playback: Playback, index: int, message: Message, sizes: dict[P
 
 def shown_part(playback: Playback, index: int, part: Part, tokens: int) -> dict[str, Any]:
     """One part: its kind and its words, what it is a call or a result of, and the strikes on it."""
-    text = part_text(part)
     picture = picture_of(part)
     parts, spot = playback.player.parts, PartSpot(index, part.at)
     call = parts.calls.get(spot)
     pair = parts.results.get(spot) or (call[0] if call is not None else None)
-    lines = edit_lines(part) if isinstance(part, ToolCall) else None
-    key = part_key(part.at)
     return {
-        "at": key,
-        "kind": _KINDS[type(part)],
+        **_plain_part(part),
         "tokens": tokens,
-        "text": "" if isinstance(part, ToolCall) else text[:LONGEST_TEXT],
-        "length": len(text),
         "tool": parts.tool_of(index, part),
-        "call_id": getattr(part, "id", None) or getattr(part, "call_id", None),
-        "input": text[:LONGEST_TEXT] if isinstance(part, ToolCall) else None,
-        "says": call_words(part) if isinstance(part, ToolCall) else None,
-        "diff": lines if lines is None or len(lines) <= 2_000 else lines[:2_000],
-        "is_error": isinstance(part, ToolResult) and part.is_error,
-        "image": {"media_type": part.media_type, "bytes": len(picture)}
-        if picture is not None and isinstance(part, Media)
-        else None,
-        "media_type": part.media_type if isinstance(part, Media) else None,
+        "image": {"bytes": len(picture)} if picture is not None else None,
         "pair": {"index": pair.index, "at": part_key(pair.at)} if pair is not None else None,
         "strikes": [strike.number for strike in playback.by_index.get(index, ()) if _is_on(strike.at, part.at)],
+    }
+
+
+def plain_parts(message: Message) -> list[dict[str, Any]]:
+    """The parts of a message that is in no recording."""
+    return [_plain_part(part) for part in message.parts]
+
+
+def _plain_part(part: Part) -> dict[str, Any]:
+    text = part_text(part)
+    is_call = isinstance(part, ToolCall)
+    lines = edit_lines(part) if isinstance(part, ToolCall) else None
+    return {
+        "at": part_key(part.at),
+        "kind": KINDS[type(part)],
+        "text": "" if is_call else text[:LONGEST_TEXT],
+        "length": len(text),
+        "tool": getattr(part, "name", None),
+        "call_id": getattr(part, "id", None) or getattr(part, "call_id", None),
+        "input": text[:LONGEST_TEXT] if is_call else None,
+        "says": call_words(part) if isinstance(part, ToolCall) else None,
+        "diff": lines if lines is None else lines[:_MOST_DIFF_LINES],
+        "is_error": isinstance(part, ToolResult) and part.is_error,
+        "media_type": part.media_type if isinstance(part, Media) else None,
+        "image": None,
+        "pair": None,
+        "strikes": [],
+        "tokens": 0,
     }
 
 
@@ -131,11 +163,7 @@ def whole_part(playback: Playback, index: int, part: Part) -> dict[str, Any]:
     found: dict[str, Any] = {"text": part_text(part), "native": _pretty(native)}
     strike = next((one for one in reversed(playback.by_index.get(index, ())) if _is_on(one.at, part.at)), None)
     if strike is not None:
-        found["sent"] = (
-            strike.replacement
-            if strike.replacement is None or isinstance(strike.replacement, str)
-            else _pretty(strike.replacement)
-        )
+        found["sent"] = replacement_text(strike.replacement)
     return found
 
 
@@ -144,7 +172,8 @@ def _is_on(struck: Path, part: Path) -> bool:
     return struck[: len(part)] == part if len(part) <= len(struck) else part[: len(struck)] == struck
 
 
-def _usage(usage: Any) -> dict[str, int] | None:
+def shown_usage(usage: Usage | None) -> dict[str, int] | None:
+    """What the provider reported."""
     if usage is None:
         return None
     return {
@@ -155,7 +184,12 @@ def _usage(usage: Any) -> dict[str, int] | None:
     }
 
 
+def replacement_text(replacement: object) -> str | None:
+    """What is sent in the place of a part, as text; None if nothing is."""
+    return None if replacement is None else _pretty(replacement)
+
+
 def _pretty(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return payloads.pretty(value)
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

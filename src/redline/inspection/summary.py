@@ -8,23 +8,19 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from redline.formats import find_format
+from redline.inspection.first_words import user_texts, user_words
 from redline.laws import History, problems_of
 from redline.prices.model import price_of
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
-from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
+from redline.values.messages import Message, Part, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
 
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
 
 _MOST_LARGE_PARTS = 10
-_MOST_CHARACTERS = 120
-_SEARCHED_CHARACTERS = 2_000
 _SEARCHED_FOR_FOLDER = 20_000
-_SURROUNDINGS = re.compile(r"^(?:<([\w-]+)[^<>]*>.*?</\1>\s*)+")
-_NOT_THE_USER = ("<", "Caveat:", "# AGENTS.md", "# Context from my IDE")
-"""How texts begin that agents send in the user's name: surroundings, reminders, instructions."""
 _WORKING_FOLDER = re.compile(r"<cwd>([^<\n]{1,500})</cwd>|[Ww]orking (?:in the )?directory: *`?([^\n<`]{1,500})")
 """How agents tell their model the folder they work in."""
 _NO_MODEL = "<synthetic>"
@@ -230,15 +226,14 @@ class _Survey:
 
     def _look_for_words(self, message: Message) -> None:
         """The first words of the user, after what the agent put in front of them; if there is nothing else, that."""
-        for text in (part.text for part in message.parts if isinstance(part, Text)):
+        for text in user_texts((message,)):
             if self._told_folder is None and (told := _WORKING_FOLDER.search(text, 0, _SEARCHED_FOR_FOLDER)):
                 self._told_folder = (told[1] or told[2]).strip()
-            words = " ".join(text[:_SEARCHED_CHARACTERS].split())
-            own = _SURROUNDINGS.sub("", words)
-            if own and not own.startswith(_NOT_THE_USER):
-                self._has_words, self._found.first_words = True, _shortened(own)
+            words, self._has_words = user_words(text)
+            if self._has_words:
+                self._found.first_words = words
                 return
-            self._found.first_words = self._found.first_words or _shortened(words)
+            self._found.first_words = self._found.first_words or words
 
     def _add_requests(self, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
         """Count the answers, and what the requests cost that they answer."""
@@ -284,7 +279,3 @@ class _Survey:
 
 def _size(part: LargePart) -> int:
     return part.tokens
-
-
-def _shortened(words: str) -> str:
-    return words if len(words) <= _MOST_CHARACTERS else words[: _MOST_CHARACTERS - 1] + "…"

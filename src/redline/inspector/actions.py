@@ -14,7 +14,7 @@ __all__ = ["act"]
 def act(session: OpenedSession, asked: object) -> dict[str, Any]:
     """Do what is asked for, and say what was done. What is not possible raises an error that says why."""
     if not session.is_log:
-        raise ExecutionError("This is the session of another agent; Redline does not change it. Open it with redline.open first.")
+        raise ExecutionError("This is the session of another agent, which Redline does not change. Open it with redline.open.")
     if not isinstance(asked, dict) or not isinstance(asked.get("action"), str) or asked["action"] not in _ACTIONS:
         raise ValidationError(f"An action is one of: {', '.join(_ACTIONS)}.")
     what, name = _ACTIONS[asked["action"]]

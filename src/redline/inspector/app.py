@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from redline.errors import ExecutionError, RedlineError, ValidationError
+from redline.inspection.playback import Playback
 from redline.inspection.shown import PICTURES, part_named, picture_of, whole_part
 from redline.inspector import policy_answers, request_answers, session_answers, timeline_answers
 from redline.inspector.actions import act
@@ -24,7 +25,6 @@ from redline.inspector.json_response import json_response, problem_response
 from redline.inspector.opened import AUTO, OpenedSession
 from redline.inspector.served import ServedSessions
 from redline.inspector.settings import InspectorSettings
-from redline.inspection.playback import Playback
 from redline.values import payloads
 from redline.values.messages import Media
 
@@ -35,6 +35,7 @@ _TOKEN = re.compile(r'(<meta name="redline-token" content=")(")')
 _MOST_BODY = 1 << 20
 
 Answer = Callable[["Asked"], Any]
+Action = Callable[["Asked", object], Any]
 
 
 class Asked:
@@ -88,15 +89,24 @@ def make_app(settings: InspectorSettings) -> Starlette:
     def about(answer: Answer) -> Callable[[Request], Any]:
         """A route about one session; reading it takes its time, so it is done beside the loop."""
 
-        def work(request: Request, body: object) -> Response:
+        def work(request: Request) -> Response:
             asked = Asked(sessions, request, settings)
             with asked.session.lock:
-                found = answer(asked) if body is None else answer(asked, body)  # type: ignore[call-arg]
+                found = answer(asked)
             return found if isinstance(found, Response) else json_response(found)
 
         async def route(request: Request) -> Response:
-            body = await _body_of(request) if request.method == "POST" else None
-            return await run_in_threadpool(work, request, body)
+            return await run_in_threadpool(work, request)
+
+        return route
+
+    def with_body(action: Action) -> Callable[[Request], Any]:
+        """A route that is sent something."""
+
+        async def route(request: Request) -> Response:
+            body = await _body_of(request)
+            answered: Response = await about(lambda asked: action(asked, body))(request)
+            return answered
 
         return route
 
@@ -116,8 +126,8 @@ def make_app(settings: InspectorSettings) -> Starlette:
             Route(f"{session}/timeline", about(_timeline)),
             Route(f"{session}/records", about(_records)),
             Route(f"{session}/compare", about(_compare)),
-            Route(f"{session}/what-if", about(_what_if), methods=["POST"]),
-            Route(f"{session}/actions", about(_act), methods=["POST"]),
+            Route(f"{session}/what-if", with_body(_what_if), methods=["POST"]),
+            Route(f"{session}/actions", with_body(_act), methods=["POST"]),
             Route("/api/{rest:path}", _unknown),
             Route("/page/{name}", _page_file),
             Route("/{rest:path}", _index(settings.token)),

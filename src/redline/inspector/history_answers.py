@@ -20,9 +20,7 @@ def records(session: OpenedSession, conversation: int) -> dict[str, Any]:
             {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
             for one in history.branches
         ],
-        "batches": [
-            {"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches
-        ],
+        "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],
     }
 
 

@@ -1,4 +1,4 @@
-"""One session that is being looked at: read when it is first asked for, read again when it has grown, played back per policy."""
+"""One session that is being looked at: read when it is first asked for and when it has grown, played back per policy."""
 
 import json
 import threading
@@ -122,7 +122,9 @@ class OpenedSession:
         if self._log is not None:
             return recording_of_log(self._log, head=branch, observed=self._observed)
         if self._transcript is None or not 0 <= conversation < len(self._conversations):
-            raise ValidationError(f"There is no conversation {conversation}; {self.source.name} has {len(self._conversations)}.")
+            raise ValidationError(
+                f"There is no conversation {conversation}; {self.source.name} has {len(self._conversations)}."
+            )
         recorded, is_subagent = self._conversations[conversation]
         return recording_of(self._transcript, recorded, is_subagent=is_subagent)
 
@@ -154,7 +156,9 @@ def policy_named(name: str) -> Policy:
     except ValueError:
         custom = None
     if not isinstance(custom, dict):
-        raise ValidationError(f"There is no policy {name[:80]!r}. There are: {SENT}, {', '.join(PRESETS)}, or settings in JSON.")
+        raise ValidationError(
+            f"There is no policy {name[:80]!r}. There are: {SENT}, {', '.join(PRESETS)}, or settings in JSON."
+        )
     return custom_policy(custom)
 
 

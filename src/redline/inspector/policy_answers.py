@@ -5,7 +5,7 @@ import dataclasses
 import inspect
 import json
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from redline.errors import ValidationError
@@ -71,7 +71,8 @@ def _unit(kind: Any) -> dict[str, Any]:
         for field in dataclasses.fields(kind)
         if field.name not in _LEFT_OUT and _type_of(value := getattr(kind(), field.name))
     ]
-    return {"name": kind.name, "says": (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " "), "settings": settings}
+    says = (inspect.getdoc(kind) or "").partition("\n\n")[0]
+    return {"name": kind.name, "says": " ".join(says.split()), "settings": settings}
 
 
 def _type_of(value: object) -> str:
@@ -92,7 +93,7 @@ def _meanings(kind: Any) -> dict[str, str]:
     body = definition.body if isinstance(definition, ast.ClassDef) else []
     return {
         field.target.id: " ".join(str(text.value.value).split())
-        for field, text in zip(body, body[1:], strict=False)
+        for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
     }
@@ -140,11 +141,9 @@ def _python(policy: Policy, model: str | None) -> str:
     settings = policy.toml().strip()
     return (
         "import redline\n\n"
-        f"policy = redline.Policy.load(\"redline.toml\")  # with the settings below\n"
-        f"with redline.open(\"chat.jsonl\", policy=policy, model={json.dumps(model or 'your-model')}) as conversation:\n"
-        "    request = conversation.request()\n\n"
-        + "\n".join(f"# {line}" for line in settings.splitlines())
-        + "\n"
+        f'policy = redline.Policy.load("redline.toml")  # with the settings below\n'
+        f'with redline.open("chat.jsonl", policy=policy, model={json.dumps(model or "your-model")}) as conversation:\n'
+        "    request = conversation.request()\n\n" + "\n".join(f"# {line}" for line in settings.splitlines()) + "\n"
     )
 
 

@@ -8,7 +8,7 @@ from redline.errors import ValidationError
 from redline.inspection.call_words import call_words
 from redline.inspection.exact_request import ExactRequest, exact_request
 from redline.inspection.playback import Playback, PlayedStrike
-from redline.inspection.shown import part_key, replacement_text, shown_usage
+from redline.inspection.shown import part_key, plain_parts, replacement_text, shown_usage
 from redline.inspector.opened import OpenedSession
 from redline.values.messages import Message, ToolCall
 
@@ -67,8 +67,6 @@ def _exact(session: OpenedSession, playback: Playback, number: int) -> ExactRequ
 
 def _plain_message(message: Message) -> dict[str, Any]:
     """A message that the repair made: what it says, part by part."""
-    from redline.inspection.shown import plain_parts
-
     return {"role": message.role, "parts": plain_parts(message)}
 
 

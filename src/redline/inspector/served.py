@@ -51,13 +51,13 @@ class ServedSessions:
     def work_out_rows(self) -> bool:
         """Work out the numbers of what is new or has grown; whether there was anything to do."""
         with self._lock:
-            missing = [one for key, one in self._found.items() if self._row(key, one) is None]
+            missing = [one for one in self._found.values() if self._row(one) is None]
         for row in self._catalog.rows(missing):
             with self._lock:
                 self._rows[row.place] = row
         return bool(missing)
 
-    def _row(self, key: str, one: FoundSession) -> CatalogRow | None:
+    def _row(self, one: FoundSession) -> CatalogRow | None:
         row = self._rows.get(one.session.place)
         return row if row is not None and row.bytes == one.bytes and row.modified_ms == one.modified_ms else None
 
@@ -70,7 +70,7 @@ class ServedSessions:
         shown, unreadable = [], []
         is_complete = True
         for number, (key, one) in enumerate(found.items(), 1):
-            row = self._row(key, one)
+            row = self._row(one)
             is_complete = is_complete and row is not None
             if row is not None and row.problem:
                 if not one.session.is_found:

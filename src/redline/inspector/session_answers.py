@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+from redline.engine.state import runs_of
 from redline.errors import ValidationError
 from redline.formats import find_format
+from redline.inspection.first_words import first_words
 from redline.inspection.playback import Playback
-from redline.inspection.shown import part_key, part_text, shown_message
+from redline.inspection.shown import KINDS, part_key, part_text, shown_message
 from redline.inspector.opened import OpenedSession
-from redline.engine.state import runs_of
 from redline.laws import History, problems_of
 from redline.values.messages import Message, Part, ToolResult
-from redline.inspection.summary import first_words
 
 __all__ = ["MOST_MESSAGES", "find_messages", "header", "messages", "parse_indices"]
 
@@ -157,7 +157,7 @@ def parse_indices(text: str) -> list[int]:
 
 
 def find_messages(playback: Playback, wanted: dict[str, str]) -> dict[str, Any]:
-    """The messages that hold a text, a kind of part, a tool, a strike or an error; all that is asked for must hold of one part."""
+    """The messages with a text, a kind of part, a tool, a strike, an error; all that is asked for must hold of one part."""
     text = wanted.get("text", "").lower()
     request = int(wanted["request"]) if wanted.get("request", "").isdecimal() else None
     found: list[int] = []
@@ -175,11 +175,9 @@ def find_messages(playback: Playback, wanted: dict[str, str]) -> dict[str, Any]:
     return {"runs": runs_of(found), "count": len(found), "first": snippets}
 
 
-def _fits(
-    playback: Playback, index: int, message: Message, part: Part, wanted: dict[str, str], request: int | None
-) -> bool:
+def _fits(playback: Playback, index: int, message: Message, part: Part, wanted: dict[str, str], request: int | None) -> bool:
     kind = wanted.get("kind")
-    if kind and kind != type(part).__name__.lower().removeprefix("tool") and kind != message.role:
+    if kind and kind not in (KINDS[type(part)], message.role):
         return False
     if wanted.get("tool") and playback.player.parts.tool_of(index, part) != wanted["tool"]:
         return False
