@@ -1,0 +1,110 @@
+// Search and filters of a conversation, with the hits and the way through them.
+import { fill, h } from "./dom.js";
+import { count, counted } from "./format.js";
+import { line, said } from "./said.js";
+
+const KINDS = { "": "All kinds", text: "Text", reasoning: "Reasoning", call: "Calls", result: "Results", media: "Images" };
+
+/** Calls `onchange({text, kind, tool, struck, error})` and `onhit(index, at)`. */
+export class FindBar extends HTMLElement {
+  #hits = [];
+  #current = -1;
+
+  connectedCallback() {
+    if (this.form) return;
+    const changed = () => this.onchange(this.#chosen());
+    this.input = h("input", { type: "search", placeholder: "Search", "aria-label": "Search in this conversation", maxlength: 300, oninput: () => this.#typed() });
+    this.kind = h("select", { "aria-label": "Kind", onchange: changed }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
+    this.tool = h("select", { "aria-label": "Tool", onchange: changed });
+    this.struck = h("input", { type: "checkbox", onchange: changed });
+    this.error = h("input", { type: "checkbox", onchange: changed });
+    this.found = h("output", { class: "found", "aria-live": "polite" });
+    this.list = h("ol", { class: "hits", hidden: true });
+    const move = (by, label, sign) => h("button", { type: "button", class: "quiet step", "aria-label": label, onclick: () => this.move(by) }, sign);
+    this.moves = h("span", { class: "moves", hidden: true }, move(-1, "Hit before", "↑"), move(1, "Next hit", "↓"), this.#listButton());
+    const filters = h("div", { class: "filters", id: "filters" }, this.kind, this.tool, check(this.struck, "Struck"), check(this.error, "Errors"));
+    const fold = h("button", { type: "button", class: "quiet unfold", "aria-expanded": "false", "aria-controls": "filters" }, "Filter");
+    fold.addEventListener("click", () => fold.setAttribute("aria-expanded", String(filters.classList.toggle("open"))));
+    this.form = h("form", { role: "search", onsubmit: (event) => this.#submitted(event) }, this.input, this.found, this.moves, fold, filters);
+    this.append(this.form, this.list);
+  }
+
+  show({ text = "", kind = "", tool = "", struck = "", error = "" }, tools) {
+    if (document.activeElement !== this.input) this.input.value = text;
+    const names = [...new Set([...tools.map(({ name }) => name), ...(tool ? [tool] : [])])];
+    fill(this.tool, h("option", { value: "" }, "All tools"), names.map((name) => h("option", { value: name }, line(name, 40))));
+    this.tool.hidden = !names.length;
+    this.kind.value = kind;
+    this.tool.value = tool;
+    this.struck.checked = Boolean(struck);
+    this.error.checked = Boolean(error);
+    if (!text && !kind && !tool && !struck && !error) this.results(null);
+  }
+
+  /** `hits` are indices of messages that hold the words, `first` their snippets; null where nothing is searched. */
+  results(found, { isSearch = false } = {}) {
+    this.#hits = found && isSearch ? found.runs.flatMap(([from, to]) => Array.from({ length: to - from }, (_, i) => from + i)) : [];
+    this.#current = -1;
+    this.first = found?.first ?? [];
+    this.moves.hidden = !this.#hits.length;
+    if (!this.#hits.length) this.list.hidden = true;
+    this.#say(found ? (found.count ? counted(found.count, "message") : "Nothing found") : "");
+    fill(this.list, this.first.map((hit) => h("li", {}, h("button", { type: "button", onclick: () => this.#go(this.#hits.indexOf(hit.index), hit.at) }, h("span", { class: "index" }, `#${hit.index}`), snippet(hit)))));
+  }
+
+  /** To the next hit (1) or the one before (-1), seen from a message. */
+  move(by, from = null) {
+    if (!this.#hits.length) return;
+    let next = this.#current + by;
+    if (this.#current < 0) {
+      next = this.#hits.findIndex((index) => index >= (from ?? 0));
+      if (next < 0) next = 0;
+    }
+    this.#go((next + this.#hits.length) % this.#hits.length);
+  }
+
+  #go(place, at = null) {
+    this.#current = place;
+    const index = this.#hits[place];
+    this.#say(`${count(place + 1)} of ${counted(this.#hits.length, "message")}`);
+    this.onhit(index, at ?? this.first.find((hit) => hit.index === index)?.at);
+  }
+
+  #say(words) {
+    fill(this.found, words);
+  }
+
+  #listButton() {
+    const button = h("button", { type: "button", class: "quiet", "aria-expanded": "false" }, "List");
+    button.addEventListener("click", () => {
+      this.list.hidden = !this.list.hidden;
+      button.setAttribute("aria-expanded", String(!this.list.hidden));
+    });
+    return button;
+  }
+
+  #typed() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.onchange(this.#chosen()), 200);
+  }
+
+  #submitted(event) {
+    event.preventDefault();
+    this.move(1);
+  }
+
+  #chosen() {
+    const flag = ({ checked }) => (checked ? "1" : null);
+    return { text: this.input.value || null, kind: this.kind.value || null, tool: this.tool.value || null, struck: flag(this.struck), error: flag(this.error) };
+  }
+}
+
+function check(input, label) {
+  return h("label", { class: "check" }, input, label);
+}
+
+function snippet({ before, match, after }) {
+  return h("span", { class: "snippet" }, said(before.replace(/\s+/g, " ")), h("mark", {}, said(match)), said(after.replace(/\s+/g, " ")));
+}
+
+customElements.define("redline-find-bar", FindBar);

@@ -1,0 +1,155 @@
+// The sessions that were found: searched, filtered and sorted; rows are added as one scrolls.
+import { get } from "./api.js";
+import { fill, h } from "./dom.js";
+import { brief, bytes, count, counted, money, span, when } from "./format.js";
+import { line } from "./said.js";
+
+const PAGE = 80;
+const COLUMNS = [
+  ["when", "When", (row) => row.ended_ms ?? row.started_ms ?? 0],
+  ["project", "Project", (row) => row.project ?? ""],
+  ["title", "Session", (row) => row.title || row.name],
+  ["agent", "Agent", (row) => row.agent],
+  ["messages", "Messages", (row) => row.messages ?? -1],
+  ["tokens", "Tokens", (row) => row.tokens ?? -1],
+  ["money", "Cost", (row) => row.cost_usd ?? -1],
+  ["saved", "Saved", (row) => row.saved_usd ?? -1],
+  ["problems", "Problems", (row) => row.problems ?? -1],
+];
+const NUMBERS = new Set(["when", "messages", "tokens", "money", "saved", "problems"]);
+
+class SessionsView extends HTMLElement {
+  #rows = [];
+
+  connectedCallback() {
+    if (this.table) return;
+    const changed = () => this.#changed();
+    this.search = h("input", { type: "search", placeholder: "Search title, project, path", "aria-label": "Search sessions", oninput: changed });
+    this.agent = h("select", { "aria-label": "Agent", onchange: changed });
+    this.project = h("select", { "aria-label": "Project", onchange: changed });
+    this.problems = h("input", { type: "checkbox", onchange: changed });
+    this.live = h("input", { type: "checkbox", onchange: changed });
+    this.found = h("output", { class: "found", "aria-live": "polite" });
+    const checks = [[this.problems, "Problems"], [this.live, "Live"]].map(([input, name]) => h("label", { class: "check" }, input, name));
+    this.head = h("tr");
+    this.body = h("tbody");
+    this.table = h("table", { class: "sessions" }, h("thead", {}, this.head), this.body);
+    this.more = h("div", { class: "more", "aria-hidden": "true" });
+    this.unreadable = h("div");
+    this.empty = h("div", { class: "failure", hidden: true });
+    this.append(h("h1", { class: "hidden" }, "Sessions"), h("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() }, this.search, this.agent, this.project, checks, this.found), this.table, this.more, this.empty, this.unreadable);
+    new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#add(), { rootMargin: "600px" }).observe(this.more);
+    this.keys = (event) => this.#key(event);
+  }
+
+  async show(context) {
+    this.context = context;
+    document.addEventListener("keydown", this.keys);
+    if (!this.#rows.length) await this.#load();
+    this.#arrange();
+  }
+
+  /** The list changed; several changes in a moment are fetched once. */
+  grown() {
+    this.due ??= setTimeout(async () => {
+      this.due = null;
+      await this.#load().catch(() => null);
+      this.#arrange();
+    }, 700);
+  }
+
+  leave() {
+    document.removeEventListener("keydown", this.keys);
+  }
+
+  async #load() {
+    const { sessions, unreadable } = await get("sessions");
+    this.#rows = sessions;
+    for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, ...row.models].join("\n").toLowerCase();
+    options(this.agent, "All agents", sessions.map((row) => row.agent));
+    options(this.project, "All projects", sessions.map((row) => row.project));
+    const problems = unreadable.map(({ name, problem }) => h("li", {}, h("b", {}, line(name, 100)), " ", line(problem, 300)));
+    fill(this.unreadable, problems.length ? h("details", { class: "problems" }, h("summary", {}, `${counted(problems.length, "file")} could not be read`), h("ol", {}, problems)) : null);
+  }
+
+  #changed() {
+    const flag = ({ checked }) => (checked ? "1" : null);
+    this.context.go("sessions", { text: this.search.value, agent: this.agent.value, project: this.project.value, problems: flag(this.problems), live: flag(this.live) }, { replace: true });
+  }
+
+  #arrange() {
+    const { text = "", agent = "", project = "", problems, live, sort = "-when" } = this.context.params;
+    if (document.activeElement !== this.search) this.search.value = text;
+    this.agent.value = agent;
+    this.project.value = project;
+    this.problems.checked = Boolean(problems);
+    this.live.checked = Boolean(live);
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const passes = (row) => (!agent || row.agent === agent) && (!project || row.project === project) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
+    this.listed = this.#rows.filter(passes).sort(order(sort));
+    fill(this.head, COLUMNS.map((column) => this.#heading(column, sort)));
+    fill(this.found, this.listed.length === this.#rows.length ? counted(this.listed.length, "session") : `${count(this.listed.length)} of ${counted(this.#rows.length, "session")}`);
+    fill(this.body);
+    this.#add();
+    this.#explain();
+  }
+
+  #heading([name, label], sort) {
+    const isSorted = sort.replace("-", "") === name;
+    const isDown = sort.startsWith("-");
+    const next = isSorted ? (isDown ? name : `-${name}`) : NUMBERS.has(name) ? `-${name}` : name;
+    const button = h("button", { type: "button", onclick: () => this.context.go("sessions", { sort: next }, { replace: true }) }, label, isSorted ? (isDown ? " ↓" : " ↑") : "");
+    return h("th", { class: name, scope: "col", "aria-sort": isSorted ? (isDown ? "descending" : "ascending") : null }, button);
+  }
+
+  #add() {
+    const shown = this.body.children.length;
+    this.body.append(...(this.listed ?? []).slice(shown, shown + PAGE).map(sessionRow));
+  }
+
+  #explain() {
+    this.table.hidden = !this.listed.length;
+    this.empty.hidden = this.listed.length > 0;
+    if (this.#rows.length) return fill(this.empty, h("p", {}, "No session passes these filters."));
+    return fill(this.empty, h("h2", {}, "No sessions yet"), h("p", {}, "Sessions of agents on this computer appear here by themselves. To look at others, name them:"), h("pre", { class: "pre" }, "redline serve FILE, FOLDER or ADDRESS"), h("p", {}, "To record one with Redline:"), h("pre", { class: "pre" }, "redline run claude"));
+  }
+
+  #key(event) {
+    if (event.key !== "/" || event.target.closest("input, select, dialog")) return;
+    event.preventDefault();
+    this.search.focus();
+  }
+}
+
+function options(select, all, values) {
+  const names = [...new Set(values.filter(Boolean))].sort();
+  fill(select, h("option", { value: "" }, all), names.map((name) => h("option", { value: name }, line(name, 60))));
+  select.hidden = names.length < 2;
+}
+
+function order(sort) {
+  const [, , value] = COLUMNS.find(([name]) => name === sort.replace("-", "")) ?? COLUMNS[0];
+  const sign = sort.startsWith("-") ? -1 : 1;
+  return (a, b) => sign * (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+}
+
+function sessionRow(row) {
+  const timeMs = row.ended_ms ?? row.started_ms;
+  const number = (name, label, value) => h("td", { class: `${name}${row.is_pending ? " pending" : ""}`, "data-label": label }, row.is_pending ? h("span", { class: "hidden" }, "being counted") : value);
+  const project = row.project ? h("span", { title: row.project }, line(row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? row.project, 40)) : null;
+  return h(
+    "tr",
+    {},
+    h("td", { class: "when" }, row.is_live ? h("span", { class: "dot connected", role: "img", "aria-label": "live" }) : null, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`) : ""),
+    h("td", { class: "project" }, project),
+    h("td", { class: "title" }, h("a", { href: `/s/${encodeURIComponent(row.id)}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(row.title || row.name, 140))),
+    h("td", { class: "agent" }, line(row.agent, 30)),
+    number("messages", "messages", count(row.messages)),
+    number("tokens", "tokens", brief(row.tokens)),
+    number("money", "cost", money(row.cost_usd)),
+    number("saved", "saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
+    number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : row.problems === null ? "–" : ""),
+  );
+}
+
+customElements.define("redline-sessions", SessionsView);
