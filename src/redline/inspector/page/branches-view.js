@@ -8,14 +8,16 @@ import { drawLanes } from "./lanes.js";
 import { line } from "./said.js";
 
 const ROWS = 400;
+/** What a button is called, what it then asks for, and what that appends; # is the number of what is acted on. */
 const ACTIONS = {
-  rewind: ["Rewind here", "Rewind", "A record is appended: the conversation goes on after this message. What came later stays in the file as a branch."],
-  switch: ["Switch to this branch", "Switch", "A record is appended: the conversation goes on at the end of this branch. The present one stays in the file."],
-  rollback: ["Roll back to this batch", "Roll back", "A record is appended: the messages of this batch are sent again. Nothing is deleted."],
+  rewind: ["Rewind here", "Rewind", "goes on after message #. What came later stays in the file as a branch."],
+  switch: ["Switch to this branch", "Switch", "goes on at the end of branch #. The present one stays in the file."],
+  rollback: ["Roll back to this batch", "Roll back", "sends the messages of batch # again. Nothing is deleted."],
 };
+const NUMBERS = { rewind: "index", switch: "branch", rollback: "batch" };
 
 class BranchesView extends DrawnView {
-  #said = h("p", { role: "status" });
+  #said = h("p", { role: "status", tabindex: -1 });
   #most = ROWS;
 
   ask(path, options) {
@@ -59,30 +61,30 @@ class BranchesView extends DrawnView {
       h("span", { class: "type" }, record.type),
       h("span", { class: "text" }, index === null ? says : link(says, () => this.open({ index }))),
       h("time", {}, when(record.time_ms)),
-      record.to && this.#offer("rewind", { index: record.to - 1 }),
+      record.to && this.#offer("rewind", record.to - 1),
     );
   }
 
   #list(name, items, inWords, action) {
     if (!items.length) return null;
-    const key = action === "switch" ? "branch" : "batch";
     const rows = items.map((item) => {
       const [title, says] = inWords(item);
-      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, { [key]: item.number }));
+      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, item.number));
     });
     return [h("h2", {}, name), h("ul", { class: "list" }, rows)];
   }
 
   /** A button that asks once, saying what will be appended. */
-  #offer(action, given) {
+  #offer(action, number) {
     if (!this.context.session.can_act) return null;
     const [name, verb, says] = ACTIONS[action];
     const place = h("span", { class: "act" });
     const close = () => fill(place, start).firstChild.focus();
     const start = button(name, () => {
-      const yes = button(verb, () => this.#act({ action, ...given }, close), { class: "main" });
+      const yes = button(verb, () => this.#act({ action, [NUMBERS[action]]: number }, close), { class: "main" });
+      const words = `A record is appended: the conversation ${says.replace("#", number)}`;
       const onkeydown = (event) => event.key === "Escape" && close();
-      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
+      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, words), yes, button("Cancel", close)));
       yes.focus();
     });
     return fill(place, start);
@@ -93,6 +95,7 @@ class BranchesView extends DrawnView {
     try {
       const { says } = await post(`sessions/${this.context.session.id}/actions`, action, { conversation });
       fill(this.#said, says);
+      this.#said.focus();
       this.load();
     } catch (problem) {
       close();
