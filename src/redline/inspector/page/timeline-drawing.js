@@ -48,12 +48,13 @@ function doubled({ points: [point], costs, ...others }) {
   return { ...others, points: [point, { ...point, request: point.request + 1 }], costs: twice };
 }
 
-/** From the bottom up: each kind that is not hidden, and on top of all what was struck. */
+/** From the bottom up: each kind that there is and that is not hidden, and on top of all what was struck. */
 function stack(kinds, points, hidden) {
   let floor = points.map(() => 0);
   return [...kinds, "struck"].flatMap((name, at) => {
-    if (hidden.has(name)) return [];
-    const layer = { name, floor, ceiling: points.map((point, nth) => floor[nth] + (point.sizes[at] ?? point.struck)) };
+    const sizes = points.map((point) => point.sizes[at] ?? point.struck);
+    if (hidden.has(name) || !sizes.some(Boolean)) return [];
+    const layer = { name, floor, ceiling: sizes.map((size, nth) => floor[nth] + size) };
     floor = layer.ceiling;
     return [{ ...layer, className: at < kinds.length ? `kind k${at % 10}` : "kind hatched" }];
   });
