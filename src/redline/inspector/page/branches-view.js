@@ -41,14 +41,13 @@ class BranchesView extends DrawnView {
       this.place(found);
     };
     const lanes = drawLanes(records);
-    const tree = h("ol", { class: "tree", "aria-label": "Records, oldest first" }, records.map((record, row) => this.#row(record, lanes[row])));
+    const rows = records.map((record, row) => this.#row(record, lanes[row]));
+    const tree = h("ol", { class: "tree", "aria-label": "Records, oldest first" }, rows);
     tree.style.setProperty("--lanes", `${lanes[0].getAttribute("width")}px`);
-    const lists = [this.#list("Branches", found.branches, branchInWords, "switch"), this.#list("Batches", found.batches, batchInWords, "rollback")];
-    fill(
-      this,
-      this.#said,
-      h("div", { class: "columns" }, h("div", {}, earlier > 0 && button(`${counted(earlier, "earlier line")}…`, more), tree), h("div", {}, lists)),
-    );
+    const branches = this.#list("Branches", found.branches, branchInWords, "switch");
+    const batches = this.#list("Batches", found.batches, batchInWords, "rollback");
+    const before = earlier > 0 && button(`${counted(earlier, "earlier line")}…`, more);
+    fill(this, this.#said, h("div", { class: "columns" }, h("div", {}, before, tree), h("div", {}, branches, batches)));
   }
 
   #row(record, lanes) {
@@ -69,7 +68,8 @@ class BranchesView extends DrawnView {
     if (!items.length) return null;
     const rows = items.map((item) => {
       const [title, says] = inWords(item);
-      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, item.number));
+      const offer = item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, item.number);
+      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), offer);
     });
     return [h("h2", {}, name), h("ul", { class: "list" }, rows)];
   }
@@ -84,7 +84,8 @@ class BranchesView extends DrawnView {
       const yes = button(verb, () => this.#act({ action, [NUMBERS[action]]: number }, close), { class: "main" });
       const words = `A record is appended: the conversation ${says.replace("#", number)}`;
       const onkeydown = (event) => event.key === "Escape" && close();
-      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, words), yes, button("Cancel", close)));
+      const group = { class: "confirm inline", role: "group", "aria-label": name, onkeydown };
+      fill(place, h("span", group, h("span", {}, words), yes, button("Cancel", close)));
       yes.focus();
     });
     return fill(place, start);
