@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -100,14 +101,14 @@ def write_log(address, *, turns=6, format="anthropic", size=4000):
 
 
 def write_transcript(path, turns=30, *, words=None, model="claude-sonnet-4-5"):
-    """A Claude Code session of some length: commands, files read and changed, a picture, a failure."""
+    """A Claude Code session: commands, files read and changed, a failure, a pause in which the cache goes cold."""
     lines, parent = [], None
 
     def line(kind, content, **more):
         nonlocal parent
         number = len(lines)
         message = {"role": kind, "content": content, **more}
-        time = f"2026-02-04T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
+        time = datetime.fromtimestamp(1_770_163_200 + 20 * number + (900 if number > 40 else 0), UTC).isoformat()
         record = {
             "type": kind,
             "uuid": f"u{number}",
