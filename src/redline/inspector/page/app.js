@@ -62,6 +62,7 @@ async function show() {
   const query = Object.fromEntries(KEPT.filter((name) => name in route.params).map((name) => [name, route.params[name]]));
   const context = { ...route, session: null, go, href: address, say, query: () => ({ ...query }) };
   const turn = (show.turn = {});
+  const busy = setTimeout(() => document.body.classList.add("busy"), 150);
   try {
     const isSame = shown && shown.route.id === route.id && JSON.stringify(shown.query) === JSON.stringify(query);
     const [session] = await Promise.all([isSame ? shown.session : route.id ? get(`sessions/${route.id}`, query) : null, VIEWS[route.view]()]);
@@ -74,6 +75,9 @@ async function show() {
     await element.show(context);
   } catch (problem) {
     if (turn === show.turn) failed(problem);
+  } finally {
+    clearTimeout(busy);
+    if (turn === show.turn) document.body.classList.remove("busy");
   }
 }
 
@@ -141,8 +145,9 @@ function themeButton() {
 
 fill(
   document.getElementById("top"),
-  h("div", { class: "bar" }, h("a", { class: "brand", href: "/" }, h("s", {}, "Red"), "line"), dot, themeButton(), h("button", { class: "quiet", type: "button", "aria-label": "Keys", onclick: help }, "?")),
+  h("div", { class: "brand" }, h("a", { href: "/", "aria-label": "Redline: all sessions" }, h("s", {}, "Red"), "line"), dot),
   place,
+  h("div", { class: "buttons" }, themeButton(), h("button", { class: "quiet", type: "button", "aria-label": "Keys", onclick: help }, "?")),
 );
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href^='/']");

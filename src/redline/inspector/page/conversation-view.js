@@ -4,7 +4,7 @@ import { fill, h } from "./dom.js";
 import { counted } from "./format.js";
 import "./find-bar.js";
 import { MessageStore } from "./message-store.js";
-import { messageView } from "./message-view.js";
+import { messageView, roleOf } from "./message-view.js";
 import "./request-slider.js";
 import { said } from "./said.js";
 import { inForce } from "./strike-card.js";
@@ -143,8 +143,9 @@ class ConversationView extends HTMLElement {
   #make(key, row) {
     const message = key < 0 ? this.#inserted[-key - 1] : this.store.get(key);
     if (!message) return null;
-    row.className = `row ${message.role}${key < 0 ? " inserted" : ""}${key === this.#current ? " current" : ""}`;
-    row.setAttribute("aria-label", key < 0 ? "Message made by the repair" : `Message ${key}, ${message.role}`);
+    const role = roleOf(message);
+    row.className = `row ${role}${key < 0 ? " inserted" : ""}${key === this.#current ? " current" : ""}`;
+    row.setAttribute("aria-label", key < 0 ? "Message made by the repair" : `Message ${key}, ${role}`);
     return messageView(message, this.scene);
   }
 
@@ -161,7 +162,7 @@ class ConversationView extends HTMLElement {
       opened: this.#opened,
       texts: this.#texts,
       query: () => context.query(),
-      link: (index) => context.href("conversation", { index, at: null }),
+      link: (params) => context.href("conversation", params),
       jump: (index, at) => this.#jump(index, at),
       toRequest: (request) => context.go("conversation", { request, index: null, at: null }),
       refresh: (key) => this.#refresh(key),

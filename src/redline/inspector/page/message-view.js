@@ -23,20 +23,25 @@ export function messageView(message, scene) {
 }
 
 function rail(message, scene) {
-  const { index, role, tokens, time_ms: timeMs } = message;
-  const isInserted = index === undefined;
-  const age = timeMs && scene.timeMs >= timeMs ? `${span(scene.timeMs - timeMs)} old` : "";
-  const usage = message.usage ? `${count(message.usage.input)} in, ${count(message.usage.output)} out, ${count(message.usage.cache_read)} read from the cache` : null;
-  const pin = () => scene.act({ action: message.is_pinned ? "unpin" : "pin", index });
+  const { index, tokens, time_ms: timeMs, is_pinned: isPinned, usage } = message;
+  if (index === undefined) return h("div", { class: "rail" }, h("b", {}, "🔧 repaired"), h("span", {}, counted(tokens, "token")));
+  const age = timeMs && scene.timeMs >= timeMs ? ` · ${span(scene.timeMs - timeMs)}` : "";
+  const paid = usage ? `${count(usage.input)} in, ${count(usage.output)} out, ${count(usage.cache_read)} read from the cache` : null;
+  const saw = { href: scene.link({ request: message.request, index: null, at: null }), title: "What the model saw when it said this" };
+  const pin = { class: "quiet", type: "button", "data-focus": `pin ${index}`, onclick: () => scene.act({ action: isPinned ? "unpin" : "pin", index }) };
   return h(
     "div",
     { class: "rail" },
-    h("span", { title: message.model }, h("b", {}, isInserted ? "🔧 repaired" : role), " ", isInserted ? null : h("a", { class: "index", href: scene.link(index) }, `#${index}`)),
-    timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, CLOCK.format(timeMs), age ? ` · ${age}` : "") : null,
-    h("span", { title: usage }, counted(tokens, "token")),
-    message.is_pinned ? h("span", { class: "pinned" }, "pinned") : null,
-    scene.session.can_act && !isInserted ? h("button", { class: "quiet pin", type: "button", "data-focus": `pin ${index}`, onclick: pin }, message.is_pinned ? "Unpin" : "Pin") : null,
+    h("span", { title: message.model }, h("b", {}, roleOf(message)), " ", h("a", { href: scene.link({ index, at: null }) }, `#${index}`), message.role === "assistant" ? [" · ", h("a", saw, `req. ${message.request}`)] : ""),
+    h("span", {}, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), age, " · ") : "", h("span", { title: paid }, counted(tokens, "token"))),
+    isPinned ? h("span", { class: "pinned" }, "pinned") : null,
+    scene.session.can_act ? h("button", pin, isPinned ? "Unpin" : "Pin") : null,
   );
+}
+
+/** Who speaks: results that a provider wants in a user's message are still a tool's. */
+export function roleOf({ role, parts }) {
+  return role === "user" && parts.length && parts.every(({ kind }) => kind === "result") ? "tool" : role;
 }
 
 function partView(part, message, scene) {
