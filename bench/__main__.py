@@ -1,4 +1,4 @@
-"""Run the benchmarks; recorded sessions have their own: `python -m bench.tokens`, `.replay`, `.cache_model`, `.breakpoints`.
+"""Run the benchmarks; on recorded sessions: `python -m bench.replay`, `.reuse`, `.tokens`, `.cache_model`, `.breakpoints`.
 
 The proxy wants a quiet machine: `python -m bench.proxy`. The signs of the code itself: `python -m bench.house`.
 """

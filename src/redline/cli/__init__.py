@@ -10,11 +10,15 @@ import logging
 import os
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from redline.cli.output import complain, is_colored
 from redline.errors import RedlineError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["COMMANDS", "main"]
 
@@ -54,6 +58,13 @@ def _no_color() -> click.Option:
     )
 
 
+def _load(name: str) -> click.Command:
+    command: click.Command = import_module(f"redline.cli.{name}").command
+    if all(option.name != "no_color" for option in command.params):
+        command.params.append(_no_color())
+    return command
+
+
 class _LazyGroup(click.Group):
     """Lists its commands from the table, so that `--help` imports none of them."""
 
@@ -61,12 +72,24 @@ class _LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"redline.cli.{cmd_name}").command
-        if all(option.name != "no_color" for option in command.params):
-            command.params.append(_no_color())
-        return command
+        return _load(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; while a shell completes a session, only what is needed for that."""
+        name, *others = args
+        if ctx.resilient_parsing and not any(word.startswith("-") for word in others):
+            from redline.cli.session_argument import SESSION_COMMANDS, UnloadedCommand
+
+            if name in SESSION_COMMANDS:
+                return name, UnloadedCommand(name, lambda: _load(name)), others
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """The commands from the table, and the options."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; who interrupts it, or closes the pipe it writes to, gets the exit code that shells expect."""

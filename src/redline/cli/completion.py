@@ -3,6 +3,8 @@
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from redline.cli.output import say
+
 __all__ = ["command"]
 
 _SHELLS = ("bash", "fish", "zsh")
@@ -34,5 +36,6 @@ def command(ctx: click.Context, shell: str) -> int:
         raise click.UsageError(f"click knows no completion for {shell}")
     maker = kind(root.command, {}, "redline", "_REDLINE_COMPLETE")
     # Bash's own `source` first starts a bash to ask for its version, which says nothing about the one that will read this.
-    click.echo(ShellComplete.source(maker), nl=False)
+    for line in ShellComplete.source(maker).splitlines():
+        say(line)
     return 0

@@ -1,11 +1,16 @@
 """The type of arguments that name sessions: shells complete the numbers of the last listing, and file names."""
 
+from collections.abc import Callable
+
 import click
 from click.shell_completion import CompletionItem
 
 from redline.inspection.short_names import last_listing
 
-__all__ = ["SESSION", "SessionType"]
+__all__ = ["SESSION", "SESSION_COMMANDS", "SessionType", "UnloadedCommand"]
+
+SESSION_COMMANDS = frozenset({"check", "convert", "export", "inspect", "repair", "replay", "sessions"})
+"""The commands whose arguments are all sessions."""
 
 _MOST_OFFERED = 50
 
@@ -29,3 +34,15 @@ class SessionType(click.ParamType[str]):
 
 SESSION = SessionType()
 """For `type=` of an argument that names sessions."""
+
+
+class UnloadedCommand(click.Command):
+    """Takes the place of a command while a shell completes a session for it: loading the command itself takes longer."""
+
+    def __init__(self, name: str, load: Callable[[], click.Command]) -> None:
+        super().__init__(name, params=[click.Argument(["sessions"], nargs=-1, type=SESSION)])
+        self._load = load
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Its options, which only the command itself knows."""
+        return self._load().shell_complete(ctx, incomplete)

@@ -231,6 +231,11 @@ class Playback:
         sent = self.course.requests[request]
         return 0 if self.why_cold(request) else round(max(sent.kept_if_free - sent.kept, 0.0))
 
+    def work_out(self) -> None:
+        """Work out sizes and costs now, rather than when somebody asks."""
+        if self.recording.requests:
+            _ = self.sizes, self.charges, self.by_index
+
     def in_force(self, request: int) -> list[PlayedStrike]:
         """The strikes that a request is sent with."""
         visible = self.recording.requests[request].visible

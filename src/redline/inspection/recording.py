@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import overload
 
 import msgspec
@@ -11,16 +11,13 @@ import msgspec
 from redline.formats.usage import Usage
 from redline.log.records import Strike
 from redline.replay.session import RecordedRequest, requests_in
-from redline.transcripts import RecordedConversation, Transcript
+from redline.transcripts import Entry, RecordedConversation, Transcript
 from redline.values.messages import Message
 
 __all__ = ["MadeRequest", "MadeStrike", "Recording", "Runs", "recording_of"]
 
 Runs = tuple[tuple[int, int], ...]
 """Indices in the order in which they are sent, as runs: from, to (not included)."""
-
-_MOST_KEPT = 2_000
-"""Messages of a file that are kept decoded."""
 
 
 class MadeRequest(msgspec.Struct, frozen=True):
@@ -91,7 +88,7 @@ class Recording:
 def recording_of(transcript: Transcript, conversation: RecordedConversation, *, is_subagent: bool = False) -> Recording:
     """A conversation of an agent's session file: what was sent is what is recorded."""
     told = list(conversation.entries)
-    messages = _Loaded(len(told), lambda index: told[index].message)
+    messages = _Loaded(told)
     made: list[MadeRequest] = []
     for request in requests_in(conversation, told, messages):
         made.append(_made(request, made[-1] if made else None))
@@ -100,7 +97,7 @@ def recording_of(transcript: Transcript, conversation: RecordedConversation, *, 
         agent=transcript.format,
         format=conversation.format,
         count=len(told),
-        load=lambda index: msgspec.structs.replace(messages[index], timestamp_ms=told[index].timestamp_ms),
+        load=messages.__getitem__,
         times=[entry.timestamp_ms for entry in told],
         requests=tuple(made),
         system=conversation.system or "",
@@ -123,13 +120,14 @@ def _made(request: RecordedRequest, before: MadeRequest | None) -> MadeRequest:
 
 
 class _Loaded(Sequence[Message]):
-    """Messages decoded from a file as they are asked for, the last ones kept."""
+    """The messages of a file, each decoded once, when it is first asked for, with the time that the file tells."""
 
-    def __init__(self, count: int, load: Callable[[int], Message]) -> None:
-        self._count, self._load = count, lru_cache(maxsize=_MOST_KEPT)(load)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._known: dict[int, Message] = {}
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._entries)
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -137,5 +135,9 @@ class _Loaded(Sequence[Message]):
     def __getitem__(self, index: slice) -> Sequence[Message]: ...
     def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
         if isinstance(index, slice):
-            return [self._load(one) for one in range(*index.indices(self._count))]
-        return self._load(index)
+            return [self[one] for one in range(*index.indices(len(self)))]
+        known = self._known.get(index)
+        if known is None:
+            entry = self._entries[index]
+            known = self._known[index] = msgspec.structs.replace(entry.message, timestamp_ms=entry.timestamp_ms)
+        return known

@@ -22,7 +22,8 @@ from redline.inspector.events import Events
 from redline.inspector.guard import Guard
 from redline.inspector.history_answers import records
 from redline.inspector.json_response import json_response, problem_response
-from redline.inspector.opened import AUTO, OpenedSession
+from redline.inspector.numbers import NOT_YET
+from redline.inspector.opened import AUTO, SENT, OpenedSession, Played
 from redline.inspector.served import ServedSessions
 from redline.inspector.settings import InspectorSettings
 from redline.values import payloads
@@ -57,8 +58,20 @@ class Asked:
 
     def playback(self, name: str = "policy") -> Playback:
         """The conversation under the policy that the query names."""
-        branch = self.number("branch", 0) if "branch" in self.query else None
-        return self.session.playback(self.conversation, self.query.get(name, self.query.get("policy", AUTO)), branch)
+        return self.played(name).playback
+
+    def played(self, name: str = "policy") -> Played:
+        """The same with what was worked out of it."""
+        return self.session.played(self.conversation, self.query.get(name, self.query.get("policy", AUTO)), self.branch)
+
+    def played_so_far(self) -> Played:
+        """The same if it is there in a moment; else without strikes and numbers."""
+        return self.session.played_so_far(self.conversation, self.query.get("policy", AUTO), self.branch)
+
+    @property
+    def branch(self) -> int | None:
+        """The branch of a log that is looked at; None for the present one."""
+        return self.number("branch", 0) if "branch" in self.query else None
 
     @property
     def can_act(self) -> bool:
@@ -90,9 +103,7 @@ def make_app(settings: InspectorSettings) -> Starlette:
         """A route about one session; reading it takes its time, so it is done beside the loop."""
 
         def work(request: Request) -> Response:
-            asked = Asked(sessions, request, settings)
-            with asked.session.lock:
-                found = answer(asked)
+            found = answer(Asked(sessions, request, settings))
             return found if isinstance(found, Response) else json_response(found)
 
         async def route(request: Request) -> Response:
@@ -142,8 +153,13 @@ def make_app(settings: InspectorSettings) -> Starlette:
 
 
 def _header(asked: Asked) -> dict[str, Any]:
-    found = session_answers.header(asked.session, asked.playback(), asked.conversation)
-    return {**found, "can_act": asked.can_act}
+    """Quick, however large the session: what takes longer is told when it is known."""
+    played = asked.played_so_far()
+    found = session_answers.header(asked.session, played.playback, asked.conversation)
+    policy = asked.session.resolved(asked.query.get("policy", AUTO))
+    is_pending = played.numbers is None
+    told = {"policy": policy, "is_hypothetical": policy != SENT, "can_act": asked.can_act, "is_pending": is_pending}
+    return {**found, **told, **(played.numbers or NOT_YET)}
 
 
 def _messages(asked: Asked) -> dict[str, Any]:
@@ -152,7 +168,7 @@ def _messages(asked: Asked) -> dict[str, Any]:
     else:
         start = asked.number("from", 0)
         indices = list(range(start, start + min(asked.number("count", 50), session_answers.MOST_MESSAGES)))
-    return session_answers.messages(asked.session, asked.playback(), indices)
+    return session_answers.messages(asked.session, asked.played_so_far().playback, indices)
 
 
 def _part(asked: Asked) -> dict[str, Any]:
@@ -180,15 +196,19 @@ def _named_part(asked: Asked) -> tuple[int, Any]:
 
 
 def _find(asked: Asked) -> dict[str, Any]:
-    return session_answers.find_messages(asked.playback(), dict(asked.query))
+    search = asked.session.search(asked.conversation, asked.branch)
+    return session_answers.find_messages(asked.playback(), search, dict(asked.query))
 
 
 def _request(asked: Asked) -> dict[str, Any]:
     return request_answers.request(asked.session, asked.playback(), asked.number_in_path)
 
 
-def _strikes(asked: Asked) -> dict[str, Any]:
-    return request_answers.strikes(asked.playback(), can_act=asked.can_act)
+def _strikes(asked: Asked) -> Response:
+    played = asked.played()
+    if played.strikes is None:
+        played.strikes = payloads.encode(request_answers.strikes(played.playback, can_act=asked.can_act))
+    return Response(played.strikes, media_type="application/json")
 
 
 def _timeline(asked: Asked) -> dict[str, Any]:
@@ -206,7 +226,7 @@ def _compare(asked: Asked) -> dict[str, Any]:
 
 
 def _what_if(asked: Asked, body: object) -> dict[str, Any]:
-    return policy_answers.what_if(asked.session.player(asked.conversation), body)
+    return policy_answers.what_if(asked.session.player(asked.conversation, asked.branch), body)
 
 
 def _act(asked: Asked, body: object) -> dict[str, Any]:

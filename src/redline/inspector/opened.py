@@ -4,6 +4,8 @@ import json
 import threading
 import time
 from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +15,35 @@ from redline.inspection.log_transcript import StoredLog, read_log_at, read_log_f
 from redline.inspection.playback import Playback, Player
 from redline.inspection.presets import PRESETS
 from redline.inspection.recording import Recording, recording_of
+from redline.inspection.session_facts import TextSearch
 from redline.inspection.session_files import SessionInput
+from redline.inspector.numbers import numbers_of
 from redline.log.addresses import parse_address
 from redline.policy import Policy
 from redline.replay.session import with_subagents
 from redline.transcripts import RecordedConversation, Transcript
 
-__all__ = ["AUTO", "SENT", "OpenedSession", "custom_policy"]
+__all__ = ["AUTO", "SENT", "OpenedSession", "Played", "custom_policy", "policy_named", "version_of"]
 
 AUTO, SENT = "auto", "sent"
 """Policies that are none: what suits the session best, and what was sent."""
 
 _MOST_PLAYBACKS = 6
+_MOMENT_S = 0.2
+_WORKERS = ThreadPoolExecutor(2, thread_name_prefix="redline-playback")
 _PATIENCE = 3.0
 """A session that grows is not read again before so many times as long have passed as reading it took."""
+
+
+@dataclass(slots=True)
+class Played:
+    """A conversation under a policy."""
+
+    playback: Playback
+    numbers: dict[str, Any] | None = None
+    """None while they are worked out."""
+    strikes: bytes | None = None
+    """The answer that lists them, once it was given: it is long, and asked for again and again."""
 
 
 class OpenedSession:
@@ -44,7 +61,10 @@ class OpenedSession:
         self._transcript: Transcript | None = None
         self._conversations: list[tuple[RecordedConversation, bool]] = []
         self._players: dict[tuple[int, int | None], Player] = {}
-        self._playbacks: OrderedDict[tuple[int, int | None, str], Playback] = OrderedDict()
+        self._searches: dict[tuple[int, int | None], TextSearch] = {}
+        self._playbacks: OrderedDict[tuple[int, int | None, str], Future[Played]] = OrderedDict()
+        self._worked_out = 0
+        """How many playbacks were ready only after somebody was told without them."""
 
     @property
     def is_log(self) -> bool:
@@ -54,7 +74,7 @@ class OpenedSession:
     @property
     def version(self) -> str:
         """Changes when the session does."""
-        return self._version
+        return f"{self._version}.{self._worked_out}"
 
     @property
     def log(self) -> StoredLog | None:
@@ -79,6 +99,7 @@ class OpenedSession:
             self._reading_took = self._read_at - started
             self._players.clear()
             self._playbacks.clear()
+            self._searches.clear()
             return True
 
     def _read(self) -> None:
@@ -96,23 +117,53 @@ class OpenedSession:
 
     def player(self, conversation: int = 0, branch: int | None = None) -> Player:
         """A conversation, ready to be played."""
-        key = conversation, branch
-        if key not in self._players:
-            self._players[key] = Player(self._recording(conversation, branch))
-        return self._players[key]
+        with self.lock:
+            key = conversation, branch
+            if key not in self._players:
+                self._players[key] = Player(self._recording(conversation, branch))
+            return self._players[key]
 
-    def playback(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Playback:
+    def search(self, conversation: int = 0, branch: int | None = None) -> TextSearch:
+        """What finds text in a conversation."""
+        with self.lock:
+            key = conversation, branch
+            if key not in self._searches:
+                self._searches[key] = TextSearch(self.player(conversation, branch).recording)
+            return self._searches[key]
+
+    def played(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
         """A conversation as it was sent, or as a policy would have sent it."""
+        return self._playing(conversation, policy, branch).result()
+
+    def played_so_far(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
+        """The same if it is worked out in a moment; else the conversation without strikes and numbers."""
+        playing = self._playing(conversation, policy, branch)
+        try:
+            return playing.result(_MOMENT_S)
+        except TimeoutError:
+            return Played(Playback(self.player(conversation, branch), ()))
+
+    def _playing(self, conversation: int, policy: str, branch: int | None) -> "Future[Played]":
         name = self.resolved(policy)
         key = conversation, branch, name
-        if key not in self._playbacks:
-            player = self.player(conversation, branch)
-            made = player.play() if name == SENT else player.play_with(policy_named(name), name)
-            self._playbacks[key] = made
-            while len(self._playbacks) > _MOST_PLAYBACKS:
-                self._playbacks.popitem(last=False)
-        self._playbacks.move_to_end(key)
-        return self._playbacks[key]
+        with self.lock:
+            if key not in self._playbacks:
+                player = self.player(conversation, branch)
+                self._playbacks[key] = _WORKERS.submit(self._play, player, name)
+                while len(self._playbacks) > _MOST_PLAYBACKS:
+                    self._playbacks.popitem(last=False)
+            self._playbacks.move_to_end(key)
+            return self._playbacks[key]
+
+    def _play(self, player: Player, name: str) -> Played:
+        """Worked out beside the requests; whoever was told without it is told that there is more now."""
+        started = time.monotonic()
+        made = player.play() if name == SENT else player.play_with(policy_named(name), name)
+        made.work_out()
+        played = Played(made, numbers_of(made))
+        if time.monotonic() > started + _MOMENT_S:
+            self._worked_out += 1
+        return played
 
     def resolved(self, policy: str) -> str:
         """The policy that is meant."""

@@ -1,6 +1,5 @@
 """What the page is told of requests: one of them exactly as it was sent, the strikes, and two side by side."""
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -12,9 +11,10 @@ from redline.inspection.shown import part_key, plain_parts, replacement_text, sh
 from redline.inspector.opened import OpenedSession
 from redline.values.messages import Message, ToolCall
 
-__all__ = ["compare", "request", "strikes"]
+__all__ = ["compare", "line_of", "request", "strikes"]
 
 _LONGEST_LINE = 140
+_MOST_ROWS = 1_000
 
 
 def request(session: OpenedSession, playback: Playback, number: int) -> dict[str, Any]:
@@ -112,19 +112,39 @@ def _shown_strike(playback: Playback, one: PlayedStrike, *, is_undoable: bool) -
 def compare(a: Playback, first: int, b: Playback, second: int, session: OpenedSession) -> dict[str, Any]:
     """Two requests, message by message; what is the same on both sides is folded."""
     left, right = _side(a, first), _side(b, second)
-    rows, same_tokens, is_same = [], a.player.placed.session.prefix_tokens, True
+    rows: list[dict[str, Any]] = []
+    same_tokens, is_same, left_out = a.player.placed.session.prefix_tokens, True, 0
     for index in sorted(left.keys() | right.keys()):
-        row = _row(a, index, left.get(index), right.get(index))
-        is_equal = left.get(index) == right.get(index)
-        is_same = is_same and is_equal
-        same_tokens += row["tokens_a"] if is_same else 0
-        rows.append((row, is_equal))
+        tokens = _tokens(a, index)
+        if left.get(index) == right.get(index):
+            same_tokens += tokens if is_same else 0
+            _fold(rows, index, round(tokens))
+            continue
+        is_same = False
+        left_out += len(rows) >= _MOST_ROWS
+        if len(rows) < _MOST_ROWS:
+            rows.append(_row(a, b, index, left.get(index), right.get(index)))
     return {
         "a": request(session, a, first),
         "b": request(session, b, second),
-        "rows": list(_folded(rows)),
+        "rows": rows,
+        "left_out": left_out,
         "same_prefix_tokens": round(same_tokens),
     }
+
+
+def _fold(rows: list[dict[str, Any]], index: int, tokens: int) -> None:
+    """One more message that is the same on both sides."""
+    if rows and rows[-1].get("to") == index:
+        rows[-1]["to"] += 1
+        rows[-1]["count"] += 1
+        rows[-1]["tokens"] += tokens
+    elif len(rows) < _MOST_ROWS:
+        rows.append({"from": index, "to": index + 1, "count": 1, "tokens": tokens})
+
+
+def _tokens(playback: Playback, index: int) -> float:
+    return sum(part.tokens for part in playback.player.parts.of(index)) * playback.player.placed.session.scale
 
 
 def _side(playback: Playback, number: int) -> dict[int, tuple[str, ...]]:
@@ -136,17 +156,16 @@ def _side(playback: Playback, number: int) -> dict[int, tuple[str, ...]]:
     return {index: struck.get(index, ()) for index in indices}
 
 
-def _row(playback: Playback, index: int, left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> dict[str, Any]:
-    message = playback.recording.load(index)
-    tokens = sum(part.tokens for part in playback.player.parts.of(index)) * playback.player.placed.session.scale
-    saved = sum(one.tokens_saved for one in playback.by_index.get(index, ()))
+def _row(a: Playback, b: Playback, index: int, left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> dict[str, Any]:
+    message, tokens = a.recording.load(index), _tokens(a, index)
 
-    def told(side: tuple[str, ...] | None) -> tuple[str, int]:
+    def told(playback: Playback, side: tuple[str, ...] | None) -> tuple[str, int]:
         if side is None:
             return "absent", 0
-        return ("struck", round(max(tokens - saved, 0))) if side else ("sent", round(tokens))
+        saved = sum(one.tokens_saved for one in playback.by_index.get(index, ())) if side else 0
+        return "struck" if side else "sent", round(max(tokens - saved, 0))
 
-    (state_a, tokens_a), (state_b, tokens_b) = told(left), told(right)
+    (state_a, tokens_a), (state_b, tokens_b) = told(a, left), told(b, right)
     return {
         "index": index,
         "role": message.role,
@@ -164,18 +183,3 @@ def line_of(message: Message) -> str:
     results = [result.text for result in message.results]
     words = message.text or (call_words(calls[0]) if calls else results[0] if results else "")
     return " ".join(words[: 4 * _LONGEST_LINE].split())[:_LONGEST_LINE]
-
-
-def _folded(rows: list[tuple[dict[str, Any], bool]]) -> Iterator[dict[str, Any]]:
-    """Runs of rows that are the same on both sides as one."""
-    run: list[dict[str, Any]] = []
-    for row, is_equal in [*rows, ({}, False)]:
-        if is_equal:
-            run.append(row)
-            continue
-        if run:
-            first, last, tokens = run[0]["index"], run[-1]["index"] + 1, sum(one["tokens_a"] for one in run)
-            yield {"from": first, "to": last, "count": len(run), "tokens": tokens}
-            run = []
-        if row:
-            yield row

@@ -5,27 +5,25 @@ from typing import Any
 
 from redline.engine.state import runs_of
 from redline.errors import ValidationError
-from redline.formats import find_format
 from redline.inspection.first_words import first_words
 from redline.inspection.playback import Playback
+from redline.inspection.session_facts import TextHit, TextSearch
 from redline.inspection.shown import KINDS, part_key, part_text, shown_message
 from redline.inspector.opened import OpenedSession
-from redline.laws import History, problems_of
-from redline.values.messages import Message, Part, ToolResult
+from redline.values.messages import ToolResult
 
-__all__ = ["MOST_MESSAGES", "find_messages", "header", "messages", "parse_indices"]
+__all__ = ["MOST_MESSAGES", "find_messages", "header", "messages", "parse_indices", "price_facts"]
 
 MOST_MESSAGES = 200
 """Messages in one answer."""
 _MOST_SNIPPETS = 50
 _AROUND = 60
-_MOST_PROBLEMS = 100
 _TITLES_READ = 300
 """Conversations of a file whose first words are looked up."""
 
 
 def header(session: OpenedSession, playback: Playback, conversation: int) -> dict[str, Any]:
-    """Who, what, how much."""
+    """Who and what; how much is added when it is known."""
     recording, player = playback.recording, playback.player
     times = [time for time in recording.times if time is not None]
     return {
@@ -44,36 +42,10 @@ def header(session: OpenedSession, playback: Playback, conversation: int) -> dic
         "conversation": conversation,
         "messages": recording.count,
         "requests": len(recording.requests),
-        "policy": playback.name or "sent",
-        "is_hypothetical": playback.is_hypothetical,
         "price": price_facts(playback),
         "observed": recording.observed,
         "version": session.version,
-        **_numbers(playback),
     }
-
-
-def _numbers(playback: Playback) -> dict[str, Any]:
-    """What takes longer to work out."""
-    last = playback.sizes[-1] if playback.sizes else None
-    paid = [playback.paid(number) for number in range(len(playback.recording.requests))]
-    return {
-        "tokens": {
-            "sent": round(last.sent) if last is not None else 0,
-            "struck": round(last.struck) if last is not None else 0,
-            "by_kind": {kind: round(tokens) for kind, tokens in last.by_kind.items()} if last is not None else {},
-        },
-        "cost_usd": sum(one for one in paid if one is not None) if any(one is not None for one in paid) else None,
-        "input_cost_usd": _dollars(playback, sum(charge.cost for charge in playback.charges)),
-        "cost_usd_without": _dollars(playback, sum(charge.cost for charge in playback.player.unstruck_charges)),
-        "problems": list(_problems(playback)),
-        "tools": _tools(playback),
-    }
-
-
-def _dollars(playback: Playback, cost: float) -> float | None:
-    price = playback.player.price
-    return cost * price.input / 1e6 if price is not None else None
 
 
 def price_facts(playback: Playback) -> dict[str, Any] | None:
@@ -110,33 +82,6 @@ def _conversations(session: OpenedSession) -> list[dict[str, Any]]:
     return found
 
 
-def _problems(playback: Playback) -> Iterator[dict[str, Any]]:
-    """What a provider would refuse of what would be sent next."""
-    recording = playback.recording
-    if recording.is_log or not recording.requests:
-        return
-    start = recording.requests[-1].visible[0][0]
-    messages = [recording.load(index) for index in range(start, recording.count)]
-    for problem in problems_of(History.of(messages, find_format(recording.format)), is_stored=True)[:_MOST_PROBLEMS]:
-        yield {"index": start + problem.index, "law": problem.law, "rule": problem.rule, "found": problem.found}
-
-
-def _tools(playback: Playback) -> list[dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    parts = playback.player.parts
-    for index, sizes in enumerate(parts.all()):
-        tokens = {part.at: part.tokens for part in sizes}
-        for part in playback.recording.load(index).parts:
-            name = parts.tool_of(index, part)
-            if name is None:
-                continue
-            row = found.setdefault(name, {"name": name, "calls": 0, "errors": 0, "tokens": 0})
-            row["calls"] += not isinstance(part, ToolResult)
-            row["errors"] += isinstance(part, ToolResult) and part.is_error
-            row["tokens"] += tokens.get(part.at, 0)
-    return sorted(found.values(), key=lambda row: -row["tokens"])
-
-
 def messages(session: OpenedSession, playback: Playback, indices: list[int]) -> dict[str, Any]:
     """Messages by their indices; pictures are told by where they can be had."""
     shown = [shown_message(playback, index) for index in indices[:MOST_MESSAGES] if 0 <= index < playback.recording.count]
@@ -156,48 +101,43 @@ def parse_indices(text: str) -> list[int]:
     return found
 
 
-def find_messages(playback: Playback, wanted: dict[str, str]) -> dict[str, Any]:
+def find_messages(playback: Playback, search: TextSearch, wanted: dict[str, str]) -> dict[str, Any]:
     """The messages with a text, a kind of part, a tool, a strike, an error; all that is asked for must hold of one part."""
-    text = wanted.get("text", "").lower()
+    text = wanted.get("text", "")
     request = int(wanted["request"]) if wanted.get("request", "").isdecimal() else None
-    found: list[int] = []
-    snippets: list[dict[str, Any]] = []
-    for index in range(playback.recording.count):
-        message = playback.recording.load(index)
-        hits = [part for part in message.parts if _fits(playback, index, message, part, wanted, request)]
-        places = [(part, _find_text(part, text)) for part in hits] if text else [(part, 0) for part in hits]
-        places = [(part, place) for part, place in places if place >= 0]
-        if not places:
-            continue
-        found.append(index)
-        if text and len(snippets) < _MOST_SNIPPETS:
-            snippets.append(_snippet(index, *places[0], len(text)))
+    hits = search.find(text) if text else _all_parts(playback)
+    found: dict[int, TextHit] = {}
+    for hit in hits:
+        if hit.index not in found and _fits(playback, hit, wanted, request):
+            found[hit.index] = hit
+    snippets = [_snippet(hit, len(text)) for hit in list(found.values())[:_MOST_SNIPPETS]] if text else []
     return {"runs": runs_of(found), "count": len(found), "first": snippets}
 
 
-def _fits(playback: Playback, index: int, message: Message, part: Part, wanted: dict[str, str], request: int | None) -> bool:
-    kind = wanted.get("kind")
-    if kind and kind not in (KINDS[type(part)], message.role):
+def _all_parts(playback: Playback) -> Iterator[TextHit]:
+    for index in range(playback.recording.count):
+        yield from (TextHit(index, part, 0) for part in playback.recording.load(index).parts)
+
+
+def _fits(playback: Playback, hit: TextHit, wanted: dict[str, str], request: int | None) -> bool:
+    kind, part = wanted.get("kind"), hit.part
+    if kind and kind not in (KINDS[type(part)], playback.recording.load(hit.index).role):
         return False
-    if wanted.get("tool") and playback.player.parts.tool_of(index, part) != wanted["tool"]:
+    if wanted.get("tool") and playback.player.parts.tool_of(hit.index, part) != wanted["tool"]:
         return False
     if wanted.get("error") and not (isinstance(part, ToolResult) and part.is_error):
         return False
     if wanted.get("struck"):
-        strikes = [one for one in playback.by_index.get(index, ()) if one.at[: len(part.at)] == part.at]
+        strikes = [one for one in playback.by_index.get(hit.index, ()) if one.at[: len(part.at)] == part.at]
         return any(request is None or one.is_in_force(request) for one in strikes)
     return True
 
 
-def _find_text(part: Part, text: str) -> int:
-    return part_text(part).lower().find(text)
-
-
-def _snippet(index: int, part: Part, place: int, length: int) -> dict[str, Any]:
-    text = part_text(part)
+def _snippet(hit: TextHit, length: int) -> dict[str, Any]:
+    text, place = part_text(hit.part), hit.place
     return {
-        "index": index,
-        "at": part_key(part.at),
+        "index": hit.index,
+        "at": part_key(hit.part.at),
         "before": text[max(place - _AROUND, 0) : place],
         "match": text[place : place + length],
         "after": text[place + length : place + length + _AROUND],

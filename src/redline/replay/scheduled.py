@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from redline.log.records import StrikesApplied
 from redline.replay.session import RecordedRequest, Session
 from redline.rules.rule import Mark
 from redline.schedules import Case, Decision, Decisions, Ledger, Schedule, WhenFree
@@ -57,7 +56,7 @@ def strikes_by(
     due, window = 0, None
     for number, request in enumerate(session.requests):
         if window is None or request.start != window.start:
-            window = _Window(schedule, session, request.start, prices, protected_tools)
+            window = _ScheduledWindow(schedule, session, request.start, prices, protected_tools)
         start = due
         while due < len(marks) and marks[due].request <= number:
             due += 1
@@ -65,7 +64,7 @@ def strikes_by(
             yield ScheduledStrike(number, marked, saving, decision.why)
 
 
-class _Window:
+class _ScheduledWindow:
     """The requests since a compaction, as the engine keeps them for the schedule: a new view has a new ledger."""
 
     def __init__(
@@ -97,11 +96,10 @@ class _Window:
         decisions = Decisions.of(self._schedule.decide(case))
         applied = {(one.mark.index, one.mark.at): one for one in decisions.applied}
         if self._schedule.weighs_requests:
-            self._book(case, request, applied)
+            self._book(case, applied)
         for target, decision in applied.items():
             yield decision, self._pending[target], self._strike(self._pending[target])
-        if applied:
-            self._drop_struck()
+        self._drop_struck({index for index, _ in applied})
 
     def _take_in(self, request: RecordedRequest, marks: Iterable[SizedMark]) -> None:
         weighs = self._schedule.weighs_requests
@@ -114,29 +112,29 @@ class _Window:
                 if weighs:
                     self._ledger.hold(self._ledger.make_mark(one.target, one.weighed))
 
-    def _book(self, case: Case, request: RecordedRequest, applied: Iterable[Target]) -> None:
+    def _book(self, case: Case, applied: Iterable[Target]) -> None:
         ledger, prices = self._ledger, self._prices
         savings = ledger.savings((index, self._pending[index, at].weighed) for index, at in applied)
         entry = ledger.entry(prices.cache_state(case), prices.rates, savings)
         ledger.shrink(savings)
         ledger.book(entry)
-        visible = request.end - request.start
-        self._history.add(StrikesApplied((), now=request.time_ms, visible=visible, ledger=entry), request.end)
+        self._history.last_now = case.now
 
     def _strike(self, one: SizedMark) -> float:
         """What it saves: nothing inside a part that is struck already, and not again what was struck inside it."""
-        (index, at), struck = one.target, self._struck[one.mark.index]
+        struck, at = self._struck[one.mark.index], one.mark.at
         inside = [saving for inner, saving in struck.items() if inner[: len(at)] == at]
-        saving = 0.0 if self._is_struck(one) else one.saving - sum(inside)
-        self._struck[index][at] = saving
-        return saving
+        struck[at] = 0.0 if self._is_struck(one) else one.saving - sum(inside)
+        return struck[at]
 
-    def _drop_struck(self) -> None:
-        for target in [target for target, one in self._pending.items() if self._is_struck(one)]:
-            del self._pending[target]
-            self._ledger.release(target)
+    def _drop_struck(self, indices: set[int]) -> None:
+        """What was struck in these messages, and what is inside of it, waits no longer."""
+        touched = [one for one in self._pending.values() if one.mark.index in indices] if indices else []
+        for one in filter(self._is_struck, touched):
+            del self._pending[one.target]
+            self._ledger.release(one.target)
 
     def _is_struck(self, one: SizedMark) -> bool:
         """Whether a strike is there already, on the part itself or on what it is in."""
-        index, at = one.target
-        return index in self._struck and any(at[: len(outer)] == outer for outer in self._struck[index])
+        struck, at = self._struck.get(one.mark.index), one.mark.at
+        return struck is not None and (at in struck or any(at[: len(outer)] == outer for outer in struck))

@@ -13,13 +13,14 @@ export function get(path, parameters = {}, { signal } = {}) {
 }
 
 /** The answer to POST /api/PATH with a JSON body. */
-export function post(path, body, parameters = {}) {
+export function post(path, body, parameters = {}, { signal } = {}) {
   const query = new URLSearchParams(parameters).toString();
   return answer(
     fetch(`/api/${path}${query ? `?${query}` : ""}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Redline-Token": token },
       body: JSON.stringify(body),
+      signal,
     }),
   );
 }

@@ -1,0 +1,162 @@
+// The timeline: how large each request was and of what, what was struck, and what it cost.
+
+import { get } from "./api.js";
+import { onWidth } from "./chart.js";
+import { fill, h } from "./dom.js";
+import { DrawnView, button, link, table } from "./drawn-view.js";
+import { brief, count, counted, money, percent, when } from "./format.js";
+import { drawTimeline } from "./timeline-drawing.js";
+
+const ROWS = 25;
+
+class TimelineView extends DrawnView {
+  #hidden = new Set();
+  #at = 0;
+
+  ask(path, options) {
+    return get(`${path}/timeline`, { ...this.context.query(), points: 1000 }, options);
+  }
+
+  place(timeline) {
+    const { kinds, points } = timeline;
+    if (!points.length) {
+      this.say("No request was made in this conversation yet.");
+      return;
+    }
+    const wasAtEnd = !this.timeline || this.#at >= this.timeline.points.length - 1;
+    const hadFocus = this.cursor?.matches(":focus");
+    this.timeline = timeline;
+    this.#at = wasAtEnd ? points.length - 1 : Math.min(this.#at, points.length - 1);
+    this.values = [...kinds, "struck"].map(() => h("span", { class: "number" }));
+    this.facts = h("dl");
+    this.heading = h("h2");
+    this.plot = h("div");
+    this.hair = h("div", { class: "hair" });
+    this.cursor = this.#makeCursor();
+    this.stage = h("div", { class: "stage" }, this.plot, this.hair, this.cursor);
+    const legend = h("ul", { class: "legend" }, this.values.map((_, at) => this.#toggle(at)).reverse());
+    fill(
+      this,
+      h("p", { class: "said" }, saved(timeline)),
+      h("div", { class: "columns" }, this.stage, h("section", { "aria-label": "Numbers of the request" }, this.heading, legend, this.facts)),
+      h("p", { class: "says" }, "❙ cold cache  ▼ compaction. Arrow keys or the pointer show numbers; Enter or a click opens the conversation there."),
+      this.#numbers(),
+    );
+    onWidth(this.stage, () => this.#draw());
+    if (hadFocus) this.cursor.focus();
+  }
+
+  /** What lies over the drawing and is pointed at; for the keyboard it is a slider over the requests. */
+  #makeCursor() {
+    const point = (event) => {
+      const x = event.clientX - this.stage.getBoundingClientRect().left;
+      const after = this.xs.findIndex((one) => one >= x);
+      this.#move(after < 0 ? this.xs.length - 1 : after && x - this.xs[after - 1] < this.xs[after] - x ? after - 1 : after);
+    };
+    const open = () => this.open({ request: this.timeline.points[this.#at].request });
+    const press = (event) => {
+      const last = this.timeline.points.length - 1;
+      const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
+      if (event.key === "Enter") open();
+      else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
+      else return;
+      event.preventDefault();
+    };
+    const limits = { "aria-valuemin": 0, "aria-valuemax": this.timeline.requests - 1, "aria-label": "Request" };
+    return h("div", { class: "cursor", role: "slider", tabindex: 0, ...limits, onpointermove: point, onpointerdown: point, onclick: open, onkeydown: press });
+  }
+
+  #toggle(at) {
+    const name = this.timeline.kinds[at] ?? "struck";
+    const className = at < this.timeline.kinds.length ? `swatch k${at % 10}` : "swatch hatched";
+    const press = () => {
+      if (!this.#hidden.delete(name)) this.#hidden.add(name);
+      toggle.setAttribute("aria-pressed", !this.#hidden.has(name));
+      this.#draw();
+    };
+    const toggle = button([h("span", { class: className }), h("bdi", {}, name), this.values[at]], press, { "aria-pressed": !this.#hidden.has(name) });
+    return h("li", {}, toggle);
+  }
+
+  #draw() {
+    const { drawing, xs, top, bottom } = drawTimeline(this.timeline, this.stage.clientWidth, this.#hidden);
+    drawing.setAttribute("aria-label", inWords(this.timeline));
+    fill(this.plot, drawing);
+    this.xs = xs;
+    for (const { style } of [this.hair, this.cursor]) [style.top, style.height] = [`${top}px`, `${bottom - top}px`];
+    this.#move(this.#at);
+  }
+
+  #move(at) {
+    this.#at = at;
+    const point = this.timeline.points[at];
+    const facts = factsOf(this.timeline, at);
+    this.hair.style.transform = `translateX(${this.xs[at]}px)`;
+    [...point.sizes, point.struck].forEach((size, nth) => fill(this.values[nth], count(size)));
+    fill(this.heading, `Request ${count(point.request)}`);
+    fill(this.facts, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    this.cursor.setAttribute("aria-valuenow", point.request);
+    this.cursor.setAttribute("aria-valuetext", `${point.request}: ${facts.map((fact) => fact.join(" ")).join(", ")}`);
+  }
+
+  /** The same as a table, a page at a time. */
+  #numbers() {
+    const { points, kinds } = this.timeline;
+    const heads = ["Request", ...kinds.map((kind) => h("bdi", {}, kind)), ...factsOf(this.timeline, 0, true).map(([name]) => name)];
+    const last = Math.ceil(points.length / ROWS) - 1;
+    const place = h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Numbers of the requests" });
+    const row = (point, at) => [
+      link(count(point.request), () => this.open({ request: point.request })),
+      ...point.sizes.map(count),
+      ...factsOf(this.timeline, at, true).map(([, value]) => value),
+    ];
+    const turn = (page) => {
+      const from = Math.min(last, Math.max(0, page)) * ROWS;
+      fill(place, table("", heads, points.slice(from, from + ROWS).map((point, nth) => row(point, from + nth))));
+      fill(pages, button("Earlier", () => turn(page - 1), { disabled: page <= 0 }), `Page ${page + 1} of ${last + 1}`, button("Later", () => turn(page + 1), { disabled: page >= last }));
+    };
+    const pages = h("p", { class: "buttons", role: "status" });
+    const details = h("details", {}, h("summary", {}, "Numbers"), place, pages);
+    details.addEventListener("toggle", () => turn(last), { once: true });
+    return details;
+  }
+}
+
+/** What is known of one request: [[name, value], …]; with all that could be, if `isWhole`. */
+function factsOf({ points, costs, unit }, at, isWhole = false) {
+  const point = points[at];
+  const format = unit === "usd" ? money : count;
+  const sent = point.sizes.reduce((sum, size) => sum + size, 0);
+  const notes = [point.is_cold && `cold: ${point.cold_because || "nothing was cached"}`, point.compaction && "after a compaction"].filter(Boolean);
+  return [
+    ["sent", count(sent)],
+    ["struck", count(point.struck)],
+    ["from cache", point.read === null ? "" : `${count(point.read)} (${percent(sent ? point.read / sent : 0)})`],
+    ["cost", format(point.cost)],
+    ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),
+    ["time", when(point.time_ms)],
+    ["note", notes.join("; ")],
+  ].filter(([, value]) => value || isWhole);
+}
+
+/** What the policy saved over the whole session. */
+function saved({ costs, unit }) {
+  const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
+  const [all, chosen] = costs.map(({ values }) => values.at(-1));
+  if (all === undefined) return "What it cost is not known.";
+  if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
+  const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
+  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} saved`;
+  return [h("strong", {}, words), ` (${share}): “${costs[1].name}” against “${costs[0].name}”.`];
+}
+
+/** The drawing in a sentence, for those who do not see it. */
+function inWords({ points, kinds, requests }) {
+  const last = points.at(-1);
+  const most = points.reduce((high, { sizes }) => Math.max(high, sizes.reduce((sum, size) => sum + size, 0)), 0);
+  const cold = points.filter((point) => point.is_cold).length;
+  const main = kinds[last.sizes.indexOf(Math.max(...last.sizes))];
+  return `Tokens by kind over ${counted(requests, "request")}, ${brief(most)} at most; the last is mostly ${main}, with ${brief(last.struck)} struck; ${cold} cold. The table “Numbers” has all of it.`;
+}
+
+customElements.define("redline-timeline", TimelineView);
