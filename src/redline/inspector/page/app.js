@@ -72,6 +72,7 @@ async function show() {
     shown = { route, query, session, element, context };
     document.title = session ? `${session.title || session.name} · Redline` : "Redline";
     fill(place, session ? sessionHeader(context) : null);
+    if (session?.is_pending) grown.due ??= setTimeout(grown, 1000, { id: session.id });
     await element.show(context);
   } catch (problem) {
     if (turn === show.turn) failed(problem);
@@ -118,6 +119,8 @@ async function grown(event) {
   if (!session || shown?.session !== before) return;
   shown.session = shown.context.session = session;
   fill(place, sessionHeader(shown.context));
+  if (session.is_pending) grown.due ??= setTimeout(grown, 1000, event);
+  if (session.version === before.version && session.is_pending === before.is_pending) return;
   shown.element.grown?.({ ...event, session, before });
 }
 

@@ -24,7 +24,7 @@ export function messageView(message, scene) {
 
 function rail(message, scene) {
   const { index, tokens, time_ms: timeMs, is_pinned: isPinned, usage } = message;
-  if (index === undefined) return h("div", { class: "rail" }, h("b", {}, "🔧 repaired"), h("span", {}, counted(tokens, "token")));
+  if (index === undefined) return h("div", { class: "rail" }, h("b", {}, "🔧 repaired"));
   const age = timeMs && scene.timeMs >= timeMs ? ` · ${span(scene.timeMs - timeMs)}` : "";
   const paid = usage ? `${count(usage.input)} in, ${count(usage.output)} out, ${count(usage.cache_read)} read from the cache` : null;
   const saw = { href: scene.link({ request: message.request, index: null, at: null }), title: "What the model saw when it said this" };
@@ -45,19 +45,18 @@ export function roleOf({ role, parts }) {
 }
 
 function partView(part, message, scene) {
-  const strikes = part.strikes.map((number) => scene.strikes.get(number)).filter(Boolean);
+  const strikes = (part.strikes ?? []).map((number) => scene.strikes.get(number)).filter(Boolean);
   const strike = strikes.findLast((one) => inForce(one, scene.request));
   const fold = folding(part, message, scene);
   const shown = { class: `part ${part.kind}${part.is_error ? " error" : ""}${strike ? " struck" : ""}`, "data-at": part.at };
   if (!strike) return h("div", shown, strikes.length ? badge(strikes.at(-1), scene, fold) : null, card(strikes.at(-1), part, message, scene, fold), VIEWS[part.kind]?.(part, fold, scene) ?? otherPart(part, fold));
-  const text = fold.text || part.input || "";
   return h(
     "div",
     shown,
     badge(strike, scene, fold),
     fold.isOpen("strike")
       ? card(strike, part, message, scene, fold)
-      : [partTitle(part, scene), text ? h("del", { class: "pre" }, said(head(text, STRUCK_LINES))) : null, struckPreview(strike, scene)],
+      : [partTitle(part, scene), fold.text ? h("del", { class: "pre" }, said(head(fold.text, STRUCK_LINES))) : null, struckPreview(strike, scene)],
   );
 }
 
@@ -72,10 +71,11 @@ function folding(part, message, scene) {
   const key = message.key ?? message.index;
   const place = `${key}/${part.at}`;
   const whole = scene.texts.get(place);
+  const given = part.text || part.input || "";
   return {
     whole,
-    text: whole?.text ?? part.text ?? "",
-    isPartial: !whole && part.length > (part.text?.length ?? 0),
+    text: whole?.text ?? given,
+    isPartial: !whole && part.length > given.length,
     isOpen: (name, otherwise = false) => scene.opened.get(`${place}/${name}`) ?? otherwise,
     key: (name) => `${place}/${name}`,
     toggle(name, otherwise = false) {
@@ -121,7 +121,7 @@ function pairLink(part, scene) {
 }
 
 function callPart(part, fold, scene) {
-  const body = () => (part.diff ? diffView(part.diff, fold) : codeBlock(part.input ?? part.text ?? ""));
+  const body = () => (part.diff ? diffView(part.diff, fold) : clamped(part, fold, TEXT_LINES, codeBlock));
   const isOpen = fold.isOpen("call", Boolean(part.diff));
   const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("call"), onclick: () => fold.toggle("call", Boolean(part.diff)) };
   const title = h("p", { class: "heading" }, h("button", toggle, h("b", {}, line(part.tool, 60)), " ", line(part.says)), pairLink(part, scene));
