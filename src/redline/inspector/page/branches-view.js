@@ -81,7 +81,7 @@ class BranchesView extends DrawnView {
     const start = button(name, () => {
       const yes = button(verb, () => this.#act({ action, ...given }, close), { class: "main" });
       const onkeydown = (event) => event.key === "Escape" && close();
-      fill(place, h("span", { class: "confirm buttons", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
+      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
       yes.focus();
     });
     return fill(place, start);

@@ -53,17 +53,21 @@ class TimelineView extends DrawnView {
       const after = this.xs.findIndex((one) => one >= x);
       this.#move(after < 0 ? this.xs.length - 1 : after && x - this.xs[after - 1] < this.xs[after] - x ? after - 1 : after);
     };
-    const open = () => this.open({ request: this.timeline.points[this.#at].request });
     const press = (event) => {
       const last = this.timeline.points.length - 1;
       const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
-      if (event.key === "Enter") open();
+      if (event.key === "Enter") this.#openHere();
       else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
       else return;
       event.preventDefault();
     };
+    const click = (event) => event.pointerType !== "touch" && this.#openHere(); // a finger has to be able to look first
     const limits = { "aria-valuemin": 0, "aria-valuemax": this.timeline.requests - 1, "aria-label": "Request" };
-    return h("div", { class: "cursor", role: "slider", tabindex: 0, ...limits, onpointermove: point, onpointerdown: point, onclick: open, onkeydown: press });
+    return h("div", { class: "cursor", role: "slider", tabindex: 0, ...limits, onpointermove: point, onpointerdown: point, onclick: click, onkeydown: press });
+  }
+
+  #openHere() {
+    this.open({ request: this.timeline.points[this.#at].request });
   }
 
   #toggle(at) {
@@ -93,7 +97,7 @@ class TimelineView extends DrawnView {
     const facts = factsOf(this.timeline, at);
     this.hair.style.transform = `translateX(${this.xs[at]}px)`;
     [...point.sizes, point.struck].forEach((size, nth) => fill(this.values[nth], count(size)));
-    fill(this.heading, `Request ${count(point.request)}`);
+    fill(this.heading, link(`Request ${count(point.request)}`, () => this.#openHere()));
     fill(this.facts, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     this.cursor.setAttribute("aria-valuenow", point.request);
     this.cursor.setAttribute("aria-valuetext", `${point.request}: ${facts.map((fact) => fact.join(" ")).join(", ")}`);
@@ -115,7 +119,7 @@ class TimelineView extends DrawnView {
       fill(place, table("", heads, points.slice(from, from + ROWS).map((point, nth) => row(point, from + nth))));
       fill(pages, button("Earlier", () => turn(page - 1), { disabled: page <= 0 }), `Page ${page + 1} of ${last + 1}`, button("Later", () => turn(page + 1), { disabled: page >= last }));
     };
-    const pages = h("p", { class: "buttons", role: "status" });
+    const pages = h("p", { class: "inline", role: "status" });
     const details = h("details", {}, h("summary", {}, "Numbers"), place, pages);
     details.addEventListener("toggle", () => turn(last), { once: true });
     return details;
@@ -131,7 +135,7 @@ function factsOf({ points, costs, unit }, at, isWhole = false) {
   return [
     ["sent", count(sent)],
     ["struck", count(point.struck)],
-    ["from cache", point.read === null ? "" : `${count(point.read)} (${percent(sent ? point.read / sent : 0)})`],
+    ["from cache", count(point.read)],
     ["cost", format(point.cost)],
     ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),
     ["time", when(point.time_ms)],
@@ -140,14 +144,14 @@ function factsOf({ points, costs, unit }, at, isWhole = false) {
 }
 
 /** What the policy saved over the whole session. */
-function saved({ costs, unit }) {
+function saved({ costs, unit, is_hypothetical: isHypothetical }) {
   const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
   const [all, chosen] = costs.map(({ values }) => values.at(-1));
   if (all === undefined) return "What it cost is not known.";
   if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
   const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
-  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} saved`;
-  return [h("strong", {}, words), ` (${share}): “${costs[1].name}” against “${costs[0].name}”.`];
+  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
+  return [h("strong", {}, words), ` (${share})${isHypothetical ? ` with the policy “${costs[1].name}”` : ""}.`];
 }
 
 /** The drawing in a sentence, for those who do not see it. */

@@ -34,7 +34,7 @@ export class WhatIfAnswer {
       h("div", { class: "pair" }, this.risks.map(({ name, says, counts }) => h("div", {}, name, counts, h("details", {}, h("summary", {}, "How it is counted"), h("p", { class: "says" }, says))))),
       this.details,
       h("h2", {}, "Take it with you"),
-      h("p", { class: "buttons" }, texts.map((text) => text.button), button("Look at the conversation with it", () => open({}), { class: "main" })),
+      h("p", { class: "inline" }, texts.map((text) => text.button), button("Look at the conversation with it", () => open({}), { class: "main" })),
       texts.map((text) => text.element),
     );
     onWidth(this.curves, () => this.#draw());
