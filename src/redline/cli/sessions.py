@@ -90,7 +90,7 @@ def command(
         _show_folded([row for row in rows if wanted.is_folded(row)], passed_over=passed_over)
         _show_hint(matching[:most])
     else:
-        _show_nothing(found, looked_at)
+        _show_nothing(rows, looked_at)
     named = {one.session.place for one in found if not one.session.is_found}
     return _complain_of([row for row in rows if row.problem and (row.place in named or _should_be_session(row))], named)
 
@@ -231,9 +231,12 @@ def _title(row: CatalogRow) -> str:
     return printable(", ".join(filter(None, told)))[:_LONGEST_TITLE]
 
 
-def _show_nothing(found: Sequence[FoundSession], looked_at: Sequence[SessionPlace]) -> None:
-    if found:
-        say(f"None of {counted(len(found), 'session file')} is what was asked for.")
+def _show_nothing(rows: Sequence[CatalogRow], looked_at: Sequence[SessionPlace]) -> None:
+    """Why nothing is listed; what could not be read is named elsewhere."""
+    if readable := sum(not row.problem for row in rows):
+        say(f"None of {counted(readable, 'session file')} is what was asked for.")
+    elif rows:
+        return
     elif looked_at:
         say("There is no session of any agent here. Looked at:")
         show_rows((Column(""), Column("", "note")), [(place.agent, place.folder) for place in looked_at])
