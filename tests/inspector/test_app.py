@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -334,7 +335,8 @@ def test_pictures_are_served_and_nothing_else_is(tmp_path):
         session = served.session()
         parts = served.get(f"{session}/messages")["messages"][0]["parts"]
         assert [bool(part["image"]) for part in parts] == [True, False, False]
-        status, headers, body = served.ask("GET", f"{session}/image", index=0, at="content.0")
+        path, _, query = parts[0]["image"]["url"].partition("?")
+        status, headers, body = served.ask("GET", path, **dict(parse_qsl(query)))
         assert (status, headers["content-type"], body[:4]) == (200, "image/png", b"\x89PNG")
         assert "sandbox" in headers["content-security-policy"]
         assert [served.ask("GET", f"{session}/image", index=0, at=f"content.{n}")[0] for n in (1, 2)] == [404, 404]
