@@ -22,8 +22,9 @@ class BranchesView extends DrawnView {
     return get(`${path}/records`, this.context.query(), options);
   }
 
+  /** Nothing moves while someone is in it. */
   grown(event) {
-    if (!this.querySelector(".confirm")) super.grown(event);
+    if (!this.contains(document.activeElement)) super.grown(event);
   }
 
   place(found) {

@@ -55,7 +55,7 @@ export class WhatIfAnswer {
   }
 
   #draw() {
-    if (!this.#found) return;
+    if (!this.#found?.requests) return;
     const { curve, unit } = this.#found;
     const room = this.curves.clientWidth;
     const width = room > 620 ? Math.floor(room / 2) - 17 : room;
