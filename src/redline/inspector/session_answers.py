@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from redline.engine.state import runs_of
 from redline.errors import ValidationError
+from redline.inspection.catalog import agent_name
 from redline.inspection.first_words import first_words
 from redline.inspection.playback import Playback
 from redline.inspection.session_facts import TextHit, TextSearch
@@ -30,7 +32,7 @@ def header(session: OpenedSession, playback: Playback, conversation: int) -> dic
         "id": session.id,
         "name": session.source.name,
         "path": session.source.name,
-        "agent": recording.agent,
+        "agent": agent_name(recording.agent),
         "format": recording.format,
         "project": recording.project or None,
         "title": title_of(playback),
@@ -82,9 +84,14 @@ def _conversations(session: OpenedSession) -> list[dict[str, Any]]:
     return found
 
 
-def messages(session: OpenedSession, playback: Playback, indices: list[int]) -> dict[str, Any]:
-    """Messages by their indices; pictures are told by where they can be had."""
+def messages(session: OpenedSession, playback: Playback, indices: list[int], conversation: int) -> dict[str, Any]:
+    """Messages by their indices; of pictures it is told where they can be had."""
     shown = [shown_message(playback, index) for index in indices[:MOST_MESSAGES] if 0 <= index < playback.recording.count]
+    for message in shown:
+        for part in message["parts"]:
+            if part["image"] is not None:
+                query = urlencode({"index": message["index"], "at": part["at"], "conversation": conversation})
+                part["image"] |= {"url": f"/api/sessions/{session.id}/image?{query}", "media_type": part["media_type"]}
     return {"messages": shown, "version": session.version}
 
 

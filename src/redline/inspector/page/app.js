@@ -62,6 +62,7 @@ async function show() {
   const query = Object.fromEntries(KEPT.filter((name) => name in route.params).map((name) => [name, route.params[name]]));
   const context = { ...route, session: null, go, href: address, say, query: () => ({ ...query }) };
   const turn = (show.turn = {});
+  const busy = setTimeout(() => document.body.classList.add("busy"), 150);
   try {
     const isSame = shown && shown.route.id === route.id && JSON.stringify(shown.query) === JSON.stringify(query);
     const [session] = await Promise.all([isSame ? shown.session : route.id ? get(`sessions/${route.id}`, query) : null, VIEWS[route.view]()]);
@@ -71,9 +72,13 @@ async function show() {
     shown = { route, query, session, element, context };
     document.title = session ? `${session.title || session.name} · Redline` : "Redline";
     fill(place, session ? sessionHeader(context) : null);
+    if (session?.is_pending) grown.due ??= setTimeout(grown, 1000, { id: session.id });
     await element.show(context);
   } catch (problem) {
     if (turn === show.turn) failed(problem);
+  } finally {
+    clearTimeout(busy);
+    if (turn === show.turn) document.body.classList.remove("busy");
   }
 }
 
@@ -114,6 +119,8 @@ async function grown(event) {
   if (!session || shown?.session !== before) return;
   shown.session = shown.context.session = session;
   fill(place, sessionHeader(shown.context));
+  if (session.is_pending) grown.due ??= setTimeout(grown, 1000, event);
+  if (session.version === before.version && session.is_pending === before.is_pending) return;
   shown.element.grown?.({ ...event, session, before });
 }
 
@@ -141,8 +148,9 @@ function themeButton() {
 
 fill(
   document.getElementById("top"),
-  h("div", { class: "bar" }, h("a", { class: "brand", href: "/" }, h("s", {}, "Red"), "line"), dot, themeButton(), h("button", { class: "quiet", type: "button", "aria-label": "Keys", onclick: help }, "?")),
+  h("div", { class: "brand" }, h("a", { href: "/", "aria-label": "Redline: all sessions" }, h("s", {}, "Red"), "line"), dot),
   place,
+  h("div", { class: "buttons" }, themeButton(), h("button", { class: "quiet", type: "button", "aria-label": "Keys", onclick: help }, "?")),
 );
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href^='/']");

@@ -4,7 +4,7 @@ import { fill, h } from "./dom.js";
 import { counted } from "./format.js";
 import "./find-bar.js";
 import { MessageStore } from "./message-store.js";
-import { messageView } from "./message-view.js";
+import { messageView, roleOf } from "./message-view.js";
 import "./request-slider.js";
 import { said } from "./said.js";
 import { inForce } from "./strike-card.js";
@@ -61,7 +61,7 @@ class ConversationView extends HTMLElement {
     this.context.session = session;
     this.slider.show(number(this.context.params.request), session.requests);
     if (this.#request) this.slider.details(this.#request);
-    this.store.forget(before.messages - CHANGED_BEHIND);
+    this.store.forget(before.is_pending ? 0 : before.messages - CHANGED_BEHIND);
     this.#loadStrikes();
     const isAtEnd = this.list.isAtEnd;
     const added = session.messages - before.messages;
@@ -122,16 +122,12 @@ class ConversationView extends HTMLElement {
   #list(request, passed, messages, isOtherRequest) {
     const order = [];
     const allowed = passed ? new Set(passed.runs.flatMap(([from, to]) => range(from, to))) : null;
-    const inserted = new Map((request?.repaired ?? []).map((one) => [one.after, one.message]));
-    this.#inserted = [];
+    const repaired = allowed ? [] : (request?.repaired ?? []);
+    this.#inserted = repaired.map(({ message }, place) => ({ ...message, index: undefined, key: -1 - place }));
     for (const [from, to] of request?.visible ?? [[0, messages]]) {
-      for (let index = from; index < to; index += 1) {
-        if (!allowed || allowed.has(index)) order.push(index);
-        if (!inserted.has(index) || allowed) continue;
-        this.#inserted.push({ ...inserted.get(index), index: undefined, key: -1 - this.#inserted.length });
-        order.push(-this.#inserted.length);
-      }
+      for (let index = from; index < to; index += 1) if (!allowed || allowed.has(index)) order.push(index);
     }
+    for (const [place, { after }] of [...repaired.entries()].reverse()) order.splice(order.indexOf(after) + 1, 0, -1 - place);
     const isWhole = !request && !allowed;
     const positionOf = isWhole ? (key) => (key < messages ? key : -1) : (key) => order.indexOf(key);
     this.order = order;
@@ -143,8 +139,9 @@ class ConversationView extends HTMLElement {
   #make(key, row) {
     const message = key < 0 ? this.#inserted[-key - 1] : this.store.get(key);
     if (!message) return null;
-    row.className = `row ${message.role}${key < 0 ? " inserted" : ""}${key === this.#current ? " current" : ""}`;
-    row.setAttribute("aria-label", key < 0 ? "Message made by the repair" : `Message ${key}, ${message.role}`);
+    const role = roleOf(message);
+    row.className = `row ${role}${key < 0 ? " inserted" : ""}${key === this.#current ? " current" : ""}`;
+    row.setAttribute("aria-label", key < 0 ? "Message made by the repair" : `Message ${key}, ${role}`);
     return messageView(message, this.scene);
   }
 
@@ -161,7 +158,7 @@ class ConversationView extends HTMLElement {
       opened: this.#opened,
       texts: this.#texts,
       query: () => context.query(),
-      link: (index) => context.href("conversation", { index, at: null }),
+      link: (params) => context.href("conversation", params),
       jump: (index, at) => this.#jump(index, at),
       toRequest: (request) => context.go("conversation", { request, index: null, at: null }),
       refresh: (key) => this.#refresh(key),

@@ -19,14 +19,15 @@ export class FindBar extends HTMLElement {
     this.struck = h("input", { type: "checkbox", onchange: changed });
     this.error = h("input", { type: "checkbox", onchange: changed });
     this.found = h("output", { class: "found", "aria-live": "polite" });
-    this.list = h("ol", { class: "hits", hidden: true });
+    this.list = h("ol");
+    this.hits = h("details", { class: "hits" }, h("summary", {}, "List"), this.list);
     const move = (by, label, sign) => h("button", { type: "button", class: "quiet step", "aria-label": label, onclick: () => this.move(by) }, sign);
-    this.moves = h("span", { class: "moves", hidden: true }, move(-1, "Hit before", "↑"), move(1, "Next hit", "↓"), this.#listButton());
+    this.moves = h("span", { class: "moves", hidden: true }, move(-1, "Hit before", "↑"), move(1, "Next hit", "↓"), this.hits);
     const filters = h("div", { class: "filters", id: "filters" }, this.kind, this.tool, check(this.struck, "Struck"), check(this.error, "Errors"));
     const fold = h("button", { type: "button", class: "quiet unfold", "aria-expanded": "false", "aria-controls": "filters" }, "Filter");
     fold.addEventListener("click", () => fold.setAttribute("aria-expanded", String(filters.classList.toggle("open"))));
     this.form = h("form", { role: "search", onsubmit: (event) => this.#submitted(event) }, this.input, this.found, this.moves, fold, filters);
-    this.append(this.form, this.list);
+    this.append(this.form);
   }
 
   show({ text = "", kind = "", tool = "", struck = "", error = "" }, tools) {
@@ -47,8 +48,7 @@ export class FindBar extends HTMLElement {
     this.#current = -1;
     this.first = found?.first ?? [];
     this.moves.hidden = !this.#hits.length;
-    if (!this.#hits.length) this.list.hidden = true;
-    this.#say(found ? (found.count ? counted(found.count, "message") : "Nothing found") : "");
+    fill(this.found, found ? (found.count ? counted(found.count, "message") : "Nothing found") : "");
     fill(this.list, this.first.map((hit) => h("li", {}, h("button", { type: "button", onclick: () => this.#go(this.#hits.indexOf(hit.index), hit.at) }, h("span", { class: "index" }, `#${hit.index}`), snippet(hit)))));
   }
 
@@ -65,22 +65,10 @@ export class FindBar extends HTMLElement {
 
   #go(place, at = null) {
     this.#current = place;
+    this.hits.open = false;
     const index = this.#hits[place];
-    this.#say(`${count(place + 1)} of ${counted(this.#hits.length, "message")}`);
+    fill(this.found, `${count(place + 1)} of ${counted(this.#hits.length, "message")}`);
     this.onhit(index, at ?? this.first.find((hit) => hit.index === index)?.at);
-  }
-
-  #say(words) {
-    fill(this.found, words);
-  }
-
-  #listButton() {
-    const button = h("button", { type: "button", class: "quiet", "aria-expanded": "false" }, "List");
-    button.addEventListener("click", () => {
-      this.list.hidden = !this.list.hidden;
-      button.setAttribute("aria-expanded", String(!this.list.hidden));
-    });
-    return button;
   }
 
   #typed() {

@@ -23,36 +23,40 @@ export function messageView(message, scene) {
 }
 
 function rail(message, scene) {
-  const { index, role, tokens, time_ms: timeMs } = message;
-  const isInserted = index === undefined;
-  const age = timeMs && scene.timeMs >= timeMs ? `${span(scene.timeMs - timeMs)} old` : "";
-  const usage = message.usage ? `${count(message.usage.input)} in, ${count(message.usage.output)} out, ${count(message.usage.cache_read)} read from the cache` : null;
-  const pin = () => scene.act({ action: message.is_pinned ? "unpin" : "pin", index });
+  const { index, tokens, time_ms: timeMs, is_pinned: isPinned, usage } = message;
+  if (index === undefined) return h("div", { class: "rail" }, h("b", {}, "🔧 repaired"));
+  const age = timeMs && scene.timeMs >= timeMs ? ` · ${span(scene.timeMs - timeMs)}` : "";
+  const paid = usage ? `${count(usage.input)} in, ${count(usage.output)} out, ${count(usage.cache_read)} read from the cache` : null;
+  const saw = { href: scene.link({ request: message.request, index: null, at: null }), title: "What the model saw when it said this" };
+  const pin = { class: "quiet", type: "button", "data-focus": `pin ${index}`, onclick: () => scene.act({ action: isPinned ? "unpin" : "pin", index }) };
   return h(
     "div",
     { class: "rail" },
-    h("span", { title: message.model }, h("b", {}, isInserted ? "🔧 repaired" : role), " ", isInserted ? null : h("a", { class: "index", href: scene.link(index) }, `#${index}`)),
-    timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, CLOCK.format(timeMs), age ? ` · ${age}` : "") : null,
-    h("span", { title: usage }, counted(tokens, "token")),
-    message.is_pinned ? h("span", { class: "pinned" }, "pinned") : null,
-    scene.session.can_act && !isInserted ? h("button", { class: "quiet pin", type: "button", "data-focus": `pin ${index}`, onclick: pin }, message.is_pinned ? "Unpin" : "Pin") : null,
+    h("span", { title: message.model }, h("b", {}, roleOf(message)), " ", h("a", { href: scene.link({ index, at: null }) }, `#${index}`), message.role === "assistant" ? [" · ", h("a", saw, `req. ${message.request}`)] : ""),
+    h("span", {}, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), age, " · ") : "", h("span", { title: paid }, counted(tokens, "token"))),
+    isPinned ? h("span", { class: "pinned" }, "pinned") : null,
+    scene.session.can_act ? h("button", pin, isPinned ? "Unpin" : "Pin") : null,
   );
 }
 
+/** Who speaks: results that a provider wants in a user's message are still a tool's. */
+export function roleOf({ role, parts }) {
+  return role === "user" && parts.length && parts.every(({ kind }) => kind === "result") ? "tool" : role;
+}
+
 function partView(part, message, scene) {
-  const strikes = part.strikes.map((number) => scene.strikes.get(number)).filter(Boolean);
+  const strikes = (part.strikes ?? []).map((number) => scene.strikes.get(number)).filter(Boolean);
   const strike = strikes.findLast((one) => inForce(one, scene.request));
   const fold = folding(part, message, scene);
   const shown = { class: `part ${part.kind}${part.is_error ? " error" : ""}${strike ? " struck" : ""}`, "data-at": part.at };
   if (!strike) return h("div", shown, strikes.length ? badge(strikes.at(-1), scene, fold) : null, card(strikes.at(-1), part, message, scene, fold), VIEWS[part.kind]?.(part, fold, scene) ?? otherPart(part, fold));
-  const text = fold.text || part.input || "";
   return h(
     "div",
     shown,
     badge(strike, scene, fold),
     fold.isOpen("strike")
       ? card(strike, part, message, scene, fold)
-      : [partTitle(part, scene), text ? h("del", { class: "pre" }, said(head(text, STRUCK_LINES))) : null, struckPreview(strike, scene)],
+      : [partTitle(part, scene), fold.text ? h("del", { class: "pre" }, said(head(fold.text, STRUCK_LINES))) : null, struckPreview(strike, scene)],
   );
 }
 
@@ -67,10 +71,11 @@ function folding(part, message, scene) {
   const key = message.key ?? message.index;
   const place = `${key}/${part.at}`;
   const whole = scene.texts.get(place);
+  const given = part.text || part.input || "";
   return {
     whole,
-    text: whole?.text ?? part.text ?? "",
-    isPartial: !whole && part.length > (part.text?.length ?? 0),
+    text: whole?.text ?? given,
+    isPartial: !whole && part.length > given.length,
     isOpen: (name, otherwise = false) => scene.opened.get(`${place}/${name}`) ?? otherwise,
     key: (name) => `${place}/${name}`,
     toggle(name, otherwise = false) {
@@ -116,7 +121,7 @@ function pairLink(part, scene) {
 }
 
 function callPart(part, fold, scene) {
-  const body = () => (part.diff ? diffView(part.diff, fold) : codeBlock(part.input ?? part.text ?? ""));
+  const body = () => (part.diff ? diffView(part.diff, fold) : clamped(part, fold, TEXT_LINES, codeBlock));
   const isOpen = fold.isOpen("call", Boolean(part.diff));
   const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("call"), onclick: () => fold.toggle("call", Boolean(part.diff)) };
   const title = h("p", { class: "heading" }, h("button", toggle, h("b", {}, line(part.tool, 60)), " ", line(part.says)), pairLink(part, scene));

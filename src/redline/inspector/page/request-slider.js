@@ -60,7 +60,7 @@ export class RequestSlider extends HTMLElement {
     this.range.setAttribute("aria-valuetext", request === null ? "whole session" : `request ${request} of ${this.of - 1}`);
     this.classList.toggle("chosen", request !== null);
     this.whole.hidden = request === null;
-    fill(this.name, request === null ? counted(this.of, "request") : ["Request ", h("b", {}, String(request)), ` of 0–${this.of - 1}`]);
+    fill(this.name, request === null ? counted(this.of, "request") : ["Request ", h("b", {}, String(request)), ` / ${this.of - 1}`]);
   }
 
   #choose(request) {

@@ -15,14 +15,15 @@ export function sessionHeader(context) {
 }
 
 function facts(session) {
-  const saved = session.cost_usd_without > session.cost_usd ? 1 - session.cost_usd / session.cost_usd_without : 0;
+  const saved = session.cost_usd_without > session.input_cost_usd ? 1 - session.input_cost_usd / session.cost_usd_without : 0;
   const word = session.is_hypothetical ? "would be saved" : "saved";
   return [
     line(session.agent, 40),
     session.project ? h("span", { title: session.path }, line(session.project, 60)) : null,
     session.model ? line(session.model, 40) : null,
     counted(session.messages, "message"),
-    `${brief(session.tokens.sent)} tokens${session.tokens.struck ? `, ${brief(session.tokens.struck)} struck` : ""}`,
+    session.tokens ? `${brief(session.tokens.sent)} tokens${session.tokens.struck ? `, ${brief(session.tokens.struck)} struck` : ""}` : null,
+    session.is_pending ? "counting…" : null,
     session.cost_usd === null ? null : [money(session.cost_usd), saved > 0.005 ? h("b", { class: "saved" }, ` ${percent(saved)} ${word}`) : ""],
     session.observed ? h("em", {}, line(session.observed, 200)) : null,
   ]

@@ -12,11 +12,11 @@ const COLUMNS = [
   ["agent", "Agent", (row) => row.agent],
   ["messages", "Messages", (row) => row.messages ?? -1],
   ["tokens", "Tokens", (row) => row.tokens ?? -1],
-  ["money", "Cost", (row) => row.cost_usd ?? -1],
+  ["cost", "Cost", (row) => row.cost_usd ?? -1],
   ["saved", "Saved", (row) => row.saved_usd ?? -1],
   ["problems", "Problems", (row) => row.problems ?? -1],
 ];
-const NUMBERS = new Set(["when", "messages", "tokens", "money", "saved", "problems"]);
+const NUMBERS = new Set(["when", "messages", "tokens", "cost", "saved", "problems"]);
 
 class SessionsView extends HTMLElement {
   #rows = [];
@@ -65,10 +65,11 @@ class SessionsView extends HTMLElement {
   async #load() {
     const { sessions, unreadable } = await get("sessions");
     this.#rows = sessions;
-    for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, ...row.models].join("\n").toLowerCase();
+    for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, ...(row.models ?? [])].join("\n").toLowerCase();
     options(this.agent, "All agents", sessions.map((row) => row.agent));
     options(this.project, "All projects", sessions.map((row) => row.project));
     const problems = unreadable.map(({ name, problem }) => h("li", {}, h("b", {}, line(name, 100)), " ", line(problem, 300)));
+    this.table.classList.toggle("unsaved", !sessions.some((row) => row.saved_usd > 0));
     fill(this.unreadable, problems.length ? h("details", { class: "problems" }, h("summary", {}, `${counted(problems.length, "file")} could not be read`), h("ol", {}, problems)) : null);
   }
 
@@ -146,9 +147,9 @@ function sessionRow(row) {
     h("td", { class: "agent" }, line(row.agent, 30)),
     number("messages", "messages", count(row.messages)),
     number("tokens", "tokens", brief(row.tokens)),
-    number("money", "cost", money(row.cost_usd)),
+    number("cost", "cost", money(row.cost_usd)),
     number("saved", "saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
-    number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : row.problems === null ? "–" : ""),
+    number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : ""),
   );
 }
 

@@ -42,7 +42,7 @@ export function strikeCard(strike, { part, message, scene, texts }) {
     h(
       "div",
       { class: "sides" },
-      side(`What was there · ${counted(strike.tokens_before, "token")}`, texts?.text ?? part.text ?? part.input ?? ""),
+      side(`What was there · ${counted(strike.tokens_before, "token")}`, texts?.text ?? (part.text || part.input || "")),
       side(`What ${isHypothetical ? "would be" : "is"} sent · ${counted(strike.tokens_after, "token")}`, sent ?? "", "nothing: it is removed"),
     ),
     h("dl", {}, facts(strike, scene).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
