@@ -5,7 +5,7 @@ import { brief, money } from "./format.js";
 
 /** Money or tokens at an axis, in few characters. */
 export function axisFormat(unit) {
-  return (value) => (unit !== "usd" ? brief(value) : value && value < 10 ? money(value) : `$${brief(value)}`);
+  return (value) => (unit !== "usd" ? brief(value) : Number.isInteger(value) ? `$${brief(value)}` : money(value));
 }
 
 /** From a range of values to a range of pixels. */

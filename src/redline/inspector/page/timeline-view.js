@@ -160,6 +160,7 @@ function saved({ costs, unit, is_hypothetical: isHypothetical }) {
   const [all, chosen] = costs.map(({ values }) => values.at(-1));
   if (all === undefined) return "What it cost is not known.";
   if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
+  if (chosen === all) return [h("strong", {}, format(all)), ". Nothing is struck in it that would have changed that."];
   const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
   const gain = `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
   const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : gain;

@@ -88,10 +88,11 @@ function folded(name, content) {
   return h("details", {}, h("summary", {}, name), h("div", { class: "says" }, content));
 }
 
-function verdict({ refused, saved_share: share, unit, cost, cost_without: without }) {
+function verdict({ refused, strikes, saved_share: share, unit, cost, cost_without: without }) {
   if (refused) return [h("strong", { class: "problem" }, "The model would refuse this. "), refused];
   if (share === null) return "What it would have cost is not known.";
   const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
+  if (!strikes) return [h("strong", {}, "Nothing would be struck"), `: ${format(cost)}, as for sending everything.`];
   const words = `${format(Math.abs(without - cost))} ${cost > without ? "more" : "saved"}`;
   const signed = `${cost > without ? "+" : "−"}${percent(Math.abs(share), 1)}`;
   return [h("strong", {}, words), `: ${format(cost)} instead of ${format(without)} for sending everything (${signed}).`];
