@@ -93,7 +93,8 @@ function failed(problem) {
   shown?.element?.leave?.();
   shown = null;
   fill(place);
-  fill(main, h("div", { class: "failure", role: "alert" }, h("h1", {}, "This cannot be shown"), h("p", {}, line(problem.message, 600)), h("a", { href: "/" }, "All sessions")));
+  const words = [h("h1", {}, "This cannot be shown"), h("p", {}, line(problem.message, 600)), h("a", { href: "/" }, "All sessions")];
+  fill(main, h("div", { class: "failure", role: "alert" }, words));
 }
 
 /** Says something for a few seconds, aloud for screen readers. */

@@ -171,7 +171,8 @@ class ConversationView extends HTMLElement {
   #refresh(key) {
     const focused = document.activeElement?.dataset.focus;
     this.list.refresh(new Set([key]));
-    if (focused) requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true })));
+    const back = () => this.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    if (focused) requestAnimationFrame(() => requestAnimationFrame(back));
   }
 
   async #act(body) {
@@ -179,6 +180,7 @@ class ConversationView extends HTMLElement {
       const { says } = await post(`${this.path}/actions`, body, this.context.query());
       this.context.say(says);
       this.store.forget(0);
+      this.#texts.clear();
       await this.#loadStrikes();
       this.#arrange(false);
     } catch (problem) {

@@ -49,7 +49,8 @@ export class FindBar extends HTMLElement {
     this.first = found?.first ?? [];
     this.moves.hidden = !this.#hits.length;
     fill(this.found, found ? (found.count ? counted(found.count, "message") : "Nothing found") : "");
-    fill(this.list, this.first.map((hit) => h("li", {}, h("button", { type: "button", onclick: () => this.#go(this.#hits.indexOf(hit.index), hit.at) }, h("span", { class: "index" }, `#${hit.index}`), snippet(hit)))));
+    const go = (hit) => this.#go(this.#hits.indexOf(hit.index), hit.at);
+    fill(this.list, this.first.map((hit) => h("li", {}, h("button", { type: "button", onclick: () => go(hit) }, h("span", { class: "index" }, `#${hit.index}`), snippet(hit)))));
   }
 
   /** To the next hit (1) or the one before (-1), seen from a message. */

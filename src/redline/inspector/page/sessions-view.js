@@ -37,7 +37,9 @@ class SessionsView extends HTMLElement {
     this.more = h("div", { class: "more", "aria-hidden": "true" });
     this.unreadable = h("div");
     this.empty = h("div", { class: "failure", hidden: true });
-    this.append(h("h1", { class: "hidden" }, "Sessions"), h("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() }, this.search, this.agent, this.project, checks, this.found), this.table, this.more, this.empty, this.unreadable);
+    const still = { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() };
+    const controls = h("form", still, this.search, this.agent, this.project, checks, this.found);
+    this.append(h("h1", { class: "hidden" }, "Sessions"), controls, this.table, this.more, this.empty, this.unreadable);
     new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#add(), { rootMargin: "600px" }).observe(this.more);
     this.keys = (event) => this.#key(event);
   }
@@ -86,7 +88,8 @@ class SessionsView extends HTMLElement {
     this.problems.checked = Boolean(problems);
     this.live.checked = Boolean(live);
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const passes = (row) => (!agent || row.agent === agent) && (!project || row.project === project) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
+    const isOf = (row) => (!agent || row.agent === agent) && (!project || row.project === project);
+    const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
     this.listed = this.#rows.filter(passes).sort(order(sort));
     fill(this.head, COLUMNS.map((column) => this.#heading(column, sort)));
     fill(this.found, this.listed.length === this.#rows.length ? counted(this.listed.length, "session") : `${count(this.listed.length)} of ${counted(this.#rows.length, "session")}`);
@@ -112,7 +115,14 @@ class SessionsView extends HTMLElement {
     this.table.hidden = !this.listed.length;
     this.empty.hidden = this.listed.length > 0;
     if (this.#rows.length) return fill(this.empty, h("p", {}, "No session passes these filters."));
-    return fill(this.empty, h("h2", {}, "No sessions yet"), h("p", {}, "Sessions of agents on this computer appear here by themselves. To look at others, name them:"), h("pre", { class: "pre" }, "redline serve FILE, FOLDER or ADDRESS"), h("p", {}, "To record one with Redline:"), h("pre", { class: "pre" }, "redline run claude"));
+    return fill(
+      this.empty,
+      h("h2", {}, "No sessions yet"),
+      h("p", {}, "Sessions of agents on this computer appear here by themselves. To look at others, name a file, a folder or an address:"),
+      h("pre", { class: "pre" }, "redline serve ~/sessions"),
+      h("p", {}, "To have Redline at work in one:"),
+      h("pre", { class: "pre" }, "redline run claude"),
+    );
   }
 
   #key(event) {
@@ -136,20 +146,22 @@ function order(sort) {
 
 function sessionRow(row) {
   const timeMs = row.ended_ms ?? row.started_ms;
-  const number = (name, label, value) => h("td", { class: `${name}${row.is_pending ? " pending" : ""}`, "data-label": label }, row.is_pending ? h("span", { class: "hidden" }, "being counted") : value);
+  const live = row.is_live ? h("span", { class: "dot connected", role: "img", "aria-label": "live" }) : null;
+  const counting = row.is_pending ? h("span", { class: "hidden" }, "being counted") : null;
+  const number = (name, value) => h("td", { class: `${name}${counting ? " pending" : ""}`, "data-label": name }, counting ?? value);
   const project = row.project ? h("span", { title: row.project }, line(row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? row.project, 40)) : null;
   return h(
     "tr",
     {},
-    h("td", { class: "when" }, row.is_live ? h("span", { class: "dot connected", role: "img", "aria-label": "live" }) : null, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`) : ""),
+    h("td", { class: "when" }, live, timeMs ? h("time", { title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`) : null),
     h("td", { class: "project" }, project),
     h("td", { class: "title" }, h("a", { href: `/s/${encodeURIComponent(row.id)}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(row.title || row.name, 140))),
     h("td", { class: "agent" }, line(row.agent, 30)),
-    number("messages", "messages", count(row.messages)),
-    number("tokens", "tokens", brief(row.tokens)),
-    number("cost", "cost", money(row.cost_usd)),
-    number("saved", "saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
-    number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : ""),
+    number("messages", count(row.messages)),
+    number("tokens", brief(row.tokens)),
+    number("cost", money(row.cost_usd)),
+    number("saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
+    number("problems", row.problems ? h("strong", {}, count(row.problems)) : ""),
   );
 }
 
