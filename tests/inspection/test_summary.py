@@ -4,6 +4,7 @@ import re
 import pytest
 
 from redline import TranscriptError, inspect_transcript
+from redline.prices import find_price
 from redline.tokens import Estimate
 from tests.cli.sample import write_session
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
@@ -52,6 +53,33 @@ def test_a_session_is_told_by_its_time_project_and_first_words(tmp_path):
     assert found.project == "/home/me/shop"
     assert found.first_words.startswith("now fix it well well")
     assert len(found.first_words) == 120
+
+
+def test_the_user_speaks_after_what_the_agent_put_in_front(tmp_path):
+    """However long that is, where it is a text of its own; the folder that it tells the model is the project."""
+    reminder = f"<system-reminder>{'be brief ' * 1000}\nPrimary working directory: /home/me/shop\n</system-reminder>"
+    said = [{"type": "text", "text": reminder}, {"type": "text", "text": "fix the login test"}]
+    (tmp_path / "s.json").write_text(json.dumps([{"role": "user", "content": said}, {"role": "assistant", "content": "done"}]))
+    found = inspect_transcript(tmp_path / "s.json", counter=Estimate())
+    assert (found.first_words, found.project) == ("fix the login test", "/home/me/shop")
+    said[0]["text"] = "<environment_context><cwd>/home/me/shop</cwd></environment_context>"
+    (tmp_path / "s.json").write_text(json.dumps([{"role": "user", "content": said}, {"role": "assistant", "content": "done"}]))
+    found = inspect_transcript(tmp_path / "s.json", counter=Estimate())
+    assert (found.first_words, found.project) == ("fix the login test", "/home/me/shop")
+
+
+def test_requests_are_counted_and_paid_for(tmp_path):
+    """An answer in several messages is one; what no model said is none, and what has no price is not reckoned."""
+    path = write_session(tmp_path / "s.jsonl", model="claude-opus-4-6")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    answers = [line["message"] for line in lines if line["type"] == "assistant"]
+    answers[1]["model"] = "<synthetic>"
+    answers[2]["model"] = "a model that nobody knows"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = inspect_transcript(path, counter=Estimate())
+    price = find_price("claude-opus-4-6")
+    assert (found.requests, found.models) == (3, ["claude-opus-4-6", "a model that nobody knows"])
+    assert found.cost_usd == pytest.approx(2 * price.cost(fresh=3, read=900, written=0, output=7))
 
 
 def test_unreadable_file_raises(tmp_path):

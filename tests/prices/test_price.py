@@ -14,6 +14,15 @@ def test_a_rule_is_the_price_in_multiples_of_input():
     assert (rule.read, rule.write, rule.lifetime_ms, rule.min_cached_tokens) == (0.05, 1.25, 1_800_000, 512)
 
 
+def test_a_request_costs_each_token_at_its_price():
+    """What is sent anew, read, written and answered; in a higher tier the whole of it, in and out."""
+    tokens = {"fresh": 1000, "read": 10_000, "written": 2000, "output": 100}
+    assert price().cost(**tokens) == pytest.approx((4000 + 2000 + 10_000 + 2000) / 1e6)
+    assert price(cache_write_1h=8.0).cost(**tokens, is_long=True) == pytest.approx((4000 + 2000 + 16_000 + 2000) / 1e6)
+    tiers = (Tier(12_999, 2.0, 1.5), Tier(13_000, 3.0, 3.0))
+    assert price(tiers=tiers).cost(**tokens) == pytest.approx((2 * 16_000 + 1.5 * 2000) / 1e6)
+
+
 @pytest.mark.parametrize(("hour_price", "write", "minutes"), [(8.0, 2.0, 60), (None, 1.25, 5)])
 def test_the_long_cache_is_used_where_there_is_one(hour_price, write, minutes):
     """A model without a cache of an hour keeps its own lifetime."""

@@ -1,5 +1,5 @@
 from redline.replay.course import ReplayStrike
-from redline.replay.risk import Reread, Risk, risk_of, uses_in
+from redline.replay.risk import Miss, Reread, Risk, misses_of, risk_of, uses_in
 from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
@@ -76,3 +76,20 @@ def test_uses_come_in_the_order_in_which_they_were_said():
     quoted = [min(use.holders)[0] for use in uses_in(made) if use.request == len(made.requests) - 1]
     assert quoted == sorted(quoted, reverse=True)
     assert len(quoted) == len(lines)
+
+
+def test_a_miss_names_the_strike_its_first_use_and_the_words():
+    """Of two strikes the second was used, twice; a read that is asked for again is told by its call."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*edit, ("assistant", (Text(LINE),)), ("user", (Text("again"),)))
+    unused = ReplayStrike(0, 0, 1.0, made.messages[0].parts[0].at)
+    assert misses_of(uses_in(made), [unused, strike(made, request=1)]) == (Miss(1, 1, LINE),)
+    again = session(*step(1, "Read", {"file_path": "/p/a.py"}, FILE))
+    assert misses_of(uses_in(again), [strike(again, request=1)]) == (Miss(0, 1, 'Read {"file_path":"/p/a.py"}'),)
+
+
+def test_of_a_long_line_only_the_beginning_is_kept():
+    """What is shown beside a strike fits on a line."""
+    line = "word_" * 1_000
+    made = session(*step(1, "Bash", {"command": "cat b"}, line), ("assistant", (Text(line),)))
+    assert [use.words for use in uses_in(made)] == [line[:200]]

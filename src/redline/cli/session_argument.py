@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import click
 from click.shell_completion import CompletionItem
+from click.types import StringParamType
 
 from redline.inspection.short_names import last_listing
 
@@ -15,7 +16,7 @@ SESSION_COMMANDS = frozenset({"check", "convert", "export", "inspect", "repair",
 _MOST_OFFERED = 50
 
 
-class SessionType(click.ParamType[str]):
+class SessionType(StringParamType):
     """A session as `find_sessions` takes it; what it means is found out there."""
 
     name = "session"

@@ -1,7 +1,7 @@
 """`redline sessions`: the agent sessions on this computer, newest first, each with a number that every command takes."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -90,8 +90,9 @@ def command(
         _show_folded([row for row in rows if wanted.is_folded(row)], passed_over=passed_over)
         _show_hint(matching[:most])
     else:
-        _show_nothing(found, looked_at)
-    return _complain_of([row for row in rows if row.problem], is_named=bool(places))
+        _show_nothing(rows, looked_at)
+    named = {one.session.place for one in found if not one.session.is_found}
+    return _complain_of([row for row in rows if row.problem and (row.place in named or _should_be_session(row))], named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +231,12 @@ def _title(row: CatalogRow) -> str:
     return printable(", ".join(filter(None, told)))[:_LONGEST_TITLE]
 
 
-def _show_nothing(found: Sequence[FoundSession], looked_at: Sequence[SessionPlace]) -> None:
-    if found:
-        say(f"None of {counted(len(found), 'session file')} is what was asked for.")
+def _show_nothing(rows: Sequence[CatalogRow], looked_at: Sequence[SessionPlace]) -> None:
+    """Why nothing is listed; what could not be read is named elsewhere."""
+    if readable := sum(not row.problem for row in rows):
+        say(f"None of {counted(readable, 'session file')} is what was asked for.")
+    elif rows:
+        return
     elif looked_at:
         say("There is no session of any agent here. Looked at:")
         show_rows((Column(""), Column("", "note")), [(place.agent, place.folder) for place in looked_at])
@@ -241,14 +245,19 @@ def _show_nothing(found: Sequence[FoundSession], looked_at: Sequence[SessionPlac
         say(f"No agent of that name keeps sessions at a place that Redline knows: {known}.")
 
 
-def _complain_of(unreadable: Sequence[CatalogRow], *, is_named: bool) -> int:
-    """Name what could not be read. A `.json` file in a folder that is no session is left out: folders are full of them."""
-    named = [row for row in unreadable if not row.place.endswith(".json")]
-    for row in named[:_FEW]:
+def _should_be_session(row: CatalogRow) -> bool:
+    """Folders are full of other `.json` files, and agents make files in which nothing is said yet."""
+    return bool(row.bytes) and not row.place.endswith(".json")
+
+
+def _complain_of(unreadable: Sequence[CatalogRow], named: Set[str]) -> int:
+    """Say what could not be read; of what the user did not name, only the first."""
+    told = [row for number, row in enumerate(unreadable) if number == 0 or row.place in named]
+    for row in told:
         complain(row.problem)
-    if len(named) > _FEW:
-        complain(f"{counted(len(named) - _FEW, 'more file')} cannot be read: `redline inspect FOLDER` names them")
-    return UNREADABLE if named and is_named else FINE
+    if len(unreadable) > len(told):
+        complain(f"{counted(len(unreadable) - len(told), 'more file')} cannot be read; `redline inspect FOLDER` names them")
+    return UNREADABLE if any(row.place in named for row in unreadable) else FINE
 
 
 def _as_json(row: CatalogRow) -> dict[str, object]:

@@ -105,30 +105,31 @@ class Catalog:
                     yield one, done.result()
                 except BrokenProcessPool:
                     unstamped = replace(one, stamp=())  # it may be another time
-                    yield unstamped, _unreadable(one, f"{one.session.name} cannot be read: the process that did so was ended.")
+                    yield unstamped, _row(one, f"{one.session.name} cannot be read: the process that did so was ended.")
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def work_out(found: FoundSession) -> CatalogRow:
     """Read a session and add it up. What cannot be read is a row that says why."""
+    from redline.inspection.stores import is_observed  # these two take longer to load than a listing from the cache
     from redline.inspection.summary import inspect_transcript
 
     session = found.session
     try:
         one = inspect_transcript(session.read())
         is_log = session.is_log
-        observed = is_log and _is_observed(session.place)
+        observed = is_log and is_observed(session.place)
     except RedlineError as problem:
-        return _unreadable(found, session.error_text(problem))
+        return _row(found, session.error_text(problem))
     except OSError as problem:
-        return _unreadable(found, f"{session.name} cannot be read: {problem.strerror}. Check the path and its permissions.")
+        return _row(found, f"{session.name} cannot be read: {problem.strerror}. Check the path and its permissions.")
     except Exception as bug:  # one session must not keep the user from all others
         what = session.error_text(f"{type(bug).__name__}, {bug}")
-        return _unreadable(found, f"{session.name} cannot be read ({what}). This is a bug in Redline.")
+        return _row(found, f"{session.name} cannot be read ({what}). This is a bug in Redline.")
     is_subagent = one.is_subagent or (one.format == "claude-code" and Path(session.place).name.startswith("agent-"))
     return msgspec.structs.replace(
-        _unreadable(found, ""),
+        _row(found),
         agent=_AGENTS["redline"] if is_log else found.agent or _AGENTS.get(one.format, one.format),
         format=one.format,
         project=_text(one.project[:_MOST_PATH]) if one.project else None,
@@ -152,7 +153,7 @@ _AGENTS = {place.format: place.agent for place in session_places()} | {"opencode
 """The agent in words, by the format of its files."""
 
 
-def _unreadable(found: FoundSession, problem: str) -> CatalogRow:
+def _row(found: FoundSession, problem: str = "") -> CatalogRow:
     """A row without numbers."""
     return CatalogRow(
         place=found.session.place,
@@ -167,9 +168,3 @@ def _unreadable(found: FoundSession, problem: str) -> CatalogRow:
 def _text(words: str) -> str:
     """What of it can be written as UTF-8: a session may hold half an emoji."""
     return words.encode("utf-8", "replace").decode()
-
-
-def _is_observed(place: str) -> bool:
-    from redline.inspection.stores import is_observed
-
-    return is_observed(place)

@@ -55,7 +55,7 @@ class CatalogCache:
         if not self._has_news:
             return
         self._has_news = False
-        rows = {key: kept for key, kept in self._kept().items() if "://" in key or Path(key).exists()}
+        rows = {key: kept for key, kept in list(self._kept().items()) if "://" in key or Path(key).exists()}
         newest = dict(list(rows.items())[-_MOST_ROWS:])
         write_cached(_FILE, msgspec.json.encode(_KeptRows(_version(), newest)))
 

@@ -21,9 +21,11 @@ __all__ = ["ExactRequest", "exact_request"]
 class ExactRequest:
     """The difference between what is visible in a request and what was sent, strikes apart."""
 
-    repairs: tuple[Change, ...]
-    repaired: tuple[tuple[int, Message], ...]
+    repairs: tuple[Change, ...] = ()
+    repaired: tuple[tuple[int, Message], ...] = ()
     """Messages that are not of the record as they are, each after the index that it follows (-1 at the beginning)."""
+    body: bytes = b""
+    """The messages as they were sent, one JSON list."""
 
 
 def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactRequest:
@@ -39,4 +41,4 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
         elif sent.message is not None:
             repaired.append((after, sent.message))
             after = max([after, *(origin.index for origin in sent.piece.origins)])
-    return ExactRequest(made.repairs, tuple(repaired))
+    return ExactRequest(made.repairs, tuple(repaired), made.body)

@@ -31,6 +31,10 @@ from redline.transcripts import RecordedConversation
 __all__ = ["BatchLine", "RecordHistory", "RecordLine", "history_of_log", "history_of_transcript"]
 
 
+_PLAIN = frozenset({"message", "request", "touch", "usage"})
+"""What changes neither the way nor what is sent of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordLine:
     """A record, or a run of messages that follow each other."""
@@ -98,14 +102,14 @@ def _lines(stored: Sequence[Stored], current: set[int]) -> Iterator[RecordLine]:
 
 
 def _folded(lines: Iterator[RecordLine], forks: set[int]) -> Iterator[RecordLine]:
-    """Messages that follow each other as one line, unless something else was made on one of them."""
+    """What merely follows each other as one line, unless something else was made on a part of it."""
     run: list[RecordLine] = []
     for line in lines:
-        goes_on = run and line.type == "message" and line.parent == run[-1].number and run[-1].number not in forks
+        goes_on = run and line.type in _PLAIN and line.parent == run[-1].number and run[-1].number not in forks
         if run and not goes_on:
             yield _run(run)
             run = []
-        if line.type == "message":
+        if line.type in _PLAIN:
             run.append(line)
         else:
             yield line
@@ -114,12 +118,16 @@ def _folded(lines: Iterator[RecordLine], forks: set[int]) -> Iterator[RecordLine
 
 
 def _run(run: list[RecordLine]) -> RecordLine:
-    first, last = run[0], run[-1]
-    to = (last.index or 0) + 1
+    messages = [line for line in run if line.type == "message"]
+    if not messages:
+        return replace(run[-1], parent=run[0].parent)
+    first, to = messages[0], (messages[-1].index or 0) + 1
     if len(run) == 1:
         return replace(first, to=to)
-    says = f"{len(run):,} messages"
-    return replace(last, parent=first.parent, type="messages", says=says, time_ms=first.time_ms, index=first.index, to=to)
+    says = f"{len(messages):,} message{'s' if len(messages) > 1 else ''}"
+    if requests := sum(line.type == "request" for line in run):
+        says += f", {requests:,} request{'s' if requests > 1 else ''}"
+    return RecordLine(run[-1].number, run[0].parent, "messages", says, first.time_ms, first.index, to, run[-1].is_current)
 
 
 def _messages_in(record: Record) -> int:
@@ -141,7 +149,7 @@ def _told(record: Record) -> tuple[str, str, float | None]:  # noqa: C901 - one 
             return "rollback", f"rolled back to batch {batch}", None
         case StrikesApplied():
             time_ms = record.now if record.now is not None else record.marked_at
-            return "strikes", _strike_words(record), time_ms
+            return "strikes" if record.strikes else "request", _strike_words(record), time_ms
         case StrikesLifted(lifts):
             return "lift", f"{len(lifts):,} strikes lifted: {lifts[0].because}" if lifts else "no strike lost its ground", None
         case StrikeUndone(number):

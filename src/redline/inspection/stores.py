@@ -23,15 +23,21 @@ def is_observed(place: str) -> bool:
     kind, path, conversation = parse_address(place)
     if kind == "file":
         index = Path(path).parent / INDEX
-        with suppress(OSError):
-            return Path(path).stem in _observed_in_folder(str(index), index.stat().st_mtime_ns)
-        return False
-    return conversation in _observed_in_database(place.partition("#")[0])
+        return index.is_file() and Path(path).stem in _observed_in_folder(str(index), _last_change(index))
+    files = (Path(path), Path(f"{path}-wal")) if kind == "sqlite" else ()
+    return conversation in _observed_in_database(place.partition("#")[0], sum(map(_last_change, files)))
+
+
+def _last_change(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @lru_cache(maxsize=8)
 def _observed_in_folder(index: str, _: int) -> frozenset[str]:
-    """The index is read without opening it as a log, which would tidy its end; the time says which state of it."""
+    """Read without opening it as a log, which would tidy its end; the number is another one when the index has changed."""
 
     def records() -> Iterator[Record]:
         with Path(index).open("rb") as file:
@@ -46,7 +52,7 @@ def _observed_in_folder(index: str, _: int) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def _observed_in_database(database: str) -> frozenset[str]:
+def _observed_in_database(database: str, _: int) -> frozenset[str]:
     try:
         log = open_log(f"{database}#{INDEX}")
     except RedlineError:

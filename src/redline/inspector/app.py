@@ -168,7 +168,7 @@ def _messages(asked: Asked) -> dict[str, Any]:
     else:
         start = asked.number("from", 0)
         indices = list(range(start, start + min(asked.number("count", 50), session_answers.MOST_MESSAGES)))
-    return session_answers.messages(asked.session, asked.played_so_far().playback, indices)
+    return session_answers.messages(asked.session, asked.played_so_far().playback, indices, asked.conversation)
 
 
 def _part(asked: Asked) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from redline.inspection.session_facts import problems_in, tools_in
 __all__ = ["NOT_YET", "numbers_of"]
 
 NOT_YET: dict[str, Any] = {
-    **dict.fromkeys(("tokens", "cost_usd", "input_cost_usd", "cost_usd_without")),
+    "tokens": {"sent": None, "struck": None, "by_kind": {}},
+    **dict.fromkeys(("cost_usd", "input_cost_usd", "cost_usd_without")),
     "problems": [],
     "tools": [],
 }

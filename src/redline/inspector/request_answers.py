@@ -61,7 +61,7 @@ def _made(playback: Playback, number: int) -> Any:
 def _exact(session: OpenedSession, playback: Playback, number: int) -> ExactRequest:
     """What the repair did. Agents repair their own histories, and say nothing of it."""
     if session.log is None or playback.is_hypothetical:
-        return ExactRequest((), ())
+        return ExactRequest()
     return exact_request(session.log, playback.recording, number)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from redline.engine.state import runs_of
 from redline.errors import ValidationError
@@ -82,9 +83,14 @@ def _conversations(session: OpenedSession) -> list[dict[str, Any]]:
     return found
 
 
-def messages(session: OpenedSession, playback: Playback, indices: list[int]) -> dict[str, Any]:
-    """Messages by their indices; pictures are told by where they can be had."""
+def messages(session: OpenedSession, playback: Playback, indices: list[int], conversation: int) -> dict[str, Any]:
+    """Messages by their indices; of pictures it is told where they can be had."""
     shown = [shown_message(playback, index) for index in indices[:MOST_MESSAGES] if 0 <= index < playback.recording.count]
+    for message in shown:
+        for part in message["parts"]:
+            if part["image"] is not None:
+                query = urlencode({"index": message["index"], "at": part["at"], "conversation": conversation})
+                part["image"] |= {"url": f"/api/sessions/{session.id}/image?{query}", "media_type": part["media_type"]}
     return {"messages": shown, "version": session.version}
 
 

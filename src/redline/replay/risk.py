@@ -39,6 +39,8 @@ Holder = tuple[int, Path]
 
 _LEAST_CHARS = 24
 """A shorter line is said by chance."""
+_SHOWN_CHARS = 200
+"""So much of what was said is kept, to show it."""
 _LINE_NUMBER = re.compile(r"^\s*\d+\s*[→|:\t]\s*")
 """What tools write before the lines of a file."""
 
@@ -51,7 +53,7 @@ class Use(msgspec.Struct, frozen=True):
     is_read_again: bool = False
     """It asked for it once more, so that it had it whatever was struck."""
     words: str = ""
-    """What it said; of what it read again, the call."""
+    """What it said, or as much of it as one line shows; of what it read again, the call."""
 
 
 class Reread(msgspec.Struct, frozen=True, gc=False):
@@ -92,7 +94,7 @@ def uses_in(session: Session, seen: Sequence[list[Seen]] | None = None) -> tuple
             window = _Window(session, request.start, seen, every_line)
         window.show(request.end)
         for answer in said_after(session, request):
-            uses += [Use(number, holders, words=line) for holders, line in window.quoted(said[answer]).items()]
+            uses += [Use(number, holders, words=line[:_SHOWN_CHARS]) for holders, line in window.quoted(said[answer]).items()]
             uses += [Use(number, holders, True, words) for holders, words in window.read_again_by(answer)]
     return tuple(uses)
 
@@ -200,7 +202,7 @@ class _Window:
             for result in later.results:
                 call = calls.get(result.call_id or "")
                 if call is not None and (holders := self._reads.get(_read_key(call, result))):
-                    yield frozenset(holders), f"{call.name} {canonical(call.input).decode()}"
+                    yield frozenset(holders), f"{call.name} {canonical(call.input).decode()}"[:_SHOWN_CHARS]
 
 
 def _read_key(call: ToolCall, result: ToolResult) -> tuple[str, bytes, str]:

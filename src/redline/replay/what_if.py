@@ -56,6 +56,7 @@ class WhatIfStrike(msgspec.Struct, frozen=True):
     saving: float
     """The tokens by which the message shrinks."""
     tokens_before: int
+    """Of the part, corrected as all sizes of the session are."""
     rule: str
     because: str
     replacement: str | dict[str, Any] | None
@@ -167,8 +168,7 @@ class WhatIf:
         return self._known_marks(*settings)
 
     def _make_marks(self, rules: tuple[Rule, ...], protection: Protection, tools: ToolBook) -> tuple[SizedMark, ...]:
-        """The marks in the order in which they become due; of several on one part the first counts, and what would save nothing
-        is none."""
+        """The marks in the order in which they become due; of several on one part the first counts."""
         seen, found = self._known_seen(tools), dict[Target, SizedMark]()
         for number, mark in marks_made(self.session, rules, seen):
             if (mark.index, mark.at) in found:
@@ -180,24 +180,22 @@ class WhatIf:
         return tuple(found.values())
 
     def _sized(self, number: int, mark: Mark, known: Seen | None) -> SizedMark | None:
+        """The mark with what it saves; None for one that saves nothing, as the engine counts it."""
         part = next((part for part in self.session.messages[mark.index].walk() if part.at == mark.at), None)
-        if part is None:
-            return None
         counter, scale = self._counter, self.session.scale
         words = mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")
-        before, after = count_part(part, counter), counter.count(words)
-        return (
-            SizedMark(
-                request=number,
-                mark=msgspec.structs.replace(mark, blob=None),
-                saving=scale * shrinkage(part, mark.replacement, counter),
-                weighed=round(scale * (before - after)),
-                tokens_before=before,
-                tool=known.tool if known is not None else None,
-                holder_at=known.part.at if known is not None else mark.at,
-            )
-            if before > after
-            else None
+        before = count_part(part, counter) if part is not None else 0
+        saving = before - counter.count(words)
+        if part is None or saving <= 0:
+            return None
+        return SizedMark(
+            request=number,
+            mark=msgspec.structs.replace(mark, blob=None),
+            saving=scale * shrinkage(part, mark.replacement, counter),
+            weighed=round(scale * saving),
+            tokens_before=round(scale * before),
+            tool=known.tool if known is not None else None,
+            holder_at=known.part.at if known is not None else mark.at,
         )
 
 

@@ -60,7 +60,7 @@ _KNOWN = (
     ),
     _KnownPlace("Redline", "redline", ".redline", (), "*.jsonl"),
 )
-"""As these agents did it in November 2026, on Linux, macOS and Windows alike; the last is the store of `redline proxy`."""
+"""As these agents did it in November 2026; the last is the store of `redline proxy`."""
 
 _OPENCODE_FILE = "OPENCODE_DB"
 """Names the database itself: a path, or a file in opencode's folder."""

@@ -22,8 +22,9 @@ class BranchesView extends DrawnView {
     return get(`${path}/records`, this.context.query(), options);
   }
 
+  /** Nothing moves while someone is in it. */
   grown(event) {
-    if (!this.querySelector(".confirm")) super.grown(event);
+    if (!this.contains(document.activeElement)) super.grown(event);
   }
 
   place(found) {
@@ -81,7 +82,7 @@ class BranchesView extends DrawnView {
     const start = button(name, () => {
       const yes = button(verb, () => this.#act({ action, ...given }, close), { class: "main" });
       const onkeydown = (event) => event.key === "Escape" && close();
-      fill(place, h("span", { class: "confirm buttons", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
+      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
       yes.focus();
     });
     return fill(place, start);

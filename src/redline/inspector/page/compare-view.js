@@ -126,7 +126,7 @@ function totals({ a, b }) {
     const sign = difference > 0 ? "+" : difference < 0 ? "−" : "";
     return [name, number(format(a[key])), number(format(b[key])), number(sign + format(difference === null ? null : Math.abs(difference)))];
   });
-  return table("totals", ["", ...heads, "Difference"], rows);
+  return table("totals", ["Totals", ...heads, "Difference"], rows);
 }
 
 customElements.define("redline-compare", CompareView);

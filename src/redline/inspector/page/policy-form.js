@@ -6,7 +6,11 @@ import { brief, span } from "./format.js";
 /** The form; `offers` is the answer of /api/policies, and `change(custom)` is called with each new policy. */
 export function policyForm(offers, custom, change) {
   const form = h("form", { "aria-label": "Policy", onsubmit: (event) => event.preventDefault() });
-  const set = (changed) => change((custom = { ...custom, preset: null, ...changed }));
+  const set = (changed) => {
+    custom = { ...custom, preset: null, ...changed };
+    if (!custom.preset) form.querySelector("#preset").value = "";
+    change(custom);
+  };
   const choose = (changed, id) => {
     set(changed);
     draw();

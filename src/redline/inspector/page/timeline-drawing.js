@@ -9,7 +9,8 @@ const TIME = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 /** The drawing for a width, where each point is in it, and from where to where it reaches: {drawing, xs, top, bottom}. */
-export function drawTimeline({ kinds, points, costs, unit, ...limits }, width, hidden) {
+export function drawTimeline(timeline, width, hidden) {
+  const { kinds, points, costs, unit, ...limits } = timeline.points.length > 1 ? timeline : doubled(timeline);
   const isNarrow = width < 560;
   const area = { left: 52, right: width - 8, top: 42, bottom: isNarrow ? 240 : 330 };
   const cost = { ...area, top: area.bottom + 54, bottom: area.bottom + (isNarrow ? 140 : 174) };
@@ -38,7 +39,13 @@ export function drawTimeline({ kinds, points, costs, unit, ...limits }, width, h
     drawLines(unit === "usd" ? "Cost so far" : "Cost so far, in input tokens", cost, xs, costs, axisFormat(unit)),
     requestTicks(points, x, cost.bottom, isNarrow ? 4 : 8),
   );
-  return { drawing, xs, top: area.top, bottom: cost.bottom };
+  return { drawing, xs: xs.slice(0, timeline.points.length), top: area.top, bottom: cost.bottom };
+}
+
+/** A single request as two, for there is no area over a point. */
+function doubled({ points: [point], costs, ...others }) {
+  const twice = costs.map(({ name, values: [value] }) => ({ name, values: [value, value] }));
+  return { ...others, points: [point, { ...point, request: point.request + 1 }], costs: twice };
 }
 
 /** From the bottom up: each kind that is not hidden, and on top of all what was struck. */

@@ -18,16 +18,24 @@ class TimelineView extends DrawnView {
   }
 
   place(timeline) {
-    const { kinds, points } = timeline;
-    if (!points.length) {
+    const before = this.contains(this.stage) ? this.timeline : null;
+    const last = timeline.points.length - 1;
+    if (last < 0) {
       this.say("No request was made in this conversation yet.");
       return;
     }
-    const wasAtEnd = !this.timeline || this.#at >= this.timeline.points.length - 1;
-    const hadFocus = this.cursor?.matches(":focus");
+    this.#at = !before || this.#at >= before.points.length - 1 ? last : Math.min(this.#at, last);
     this.timeline = timeline;
-    this.#at = wasAtEnd ? points.length - 1 : Math.min(this.#at, points.length - 1);
-    this.values = [...kinds, "struck"].map(() => h("span", { class: "number" }));
+    if (String(before?.kinds) !== String(timeline.kinds)) this.#build();
+    fill(this.said, saved(timeline));
+    this.cursor.setAttribute("aria-valuemax", timeline.requests - 1);
+    if (this.table.open) this.turn(Infinity);
+    this.#draw();
+  }
+
+  #build() {
+    this.said = h("p", { class: "said" });
+    this.values = [...this.timeline.kinds, "struck"].map(() => h("span", { class: "number" }));
     this.facts = h("dl");
     this.heading = h("h2");
     this.plot = h("div");
@@ -35,15 +43,15 @@ class TimelineView extends DrawnView {
     this.cursor = this.#makeCursor();
     this.stage = h("div", { class: "stage" }, this.plot, this.hair, this.cursor);
     const legend = h("ul", { class: "legend" }, this.values.map((_, at) => this.#toggle(at)).reverse());
+    this.table = this.#makeTable();
     fill(
       this,
-      h("p", { class: "said" }, saved(timeline)),
+      this.said,
       h("div", { class: "columns" }, this.stage, h("section", { "aria-label": "Numbers of the request" }, this.heading, legend, this.facts)),
       h("p", { class: "says" }, "❙ cold cache  ▼ compaction. Arrow keys or the pointer show numbers; Enter or a click opens the conversation there."),
-      this.#numbers(),
+      this.table,
     );
     onWidth(this.stage, () => this.#draw());
-    if (hadFocus) this.cursor.focus();
   }
 
   /** What lies over the drawing and is pointed at; for the keyboard it is a slider over the requests. */
@@ -53,17 +61,21 @@ class TimelineView extends DrawnView {
       const after = this.xs.findIndex((one) => one >= x);
       this.#move(after < 0 ? this.xs.length - 1 : after && x - this.xs[after - 1] < this.xs[after] - x ? after - 1 : after);
     };
-    const open = () => this.open({ request: this.timeline.points[this.#at].request });
     const press = (event) => {
       const last = this.timeline.points.length - 1;
       const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
-      if (event.key === "Enter") open();
+      if (event.key === "Enter") this.#openHere();
       else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
       else return;
       event.preventDefault();
     };
-    const limits = { "aria-valuemin": 0, "aria-valuemax": this.timeline.requests - 1, "aria-label": "Request" };
-    return h("div", { class: "cursor", role: "slider", tabindex: 0, ...limits, onpointermove: point, onpointerdown: point, onclick: open, onkeydown: press });
+    const click = (event) => event.pointerType !== "touch" && this.#openHere(); // a finger has to be able to look first
+    const said = { role: "slider", "aria-label": "Request", "aria-valuemin": 0 };
+    return h("div", { class: "cursor", tabindex: 0, ...said, onpointermove: point, onpointerdown: point, onclick: click, onkeydown: press });
+  }
+
+  #openHere() {
+    this.open({ request: this.timeline.points[this.#at].request });
   }
 
   #toggle(at) {
@@ -93,32 +105,31 @@ class TimelineView extends DrawnView {
     const facts = factsOf(this.timeline, at);
     this.hair.style.transform = `translateX(${this.xs[at]}px)`;
     [...point.sizes, point.struck].forEach((size, nth) => fill(this.values[nth], count(size)));
-    fill(this.heading, `Request ${count(point.request)}`);
+    fill(this.heading, link(`Request ${count(point.request)}`, () => this.#openHere()));
     fill(this.facts, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     this.cursor.setAttribute("aria-valuenow", point.request);
     this.cursor.setAttribute("aria-valuetext", `${point.request}: ${facts.map((fact) => fact.join(" ")).join(", ")}`);
   }
 
-  /** The same as a table, a page at a time. */
-  #numbers() {
-    const { points, kinds } = this.timeline;
-    const heads = ["Request", ...kinds.map((kind) => h("bdi", {}, kind)), ...factsOf(this.timeline, 0, true).map(([name]) => name)];
-    const last = Math.ceil(points.length / ROWS) - 1;
+  /** The numbers as a table, a page at a time. */
+  #makeTable() {
     const place = h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Numbers of the requests" });
-    const row = (point, at) => [
-      link(count(point.request), () => this.open({ request: point.request })),
-      ...point.sizes.map(count),
-      ...factsOf(this.timeline, at, true).map(([, value]) => value),
-    ];
-    const turn = (page) => {
-      const from = Math.min(last, Math.max(0, page)) * ROWS;
-      fill(place, table("", heads, points.slice(from, from + ROWS).map((point, nth) => row(point, from + nth))));
-      fill(pages, button("Earlier", () => turn(page - 1), { disabled: page <= 0 }), `Page ${page + 1} of ${last + 1}`, button("Later", () => turn(page + 1), { disabled: page >= last }));
+    const pages = h("p", { class: "inline", role: "status" });
+    this.turn = (to) => {
+      const { points, kinds } = this.timeline;
+      const last = Math.ceil(points.length / ROWS) - 1;
+      const page = Math.min(last, to);
+      const heads = ["request", ...kinds.map((kind) => h("bdi", {}, kind)), ...factsOf(this.timeline, 0, true).map(([name]) => name)];
+      const rows = points.slice(page * ROWS, (page + 1) * ROWS).map((point, nth) => [
+        link(count(point.request), () => this.open({ request: point.request })),
+        ...point.sizes.map(count),
+        ...factsOf(this.timeline, page * ROWS + nth, true).map(([, value]) => value),
+      ]);
+      const turner = (name, by, disabled) => button(name, () => this.turn(page + by), { disabled });
+      fill(place, table("", heads, rows));
+      fill(pages, turner("Earlier", -1, page === 0), `Page ${page + 1} of ${last + 1}`, turner("Later", 1, page === last));
     };
-    const pages = h("p", { class: "buttons", role: "status" });
-    const details = h("details", {}, h("summary", {}, "Numbers"), place, pages);
-    details.addEventListener("toggle", () => turn(last), { once: true });
-    return details;
+    return h("details", { ontoggle: () => this.turn(Infinity) }, h("summary", {}, "Numbers"), place, pages);
   }
 }
 
@@ -131,7 +142,7 @@ function factsOf({ points, costs, unit }, at, isWhole = false) {
   return [
     ["sent", count(sent)],
     ["struck", count(point.struck)],
-    ["from cache", point.read === null ? "" : `${count(point.read)} (${percent(sent ? point.read / sent : 0)})`],
+    ["from cache", count(point.read)],
     ["cost", format(point.cost)],
     ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),
     ["time", when(point.time_ms)],
@@ -140,14 +151,14 @@ function factsOf({ points, costs, unit }, at, isWhole = false) {
 }
 
 /** What the policy saved over the whole session. */
-function saved({ costs, unit }) {
+function saved({ costs, unit, is_hypothetical: isHypothetical }) {
   const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
   const [all, chosen] = costs.map(({ values }) => values.at(-1));
   if (all === undefined) return "What it cost is not known.";
   if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
   const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
-  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} saved`;
-  return [h("strong", {}, words), ` (${share}): “${costs[1].name}” against “${costs[0].name}”.`];
+  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
+  return [h("strong", {}, words), ` (${share})${isHypothetical ? ` with the policy “${costs[1].name}”` : ""}.`];
 }
 
 /** The drawing in a sentence, for those who do not see it. */

@@ -34,7 +34,7 @@ export class WhatIfAnswer {
       h("div", { class: "pair" }, this.risks.map(({ name, says, counts }) => h("div", {}, name, counts, h("details", {}, h("summary", {}, "How it is counted"), h("p", { class: "says" }, says))))),
       this.details,
       h("h2", {}, "Take it with you"),
-      h("p", { class: "buttons" }, texts.map((text) => text.button), button("Look at the conversation with it", () => open({}), { class: "main" })),
+      h("p", { class: "inline" }, texts.map((text) => text.button), button("Look at the conversation with it", () => open({}), { class: "main" })),
       texts.map((text) => text.element),
     );
     onWidth(this.curves, () => this.#draw());
@@ -55,7 +55,7 @@ export class WhatIfAnswer {
   }
 
   #draw() {
-    if (!this.#found) return;
+    if (!this.#found?.requests) return;
     const { curve, unit } = this.#found;
     const room = this.curves.clientWidth;
     const width = room > 620 ? Math.floor(room / 2) - 17 : room;
