@@ -1,6 +1,7 @@
 // The shell: which address shows which view, the top of the page, the status line, and what the server tells while it is open.
 import { get, listen } from "./api.js";
 import { fill, h } from "./dom.js";
+import { isTyping } from "./fields.js";
 import { line } from "./said.js";
 import { sessionHeader } from "./session-header.js";
 
@@ -160,7 +161,7 @@ document.addEventListener("click", (event) => {
   open(link.getAttribute("href"));
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) help();
+  if (event.key === "?" && !isTyping(event)) help();
 });
 addEventListener("popstate", show);
 listen(heard);

@@ -61,7 +61,7 @@ function conversations({ session, go, view }) {
 function policies({ session, params, href, view }) {
   const usual = session.is_log ? "sent" : "default";
   const chosen = params.policy ?? usual;
-  const choices = [["sent", "As sent"], ["default", "With Redline"]];
+  const choices = [["sent", "As sent"], ["default", session.is_log ? "Default policy" : "With Redline"]];
   if (!choices.some(([name]) => name === chosen)) choices.push([chosen, chosen.startsWith("{") ? "Custom" : chosen]);
   const choice = ([name, label]) => h("a", { href: href(view, { policy: name === usual ? null : name }), "aria-current": name === chosen ? "true" : null }, line(label, 24));
   return h("nav", { class: "segments", "aria-label": "Policy" }, choices.map(choice));

@@ -1,6 +1,7 @@
 // The sessions that were found: searched, filtered and sorted; rows are added as one scrolls.
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
+import { checkbox, flag, isTyping } from "./fields.js";
 import { brief, bytes, count, counted, money, span, when } from "./format.js";
 import { line } from "./said.js";
 
@@ -27,10 +28,9 @@ class SessionsView extends HTMLElement {
     this.search = h("input", { type: "search", placeholder: "Search title, project, path", "aria-label": "Search sessions", oninput: changed });
     this.agent = h("select", { "aria-label": "Agent", onchange: changed });
     this.project = h("select", { "aria-label": "Project", onchange: changed });
-    this.problems = h("input", { type: "checkbox", onchange: changed });
-    this.live = h("input", { type: "checkbox", onchange: changed });
+    this.problems = checkbox("Problems", changed);
+    this.live = checkbox("Live", changed);
     this.found = h("output", { class: "found", "aria-live": "polite" });
-    const checks = [[this.problems, "Problems"], [this.live, "Live"]].map(([input, name]) => h("label", { class: "check" }, input, name));
     this.head = h("tr");
     this.body = h("tbody");
     this.table = h("table", { class: "sessions" }, h("thead", {}, this.head), this.body);
@@ -38,7 +38,7 @@ class SessionsView extends HTMLElement {
     this.unreadable = h("div");
     this.empty = h("div", { class: "failure", hidden: true });
     const still = { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() };
-    const controls = h("form", still, this.search, this.agent, this.project, checks, this.found);
+    const controls = h("form", still, this.search, this.agent, this.project, this.problems.label, this.live.label, this.found);
     this.append(h("h1", { class: "hidden" }, "Sessions"), controls, this.table, this.more, this.empty, this.unreadable);
     new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#add(), { rootMargin: "600px" }).observe(this.more);
     this.keys = (event) => this.#key(event);
@@ -56,7 +56,9 @@ class SessionsView extends HTMLElement {
     this.due ??= setTimeout(async () => {
       this.due = null;
       await this.#load().catch(() => null);
-      this.#arrange();
+      const focused = this.body.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+      this.#arrange(this.body.children.length);
+      if (focused) this.body.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     }, 700);
   }
 
@@ -65,7 +67,8 @@ class SessionsView extends HTMLElement {
   }
 
   async #load() {
-    const { sessions, unreadable } = await get("sessions");
+    const { sessions, unreadable, is_complete: isComplete } = await get("sessions");
+    this.counting = isComplete ? "" : ", counting…";
     this.#rows = sessions;
     for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, ...(row.models ?? [])].join("\n").toLowerCase();
     options(this.agent, "All agents", sessions.map((row) => row.agent));
@@ -76,25 +79,24 @@ class SessionsView extends HTMLElement {
   }
 
   #changed() {
-    const flag = ({ checked }) => (checked ? "1" : null);
     this.context.go("sessions", { text: this.search.value, agent: this.agent.value, project: this.project.value, problems: flag(this.problems), live: flag(this.live) }, { replace: true });
   }
 
-  #arrange() {
+  #arrange(shown = PAGE) {
     const { text = "", agent = "", project = "", problems, live, sort = "-when" } = this.context.params;
     if (document.activeElement !== this.search) this.search.value = text;
     this.agent.value = agent;
     this.project.value = project;
-    this.problems.checked = Boolean(problems);
-    this.live.checked = Boolean(live);
+    this.problems.input.checked = Boolean(problems);
+    this.live.input.checked = Boolean(live);
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const isOf = (row) => (!agent || row.agent === agent) && (!project || row.project === project);
     const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
     this.listed = this.#rows.filter(passes).sort(order(sort));
     fill(this.head, COLUMNS.map((column) => this.#heading(column, sort)));
-    fill(this.found, this.listed.length === this.#rows.length ? counted(this.listed.length, "session") : `${count(this.listed.length)} of ${counted(this.#rows.length, "session")}`);
-    fill(this.body);
-    this.#add();
+    const all = counted(this.#rows.length, "session") + this.counting;
+    fill(this.found, this.listed.length === this.#rows.length ? all : `${count(this.listed.length)} of ${all}`);
+    fill(this.body, this.listed.slice(0, Math.max(shown, PAGE)).map(sessionRow));
     this.#explain();
   }
 
@@ -126,7 +128,7 @@ class SessionsView extends HTMLElement {
   }
 
   #key(event) {
-    if (event.key !== "/" || event.target.closest("input, select, dialog")) return;
+    if (event.key !== "/" || isTyping(event)) return;
     event.preventDefault();
     this.search.focus();
   }
