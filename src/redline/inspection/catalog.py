@@ -19,7 +19,7 @@ from redline.inspection.catalog_row import CatalogRow, FoundSession
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.transcripts.places import SessionPlace, session_places
 
-__all__ = ["Catalog", "work_out"]
+__all__ = ["Catalog", "agent_name", "work_out"]
 
 _LEAST_BYTES = 4 << 20
 """Less than this is read before other processes have started."""
@@ -151,6 +151,11 @@ def work_out(found: FoundSession) -> CatalogRow:
 
 _AGENTS = {place.format: place.agent for place in session_places()} | {"opencode": "opencode", "openhands": "OpenHands"}
 """The agent in words, by the format of its files."""
+
+
+def agent_name(format: str) -> str:
+    """The agent that writes files of a format, as its makers write it; the format where nobody knows."""
+    return _AGENTS.get(format, format)
 
 
 def _row(found: FoundSession, problem: str = "") -> CatalogRow:

@@ -112,7 +112,7 @@ class Player:
     @cached_property
     def what_if(self) -> WhatIf:
         """The session under any policy."""
-        return WhatIf(self.placed.session)
+        return WhatIf(self.placed.session, self._counter)
 
     @cached_property
     def unstruck_charges(self) -> list[Charge]:
@@ -229,7 +229,12 @@ class Playback:
     def rewritten(self, request: int) -> int:
         """The tokens that a request sends again because something before them was struck, and that a cache had held."""
         sent = self.course.requests[request]
-        return 0 if self.why_cold(request) else round(max(sent.kept_if_free - sent.kept, 0.0))
+        return 0 if self.why_cold(request) or self._is_expired(request) else round(max(sent.kept_if_free - sent.kept, 0.0))
+
+    def _is_expired(self, request: int) -> bool:
+        """Whether the cache had outlived the time that the provider promises."""
+        requests = self.recording.requests
+        return request > 0 and requests[request].time_ms - requests[request - 1].time_ms > self.player.rule.lifetime_ms
 
     def work_out(self) -> None:
         """Work out sizes and costs now, rather than when somebody asks."""
@@ -249,12 +254,10 @@ class Playback:
         before = self.recording.requests[number - 1]
         if request.model != before.model and request.model and before.model:
             return "another model was asked before"
-        gap_ms = request.time_ms - before.time_ms
-        is_expired = gap_ms > self.player.rule.lifetime_ms
         if request.usage is not None and request.usage.cache_read_tokens:
             return ""
-        if is_expired:
-            return f"the last request was {gap_ms / _MINUTE_MS:,.0f} minutes ago"
+        if self._is_expired(number):
+            return f"the last request was {(request.time_ms - before.time_ms) / _MINUTE_MS:,.0f} minutes ago"
         if request.is_new_view:
             return "the history was replaced"
         if request.usage is not None and before.usage is not None and before.usage.cache_write_tokens:

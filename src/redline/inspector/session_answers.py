@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from redline.engine.state import runs_of
 from redline.errors import ValidationError
+from redline.inspection.catalog import agent_name
 from redline.inspection.first_words import first_words
 from redline.inspection.playback import Playback
 from redline.inspection.session_facts import TextHit, TextSearch
@@ -31,7 +32,7 @@ def header(session: OpenedSession, playback: Playback, conversation: int) -> dic
         "id": session.id,
         "name": session.source.name,
         "path": session.source.name,
-        "agent": recording.agent,
+        "agent": agent_name(recording.agent),
         "format": recording.format,
         "project": recording.project or None,
         "title": title_of(playback),
