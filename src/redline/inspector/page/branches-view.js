@@ -8,14 +8,16 @@ import { drawLanes } from "./lanes.js";
 import { line } from "./said.js";
 
 const ROWS = 400;
+/** What a button is called, what it then asks for, and what that appends; # is the number of what is acted on. */
 const ACTIONS = {
-  rewind: ["Rewind here", "Rewind", "A record is appended: the conversation goes on after this message. What came later stays in the file as a branch."],
-  switch: ["Switch to this branch", "Switch", "A record is appended: the conversation goes on at the end of this branch. The present one stays in the file."],
-  rollback: ["Roll back to this batch", "Roll back", "A record is appended: the messages of this batch are sent again. Nothing is deleted."],
+  rewind: ["Rewind here", "Rewind", "goes on after message #. What came later stays in the file as a branch."],
+  switch: ["Switch to this branch", "Switch", "goes on at the end of branch #. The present one stays in the file."],
+  rollback: ["Roll back to this batch", "Roll back", "sends the messages of batch # again. Nothing is deleted."],
 };
+const NUMBERS = { rewind: "index", switch: "branch", rollback: "batch" };
 
 class BranchesView extends DrawnView {
-  #said = h("p", { role: "status" });
+  #said = h("p", { role: "status", tabindex: -1 });
   #most = ROWS;
 
   ask(path, options) {
@@ -39,14 +41,13 @@ class BranchesView extends DrawnView {
       this.place(found);
     };
     const lanes = drawLanes(records);
-    const tree = h("ol", { class: "tree", "aria-label": "Records, oldest first" }, records.map((record, row) => this.#row(record, lanes[row])));
+    const rows = records.map((record, row) => this.#row(record, lanes[row]));
+    const tree = h("ol", { class: "tree", "aria-label": "Records, oldest first" }, rows);
     tree.style.setProperty("--lanes", `${lanes[0].getAttribute("width")}px`);
-    const lists = [this.#list("Branches", found.branches, branchInWords, "switch"), this.#list("Batches", found.batches, batchInWords, "rollback")];
-    fill(
-      this,
-      this.#said,
-      h("div", { class: "columns" }, h("div", {}, earlier > 0 && button(`${counted(earlier, "earlier line")}…`, more), tree), h("div", {}, lists)),
-    );
+    const branches = this.#list("Branches", found.branches, branchInWords, "switch");
+    const batches = this.#list("Batches", found.batches, batchInWords, "rollback");
+    const before = earlier > 0 && button(`${counted(earlier, "earlier line")}…`, more);
+    fill(this, this.#said, h("div", { class: "columns" }, h("div", {}, before, tree), h("div", {}, branches, batches)));
   }
 
   #row(record, lanes) {
@@ -59,30 +60,32 @@ class BranchesView extends DrawnView {
       h("span", { class: "type" }, record.type),
       h("span", { class: "text" }, index === null ? says : link(says, () => this.open({ index }))),
       h("time", {}, when(record.time_ms)),
-      record.to && this.#offer("rewind", { index: record.to - 1 }),
+      record.to && this.#offer("rewind", record.to - 1),
     );
   }
 
   #list(name, items, inWords, action) {
     if (!items.length) return null;
-    const key = action === "switch" ? "branch" : "batch";
     const rows = items.map((item) => {
       const [title, says] = inWords(item);
-      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, { [key]: item.number }));
+      const offer = item.is_current ? h("span", { class: "tag" }, "current") : this.#offer(action, item.number);
+      return h("li", {}, h("bdi", {}, line(title, 80)), h("small", {}, says), offer);
     });
     return [h("h2", {}, name), h("ul", { class: "list" }, rows)];
   }
 
   /** A button that asks once, saying what will be appended. */
-  #offer(action, given) {
+  #offer(action, number) {
     if (!this.context.session.can_act) return null;
     const [name, verb, says] = ACTIONS[action];
     const place = h("span", { class: "act" });
     const close = () => fill(place, start).firstChild.focus();
     const start = button(name, () => {
-      const yes = button(verb, () => this.#act({ action, ...given }, close), { class: "main" });
+      const yes = button(verb, () => this.#act({ action, [NUMBERS[action]]: number }, close), { class: "main" });
+      const words = `A record is appended: the conversation ${says.replace("#", number)}`;
       const onkeydown = (event) => event.key === "Escape" && close();
-      fill(place, h("span", { class: "confirm inline", role: "group", "aria-label": name, onkeydown }, h("span", {}, says), yes, button("Cancel", close)));
+      const group = { class: "confirm inline", role: "group", "aria-label": name, onkeydown };
+      fill(place, h("span", group, h("span", {}, words), yes, button("Cancel", close)));
       yes.focus();
     });
     return fill(place, start);
@@ -93,6 +96,7 @@ class BranchesView extends DrawnView {
     try {
       const { says } = await post(`sessions/${this.context.session.id}/actions`, action, { conversation });
       fill(this.#said, says);
+      this.#said.focus();
       this.load();
     } catch (problem) {
       close();

@@ -33,9 +33,9 @@ class CompareView extends DrawnView {
     return get(`${path}/compare`, this.wanted(), options);
   }
 
-  grown({ session, requests }) {
+  grown({ session }) {
     this.context = { ...this.context, session };
-    for (const input of this.querySelectorAll("input")) input.max = requests - 1;
+    for (const input of this.querySelectorAll("input")) input.max = session.requests - 1;
   }
 
   fail(problem) {
@@ -80,15 +80,17 @@ class CompareView extends DrawnView {
       to.value = from.value;
       this.change({ [side]: from.value });
     };
-    const number = h("input", { ...common, type: "number", "aria-label": `Request ${side}`, oninput: () => set(number, slider) });
-    const slider = h("input", { ...common, type: "range", "aria-label": `Request ${side}, as a slider`, oninput: () => set(slider, number) });
-    const select = h("select", { "aria-label": `Policy ${side}`, onchange: () => this.change({ [`policy_${side}`]: select.value }) }, this.#offers(policy));
+    const input = (type, oninput) => h("input", { ...common, type, "aria-label": `Request ${side}, as a ${type}`, oninput });
+    const number = input("number", () => set(number, slider));
+    const slider = input("range", () => set(slider, number));
+    const onchange = () => this.change({ [`policy_${side}`]: select.value });
+    const select = h("select", { "aria-label": `Policy ${side}`, onchange }, this.#offers(policy));
     return h("div", { class: "side" }, tag(side), number, select, slider);
   }
 
   #offers(chosen) {
-    const names = new Map([["auto", this.context.session.is_log ? "as it was sent" : "with Redline"], ["sent", "as it was sent"]]);
-    if (this.context.session.is_log) names.delete("sent");
+    const asSent = "as it was sent";
+    const names = new Map(this.context.session.is_log ? [["auto", asSent]] : [["auto", "with Redline"], ["sent", asSent]]);
     for (const { name } of this.policies.presets) names.set(name, name);
     if (!names.has(chosen)) names.set(chosen, chosen.startsWith("{") ? "my own policy" : chosen);
     return [...names].map(([value, text]) => h("option", { value, selected: value === chosen }, text));
@@ -102,9 +104,11 @@ class CompareView extends DrawnView {
     }
     const cells = SIDES.map((side) => {
       const state = row[side];
-      return h("td", { class: `state is-${state}` }, tag(side), h("span", {}, state), state !== "absent" && h("span", { class: "number" }, count(row[`tokens_${side}`])));
+      const tokens = state !== "absent" && h("span", { class: "number" }, count(row[`tokens_${side}`]));
+      return h("td", { class: `state is-${state}` }, tag(side), h("span", {}, state), tokens);
     });
-    return [go(row.index, count(row.index)), h("td", { class: "text" }, h("span", { class: "quiet" }, row.role, " "), h("bdi", {}, line(row.says))), ...cells];
+    const says = h("td", { class: "text" }, h("span", { class: "quiet" }, row.role, " "), h("bdi", {}, line(row.says)));
+    return [go(row.index, count(row.index)), says, ...cells];
   }
 }
 
@@ -115,16 +119,21 @@ function tag(side) {
 function firstDifference({ rows, same_prefix_tokens: tokens }) {
   const first = rows.find((row) => row.count === undefined);
   if (!first) return [h("strong", {}, "Both are the same"), `: ${counted(tokens, "token")}.`];
-  return [h("strong", {}, `First difference at message ${count(first.index)}`), `: the cache is good up to ${counted(tokens, "token")}.`];
+  const where = h("strong", {}, `First difference at message ${count(first.index)}`);
+  return [where, `: the cache is good up to ${counted(tokens, "token")}.`];
 }
 
 function totals({ a, b }) {
   const number = (text) => h("td", { class: "number" }, text);
-  const heads = [a, b].map((request, at) => [tag(SIDES[at]), ` request ${count(request.number)} `, h("small", {}, when(request.time_ms), request.is_cold && ", cold")]);
+  const heads = [a, b].map((request, at) => {
+    const time = h("small", {}, when(request.time_ms), request.is_cold && ", cold");
+    return [tag(SIDES[at]), ` request ${count(request.number)} `, time];
+  });
   const rows = TOTALS.map(([name, key, format]) => {
-    const difference = a[key] === null || b[key] === null ? null : b[key] - a[key];
-    const sign = difference > 0 ? "+" : difference < 0 ? "−" : "";
-    return [name, number(format(a[key])), number(format(b[key])), number(sign + format(difference === null ? null : Math.abs(difference)))];
+    const isKnown = a[key] !== null && b[key] !== null;
+    const sign = b[key] > a[key] ? "+" : b[key] < a[key] ? "−" : "";
+    const difference = isKnown ? sign + format(Math.abs(b[key] - a[key])) : "–";
+    return [name, number(format(a[key])), number(format(b[key])), number(difference)];
   });
   return table("totals", ["Totals", ...heads, "Difference"], rows);
 }

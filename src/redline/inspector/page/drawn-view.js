@@ -83,7 +83,8 @@ export function link(text, onclick) {
 
 /** Rows of a table: the first cell of each is its heading. */
 export function table(className, heads, rows) {
-  const cells = (row) => row.map((cell, at) => (cell instanceof HTMLTableCellElement ? cell : h(at ? "td" : "th", at ? {} : { scope: "row" }, cell)));
+  const boxed = (cell, at) => (at ? h("td", {}, cell) : h("th", { scope: "row" }, cell));
+  const cells = (row) => row.map((cell, at) => (cell instanceof HTMLTableCellElement ? cell : boxed(cell, at)));
   return h(
     "table",
     { class: className },

@@ -16,7 +16,9 @@ export function drawLanes(records) {
     if (parent === null) return;
     const className = records[row].is_current && records[parent].is_current ? "lane current" : "lane";
     const upright = (from, to) => svg("line", { class: className, x1: x(lanes[row]), x2: x(lanes[row]), y1: from, y2: to });
-    strokes[parent].push(upright(lanes[row] === lanes[parent] ? MIDDLE : 2 * MIDDLE, "100%"), fork(lanes[parent], lanes[row], className));
+    const isStraight = lanes[row] === lanes[parent];
+    strokes[parent].push(upright(isStraight ? MIDDLE : 2 * MIDDLE, "100%"));
+    if (!isStraight) strokes[parent].push(svg("path", { class: className, d: fork(x(lanes[parent]), x(lanes[row])) }));
     for (let between = parent + 1; between < row; between += 1) strokes[between].push(upright(0, "100%"));
     strokes[row].push(upright(0, MIDDLE));
   });
@@ -24,7 +26,8 @@ export function drawLanes(records) {
   const width = x(Math.max(...lanes)) + 10;
   return records.map((record, row) => {
     const className = row === head ? "node head" : record.is_current ? "node current" : "node";
-    return svg("svg", { class: "lanes", width, "aria-hidden": "true" }, strokes[row], svg("circle", { class: className, cx: x(lanes[row]), cy: MIDDLE, r: 5 }));
+    const node = svg("circle", { class: className, cx: x(lanes[row]), cy: MIDDLE, r: 5 });
+    return svg("svg", { class: "lanes", width, "aria-hidden": "true" }, strokes[row], node);
   });
 }
 
@@ -60,6 +63,6 @@ function x(lane) {
 }
 
 /** From a node down into another lane. */
-function fork(from, to, className) {
-  return from === to ? "" : svg("path", { class: className, d: `M${x(from)} ${MIDDLE}C${x(from)} ${2 * MIDDLE} ${x(to)} ${MIDDLE} ${x(to)} ${2 * MIDDLE}` });
+function fork(from, to) {
+  return `M${from} ${MIDDLE}C${from} ${2 * MIDDLE} ${to} ${MIDDLE} ${to} ${2 * MIDDLE}`;
 }

@@ -20,13 +20,16 @@ export function policyForm(offers, custom, change) {
     const { presets, rules, schedules, prices } = offers;
     const schedule = schedules.find(({ name }) => name === custom.schedule?.name);
     const toPreset = (preset) => preset && choose({ ...preset.settings, preset: preset.name, price: custom.price }, "preset");
-    const price = h("input", { id: "price", list: "prices", value: custom.price ?? "", placeholder: "the model's own", onchange: () => set({ preset: custom.preset, price: price.value.trim() || null }) });
+    const toSchedule = (one) => choose({ schedule: one && { name: one.name, settings: {} } }, "schedule");
+    const toPrice = () => set({ preset: custom.preset, price: price.value.trim() || null });
+    const given = { value: custom.price ?? "", placeholder: "the model's own", onchange: toPrice };
+    const price = h("input", { id: "price", list: "prices", ...given });
     fill(
       form,
       chooser("preset", "Preset", presets, custom.preset, "of my own", toPreset),
       h("fieldset", {}, h("legend", {}, "Rules"), ruleFields(rules, custom.rules, set)),
-      chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", (one) => choose({ schedule: one && { name: one.name, settings: {} } }, "schedule")),
-      schedule && settingFields(schedule, custom.schedule.settings, (settings) => set({ schedule: { name: schedule.name, settings } })),
+      chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", toSchedule),
+      schedule && settingFields(schedule, custom.schedule.settings ?? {}, (settings) => set({ schedule: { ...custom.schedule, settings } })),
       field(price, "Price", "A model, or read / written / kept for, such as 0.1/1.25/5m."),
       h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
     );
@@ -42,14 +45,17 @@ export function spaced(name) {
 
 function field(input, name, says) {
   input.setAttribute("aria-describedby", `${input.id}-says`);
-  return h("div", { class: "field" }, h("label", { for: input.id }, name), input, h("p", { class: "says", id: `${input.id}-says` }, says));
+  const below = h("p", { class: "says", id: `${input.id}-says` }, says);
+  return h("div", { class: "field" }, h("label", { for: input.id }, name), input, below);
 }
 
 /** One of several; `otherwise` is what it is called when it is none of them. */
 function chooser(id, name, choices, chosen, otherwise, choose) {
   const found = choices.find((choice) => choice.name === chosen);
+  const none = h("option", { value: "", selected: !found }, otherwise);
   const options = choices.map((choice) => h("option", { value: choice.name, selected: choice === found }, spaced(choice.name)));
-  const select = h("select", { id, onchange: () => choose(choices.find((choice) => choice.name === select.value) ?? null) }, h("option", { value: "", selected: !found }, otherwise), options);
+  const onchange = () => choose(choices.find((choice) => choice.name === select.value) ?? null);
+  const select = h("select", { id, onchange }, none, options);
   return field(select, name, found?.says);
 }
 
@@ -67,7 +73,8 @@ function ruleFields(rules, chosen, set) {
       inner.hidden = !box.checked;
       changed();
     };
-    const box = h("input", { id: `rule-${rule.name}`, type: "checkbox", role: "switch", checked: settings.has(rule.name), onchange: flip });
+    const checked = settings.has(rule.name);
+    const box = h("input", { id: `rule-${rule.name}`, type: "checkbox", role: "switch", checked, onchange: flip });
     inner.hidden = !box.checked;
     return h("div", { class: "rule" }, field(box, spaced(rule.name), rule.says), inner);
   });
@@ -92,7 +99,8 @@ function settingField(id, setting, value, set) {
     return field(box, spaced(setting.name), setting.says);
   }
   const name = h("span", {}, spaced(setting.name), " ", h("small", {}, inUnits(setting, value)));
-  const input = h("input", { id, type: setting.type === "number" ? "number" : "text", step: "any", min: 0, value: value ?? "", placeholder: setting.default ?? "not set" });
+  const type = setting.type === "number" ? { type: "number", step: "any", min: 0 } : { type: "text" };
+  const input = h("input", { id, ...type, value: value ?? "", placeholder: setting.default ?? "not set" });
   input.addEventListener("input", () => {
     const typed = read(setting.type, input.value.trim());
     fill(name.lastChild, inUnits(setting, typed));

@@ -27,7 +27,7 @@ export function drawTimeline(timeline, width, hidden) {
     hatch(),
     label(0, 14, "Tokens in each request", "title"),
     gridLines(marks, y, { ...area, format: brief }),
-    layers.map(({ className, floor, ceiling }) => svg("path", { class: className, d: areaPath(xs, ceiling.map(y), floor.map(y)) })),
+    layers.map((layer) => svg("path", { class: layer.className, d: areaPath(xs, layer.ceiling.map(y), layer.floor.map(y)) })),
     layers.map((layer) => nameLayer(layer, xs, y, area)),
     lines.map(({ tokens, text }) => [
       svg("line", { class: "limit", x1: area.left, x2: area.right, y1: y(tokens), y2: y(tokens) }),
@@ -48,19 +48,22 @@ function doubled({ points: [point], costs, ...others }) {
   return { ...others, points: [point, { ...point, request: point.request + 1 }], costs: twice };
 }
 
-/** From the bottom up: each kind that is not hidden, and on top of all what was struck. */
+/** From the bottom up: each kind that there is and that is not hidden, and on top of all what was struck. */
 function stack(kinds, points, hidden) {
   let floor = points.map(() => 0);
   return [...kinds, "struck"].flatMap((name, at) => {
-    if (hidden.has(name)) return [];
-    const layer = { name, floor, ceiling: points.map((point, nth) => floor[nth] + (point.sizes[at] ?? point.struck)) };
+    const sizes = points.map((point) => point.sizes[at] ?? point.struck);
+    if (hidden.has(name) || !sizes.some(Boolean)) return [];
+    const layer = { name, floor, ceiling: sizes.map((size, nth) => floor[nth] + size) };
     floor = layer.ceiling;
     return [{ ...layer, className: at < kinds.length ? `kind k${at % 10}` : "kind hatched" }];
   });
 }
 
 function limitLines({ window_tokens: window, tiers }) {
-  const prices = tiers.map((tier) => ({ tokens: tier.above_tokens, text: `above ${brief(tier.above_tokens)} input costs × ${tier.input_factor}` }));
+  const prices = tiers.map(({ above_tokens: tokens, input_factor: factor }) => {
+    return { tokens, text: `above ${brief(tokens)}: price × ${factor}` };
+  });
   return window ? [...prices, { tokens: window, text: `window ${brief(window)}` }] : prices;
 }
 
@@ -96,7 +99,8 @@ function requestTicks(points, x, bottom, about) {
   return shown.map((request) => {
     const time = points.find((point) => point.request >= request).time_ms;
     const anchor = request === 0 ? "start" : x(last) - x(request) < 16 ? "end" : "middle";
-    return [label(x(request), bottom + 17, String(request), "tick", anchor), time && label(x(request), bottom + 33, clock.format(time), "tick", anchor)];
+    const written = (text, y) => label(x(request), y, text, "tick", anchor);
+    return [written(String(request), bottom + 17), time && written(clock.format(time), bottom + 33)];
   });
 }
 

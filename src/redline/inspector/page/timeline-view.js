@@ -43,12 +43,13 @@ class TimelineView extends DrawnView {
     this.cursor = this.#makeCursor();
     this.stage = h("div", { class: "stage" }, this.plot, this.hair, this.cursor);
     const legend = h("ul", { class: "legend" }, this.values.map((_, at) => this.#toggle(at)).reverse());
+    const readout = h("section", { "aria-label": "The request" }, this.heading, legend, this.facts);
     this.table = this.#makeTable();
     fill(
       this,
       this.said,
-      h("div", { class: "columns" }, this.stage, h("section", { "aria-label": "Numbers of the request" }, this.heading, legend, this.facts)),
-      h("p", { class: "says" }, "❙ cold cache  ▼ compaction. Arrow keys or the pointer show numbers; Enter or a click opens the conversation there."),
+      h("div", { class: "columns" }, this.stage, readout),
+      h("p", { class: "says" }, "❙ cold cache, ▼ compaction. Point or press arrows for numbers; click or press Enter to go there."),
       this.table,
     );
     onWidth(this.stage, () => this.#draw());
@@ -63,15 +64,16 @@ class TimelineView extends DrawnView {
     };
     const press = (event) => {
       const last = this.timeline.points.length - 1;
-      const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -last, End: last };
+      const arrows = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
+      const steps = { ...arrows, PageDown: -10, PageUp: 10, Home: -last, End: last };
       if (event.key === "Enter") this.#openHere();
       else if (event.key in steps) this.#move(Math.min(last, Math.max(0, this.#at + steps[event.key])));
       else return;
       event.preventDefault();
     };
     const click = (event) => event.pointerType !== "touch" && this.#openHere(); // a finger has to be able to look first
-    const said = { role: "slider", "aria-label": "Request", "aria-valuemin": 0 };
-    return h("div", { class: "cursor", tabindex: 0, ...said, onpointermove: point, onpointerdown: point, onclick: click, onkeydown: press });
+    const on = { onpointermove: point, onpointerdown: point, onclick: click, onkeydown: press };
+    return h("div", { class: "cursor", tabindex: 0, role: "slider", "aria-label": "Request", "aria-valuemin": 0, ...on });
   }
 
   #openHere() {
@@ -86,7 +88,8 @@ class TimelineView extends DrawnView {
       toggle.setAttribute("aria-pressed", !this.#hidden.has(name));
       this.#draw();
     };
-    const toggle = button([h("span", { class: className }), h("bdi", {}, name), this.values[at]], press, { "aria-pressed": !this.#hidden.has(name) });
+    const content = [h("span", { class: className }), h("bdi", {}, name), this.values[at]];
+    const toggle = button(content, press, { "aria-pressed": !this.#hidden.has(name) });
     return h("li", {}, toggle);
   }
 
@@ -119,7 +122,8 @@ class TimelineView extends DrawnView {
       const { points, kinds } = this.timeline;
       const last = Math.ceil(points.length / ROWS) - 1;
       const page = Math.min(last, to);
-      const heads = ["request", ...kinds.map((kind) => h("bdi", {}, kind)), ...factsOf(this.timeline, 0, true).map(([name]) => name)];
+      const names = factsOf(this.timeline, 0, true).map(([name]) => name);
+      const heads = ["request", ...kinds.map((kind) => h("bdi", {}, kind)), ...names];
       const rows = points.slice(page * ROWS, (page + 1) * ROWS).map((point, nth) => [
         link(count(point.request), () => this.open({ request: point.request })),
         ...point.sizes.map(count),
@@ -138,7 +142,7 @@ function factsOf({ points, costs, unit }, at, isWhole = false) {
   const point = points[at];
   const format = unit === "usd" ? money : count;
   const sent = point.sizes.reduce((sum, size) => sum + size, 0);
-  const notes = [point.is_cold && `cold: ${point.cold_because || "nothing was cached"}`, point.compaction && "after a compaction"].filter(Boolean);
+  const notes = [point.is_cold && `cold: ${point.cold_because}`, point.compaction && "after a compaction"].filter(Boolean);
   return [
     ["sent", count(sent)],
     ["struck", count(point.struck)],
@@ -157,7 +161,8 @@ function saved({ costs, unit, is_hypothetical: isHypothetical }) {
   if (all === undefined) return "What it cost is not known.";
   if (chosen === undefined) return [h("strong", {}, format(all)), " for everything that was sent."];
   const share = percent(all ? Math.abs(all - chosen) / all : 0, 1);
-  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
+  const gain = `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
+  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : gain;
   return [h("strong", {}, words), ` (${share})${isHypothetical ? ` with the policy “${costs[1].name}”` : ""}.`];
 }
 
@@ -167,7 +172,8 @@ function inWords({ points, kinds, requests }) {
   const most = points.reduce((high, { sizes }) => Math.max(high, sizes.reduce((sum, size) => sum + size, 0)), 0);
   const cold = points.filter((point) => point.is_cold).length;
   const main = kinds[last.sizes.indexOf(Math.max(...last.sizes))];
-  return `Tokens by kind over ${counted(requests, "request")}, ${brief(most)} at most; the last is mostly ${main}, with ${brief(last.struck)} struck; ${cold} cold. The table “Numbers” has all of it.`;
+  const sizes = `${brief(most)} at most; the last is mostly ${main}, with ${brief(last.struck)} struck`;
+  return `Tokens by kind over ${counted(requests, "request")}, ${sizes}; ${cold} cold. The table “Numbers” has all of it.`;
 }
 
 customElements.define("redline-timeline", TimelineView);

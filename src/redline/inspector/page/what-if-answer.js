@@ -8,8 +8,14 @@ import { spaced } from "./policy-form.js";
 import { line } from "./said.js";
 
 const RISKS = {
-  quoted: ["Read or quoted again", "The agent later read the same unchanged lines again, or said a whole line that was only in what had been struck."],
-  strict: ["Named again", "The agent later used a distinctive word, such as a path or a name, that was in what had been struck and in nothing it still saw. Stricter: it also counts much that did no harm."],
+  quoted: [
+    "Read or quoted again",
+    "The agent later read the same unchanged lines again, or said a whole line that was only in what had been struck.",
+  ],
+  strict: [
+    "Named again",
+    "The agent later used a distinctive word, such as a path, that was only in what had been struck. Much of it did no harm.",
+  ],
 };
 
 export class WhatIfAnswer {
@@ -25,16 +31,17 @@ export class WhatIfAnswer {
     this.details = h("div");
     this.texts = { toml: textToCopy("redline.toml"), python: textToCopy("Python") };
     const texts = Object.values(this.texts);
+    const look = button("Look at the conversation with it", () => open({}), { class: "main" });
     this.element = h(
       "section",
       { "aria-label": "What it would have done" },
       this.figures,
       this.curves,
       h("h2", {}, "Risk"),
-      h("div", { class: "pair" }, this.risks.map(({ name, says, counts }) => h("div", {}, name, counts, h("details", {}, h("summary", {}, "How it is counted"), h("p", { class: "says" }, says))))),
+      h("div", { class: "pair" }, this.risks.map((risk) => h("div", {}, risk.name, risk.counts, folded("How it is counted", risk.says)))),
       this.details,
       h("h2", {}, "Take it with you"),
-      h("p", { class: "inline" }, texts.map((text) => text.button), button("Look at the conversation with it", () => open({}), { class: "main" })),
+      h("p", { class: "inline" }, texts.map((text) => text.button), look),
       texts.map((text) => text.element),
     );
     onWidth(this.curves, () => this.#draw());
@@ -55,21 +62,30 @@ export class WhatIfAnswer {
   }
 
   #draw() {
-    if (!this.#found?.requests) return;
+    if (!(this.#found?.requests > 1)) return;
     const { curve, unit } = this.#found;
     const room = this.curves.clientWidth;
     const width = room > 620 ? Math.floor(room / 2) - 17 : room;
-    const draw = (title, without, chosen, format) => smallChart({ title, width, requests: curve.points, without, chosen, format });
-    fill(this.curves, draw("Cost so far", curve.cost_without, curve.cost, axisFormat(unit)), draw("Tokens sent", curve.sizes_without, curve.sizes, brief));
+    fill(
+      this.curves,
+      smallChart("Cost so far", width, curve.points, [curve.cost_without, curve.cost], axisFormat(unit)),
+      smallChart("Tokens sent", width, curve.points, [curve.sizes_without, curve.sizes], brief),
+    );
   }
 
   #misses(misses) {
     if (!misses.length) return null;
-    const rows = misses.map(({ index, at, request, words }) =>
-      h("li", {}, link(`Message ${count(index)}`, () => this.open({ index, at })), ", used again at ", link(`request ${count(request)}`, () => this.open({ request })), ": ", h("bdi", {}, "“", line(words, 120), "”")),
-    );
-    return h("details", {}, h("summary", {}, `${misses.length < 50 ? "What" : "The first 50 that"} was struck and used again`), h("ul", { class: "list" }, rows));
+    const rows = misses.map(({ index, at, request, words }) => {
+      const message = link(`Message ${count(index)}`, () => this.open({ index, at }));
+      const use = link(`request ${count(request)}`, () => this.open({ request }));
+      return h("li", {}, message, ", used again at ", use, ": ", h("bdi", {}, "“", line(words, 120), "”"));
+    });
+    return folded(`${counted(misses.length, "time")} it was struck and used again`, h("ul", { class: "list" }, rows));
   }
+}
+
+function folded(name, content) {
+  return h("details", {}, h("summary", {}, name), h("div", { class: "says" }, content));
 }
 
 function verdict({ refused, saved_share: share, unit, cost, cost_without: without }) {
@@ -77,7 +93,8 @@ function verdict({ refused, saved_share: share, unit, cost, cost_without: withou
   if (share === null) return "What it would have cost is not known.";
   const format = unit === "usd" ? money : (value) => `${brief(value)} tokens`;
   const words = `${format(Math.abs(without - cost))} ${cost > without ? "more" : "saved"}`;
-  return [h("strong", {}, words), `: ${format(cost)} instead of ${format(without)} for sending everything (${cost > without ? "+" : "−"}${percent(Math.abs(share), 1)}).`];
+  const signed = `${cost > without ? "+" : "−"}${percent(Math.abs(share), 1)}`;
+  return [h("strong", {}, words), `: ${format(cost)} instead of ${format(without)} for sending everything (${signed}).`];
 }
 
 function figures(found) {
@@ -92,8 +109,9 @@ function figures(found) {
 }
 
 function riskInWords({ strikes, requests }, risk) {
-  const part = (number, whole, what) => [h("strong", {}, counted(number, what)), whole ? ` (${percent(number / whole, 1)})` : ""];
-  return risk.strikes ? [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")] : "None seen.";
+  if (!risk.strikes) return "None seen.";
+  const part = (number, whole, what) => [h("strong", {}, counted(number, what)), ` (${percent(number / whole, 1)})`];
+  return [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")];
 }
 
 function byRule(rules) {
@@ -106,12 +124,13 @@ function byRule(rules) {
   return rows.length > 0 && [h("h2", {}, "By rule"), table("bars", ["Rule", "Strikes", "Tokens"], cells)];
 }
 
-function smallChart({ title, width, requests, without, chosen, format }) {
+function smallChart(title, width, requests, [without, chosen], format) {
   const area = { left: 52, right: width - 8, top: 30, bottom: 150 };
   const series = [{ name: "everything sent", values: without }, { name: "this policy", values: chosen }];
-  const said = `${title}: at the end ${format(chosen.at(-1))} with this policy, ${format(without.at(-1))} with everything sent.`;
+  const said = `${title}: ${format(chosen.at(-1))} with this policy, ${format(without.at(-1))} with everything sent.`;
   const xs = requests.map(scale(requests[0], requests.at(-1), area.left, area.right));
-  return svg("svg", { class: "drawing", width, height: 160, role: "img", "aria-label": said }, drawLines(title, area, xs, series, format));
+  const lines = drawLines(title, area, xs, series, format);
+  return svg("svg", { class: "drawing", width, height: 160, role: "img", "aria-label": said }, lines);
 }
 
 /** A text with a button that copies it; where the browser does not let it, the text is opened and selected. */
