@@ -67,7 +67,7 @@ def test_it_ends_with_what_went_through_the_proxy(proxy):
         "redline: 1 requests, 1,000 tokens sent, 90% from cache, 0 answered",
         "redline: 50 tokens struck, 0 repairs made",
         "redline: paid $2.0000 at list prices; saved $0.5000 net (20.0%)",
-        "redline: redline inspect '/some store' shows what was said and struck, and why",
+        "redline: redline serve '/some store' shows every request, what was struck, and why",
     ]
 
 

@@ -1,5 +1,7 @@
 """What the model saw at a request, worked out again from the log: byte for byte what was sent."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,31 +36,26 @@ steps = st.lists(
 def talk_about(talk, format, story):
     """Do all of it; what each request sent, by its time. What is not possible is passed over."""
     now, bodies = 1_700_000_000_000.0, {}
+    done = {
+        "undo": talk.undo,
+        "pin": talk.pin,
+        "rewind": talk.rewind,
+        "batch": talk.start_batch,
+        "rollback": talk.rollback,
+        "truncate": lambda count: talk.process({"operation": "truncate", "truncate": {"keep_last": count}}),
+    }
     for number, (what, first, second) in enumerate(story):
-        try:
-            match what:
-                case "say":
-                    answer = "y" * first if second else None
-                    turns = asks("filesystem-read", {"filePath": "a.py"}, answer, id=f"call_{number}")
-                    for message in conversation(format, [says("user", f"step {number}"), *turns]):
-                        talk.add(message, timestamp_ms=now)
-                case "request":
-                    now += second
-                    bodies[now] = talk.request(now=now, rules=RULES, schedule=first, model="claude-sonnet-4-5").body
-                case "undo":
-                    talk.undo(first)
-                case "pin":
-                    talk.pin(first)
-                case "rewind":
-                    talk.rewind(first)
-                case "batch":
-                    talk.start_batch(first)
-                case "rollback":
-                    talk.rollback(first)
-                case "truncate":
-                    talk.process({"operation": "truncate", "truncate": {"keep_last": first}})
-        except RedlineError:
-            continue
+        with contextlib.suppress(RedlineError):
+            if what == "say":
+                answer = "y" * first if second else None
+                turns = asks("filesystem-read", {"filePath": "a.py"}, answer, id=f"call_{number}")
+                for message in conversation(format, [says("user", f"step {number}"), *turns]):
+                    talk.add(message, timestamp_ms=now)
+            elif what == "request":
+                now += second
+                bodies[now] = talk.request(now=now, rules=RULES, schedule=first, model="claude-sonnet-4-5").body
+            else:
+                done[what](first)
     return bodies
 
 

@@ -1,5 +1,6 @@
 """`redline proxy`: between an agent and its model's provider, striking what is outdated out of what is sent."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,6 +115,7 @@ def _introduce(settings: "ProxySettings") -> None:
     for provider, upstream in settings.upstreams.items():
         say(f"  {provider:9} {upstream.origin}{upstream.base}")
     say(f"  report    {url}/redline/status")
+    say(f"  watch it  redline serve {shlex.quote(masked(settings.store))}")
     say("Claude Code, Codex, and whatever is on an SDK:")
     say(f"  ANTHROPIC_BASE_URL={base} claude")
     say(f"  codex -c 'openai_base_url=\"{base}/v1\"'")

@@ -164,4 +164,4 @@ def _say_end(totals: RunTotals, url: str, run: str, where: object) -> None:
         names = ", ".join(f"{name} ({number})" for number, name in left.items())
         complain(f"still running: {names}. Until they end, the proxy stays at {url}.")
     if where:
-        complain(f"redline inspect {shlex.quote(str(where))} shows what was said and struck, and why")
+        complain(f"redline serve {shlex.quote(str(where))} shows every request, what was struck, and why")

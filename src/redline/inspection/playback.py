@@ -164,7 +164,7 @@ class Player:
                     why_now=one.why_now,
                     replacement=one.replacement,
                     tokens_before=round(one.tokens_before / scale),
-                    tokens_after=round((one.tokens_before - one.saving) / scale),
+                    tokens_after=max(round((one.tokens_before - one.saving) / scale), 0),
                     tool=one.tool,
                     first=one.request,
                     end=next((start for start in starts if start > one.request), None),

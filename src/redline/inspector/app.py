@@ -29,7 +29,7 @@ from redline.inspector.settings import InspectorSettings
 from redline.values import payloads
 from redline.values.messages import Media
 
-__all__ = ["make_app"]
+__all__ = ["Asked", "make_app"]
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TOKEN = re.compile(r'(<meta name="redline-token" content=")(")')
@@ -61,11 +61,11 @@ class Asked:
         return self.played(name).playback
 
     def played(self, name: str = "policy") -> Played:
-        """The same with what was worked out of it."""
+        """The conversation under a policy, with what was worked out of it."""
         return self.session.played(self.conversation, self.query.get(name, self.query.get("policy", AUTO)), self.branch)
 
     def played_so_far(self) -> Played:
-        """The same if it is there in a moment; else without strikes and numbers."""
+        """The conversation with strikes and numbers if they are there in a moment; else without."""
         return self.session.played_so_far(self.conversation, self.query.get("policy", AUTO), self.branch)
 
     @property

@@ -30,6 +30,10 @@ AUTO, SENT = "auto", "sent"
 
 _MOST_PLAYBACKS = 6
 _MOMENT_S = 0.2
+_MANY_MESSAGES = 3_000
+"""In a conversation of so many, nobody waits even a moment for its numbers."""
+_FIRST_PAINT_S = 0.7
+"""So long the first messages of a large one have the processor to themselves."""
 _WORKERS = ThreadPoolExecutor(2, thread_name_prefix="redline-playback")
 _PATIENCE = 3.0
 """A session that grows is not read again before so many times as long have passed as reading it took."""
@@ -136,10 +140,11 @@ class OpenedSession:
         return self._playing(conversation, policy, branch).result()
 
     def played_so_far(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
-        """The same if it is worked out in a moment; else the conversation without strikes and numbers."""
+        """A conversation with its strikes and numbers if they are worked out in a moment; else without them."""
         playing = self._playing(conversation, policy, branch)
+        is_large = self.player(conversation, branch).recording.count > _MANY_MESSAGES
         try:
-            return playing.result(_MOMENT_S)
+            return playing.result(0 if is_large else _MOMENT_S)
         except TimeoutError:
             return Played(Playback(self.player(conversation, branch), ()))
 
@@ -158,6 +163,8 @@ class OpenedSession:
     def _play(self, player: Player, name: str) -> Played:
         """Worked out beside the requests; whoever was told without it is told that there is more now."""
         started = time.monotonic()
+        if player.recording.count > _MANY_MESSAGES:
+            time.sleep(_FIRST_PAINT_S)
         made = player.play() if name == SENT else player.play_with(policy_named(name), name)
         made.work_out()
         played = Played(made, numbers_of(made))

@@ -20,6 +20,8 @@ MOST_MESSAGES = 200
 """Messages in one answer."""
 _MOST_SNIPPETS = 50
 _AROUND = 60
+_TITLE_MESSAGES = 20
+"""Messages in which the first words of the user are looked for."""
 _TITLES_READ = 300
 """Conversations of a file whose first words are looked up."""
 
@@ -35,7 +37,7 @@ def header(session: OpenedSession, playback: Playback, conversation: int) -> dic
         "agent": agent_name(recording.agent),
         "format": recording.format,
         "project": recording.project or None,
-        "title": title_of(playback),
+        "title": first_words(recording.load(index) for index in range(min(recording.count, _TITLE_MESSAGES))),
         "model": player.model,
         "is_log": session.is_log,
         "started_ms": min(times, default=None),
@@ -67,12 +69,6 @@ def price_facts(playback: Playback) -> dict[str, Any] | None:
         "binds_reasoning": price.binds_reasoning,
         "date": price.date,
     }
-
-
-def title_of(playback: Playback) -> str:
-    """What the user asked first."""
-    loaded = (playback.recording.load(index) for index in range(min(playback.recording.count, 20)))
-    return first_words(loaded)
 
 
 def _conversations(session: OpenedSession) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 // The shell: which address shows which view, the top of the page, the status line, and what the server tells while it is open.
 import { get, listen } from "./api.js";
 import { fill, h } from "./dom.js";
+import { isTyping } from "./fields.js";
 import { line } from "./said.js";
 import { sessionHeader } from "./session-header.js";
 
@@ -93,7 +94,8 @@ function failed(problem) {
   shown?.element?.leave?.();
   shown = null;
   fill(place);
-  fill(main, h("div", { class: "failure", role: "alert" }, h("h1", {}, "This cannot be shown"), h("p", {}, line(problem.message, 600)), h("a", { href: "/" }, "All sessions")));
+  const words = [h("h1", {}, "This cannot be shown"), h("p", {}, line(problem.message, 600)), h("a", { href: "/" }, "All sessions")];
+  fill(main, h("div", { class: "failure", role: "alert" }, words));
 }
 
 /** Says something for a few seconds, aloud for screen readers. */
@@ -159,7 +161,7 @@ document.addEventListener("click", (event) => {
   open(link.getAttribute("href"));
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) help();
+  if (event.key === "?" && !isTyping(event)) help();
 });
 addEventListener("popstate", show);
 listen(heard);

@@ -1,9 +1,10 @@
 // The conversation: all messages, or exactly those of one request, with what is struck; searched, filtered and followed as it grows.
 import { get, post } from "./api.js";
 import { fill, h } from "./dom.js";
+import { isTyping } from "./fields.js";
 import { counted } from "./format.js";
 import "./find-bar.js";
-import { MessageStore } from "./message-store.js";
+import { indicesOf, MessageStore } from "./message-store.js";
 import { messageView, roleOf } from "./message-view.js";
 import "./request-slider.js";
 import { said } from "./said.js";
@@ -48,7 +49,7 @@ class ConversationView extends HTMLElement {
     const changed = (...names) => isOther || names.some((name) => before[name] !== params[name]);
     this.findBar.show(params, session.tools);
     if (changed("request")) this.slider.show(number(params.request), session.requests);
-    if (changed("request", "text", ...FILTERS)) await this.#arrange(changed("request"));
+    if (changed("request", "text", ...FILTERS)) await this.#arrange(isOther || before.request === undefined);
     if (this.context === context && changed("index", "at") && params.index !== undefined) this.#jump(Number(params.index), params.at);
   }
 
@@ -95,7 +96,7 @@ class ConversationView extends HTMLElement {
   }
 
   /** Works out which messages are listed: those of the request, those that pass the filters. */
-  async #arrange(isOtherRequest) {
+  async #arrange(isFirst) {
     this.calls?.abort();
     this.calls = new AbortController();
     const { context, calls } = this;
@@ -113,26 +114,24 @@ class ConversationView extends HTMLElement {
       this.#request = request;
       this.slider.details(request);
       this.findBar.results(hits ?? passed, { isSearch: Boolean(hits) });
-      this.#list(request, passed, session.messages, isOtherRequest);
+      this.#list(request, passed, session.messages, isFirst);
     } catch (problem) {
       if (problem.name !== "AbortError") this.#fail(problem);
     }
   }
 
-  #list(request, passed, messages, isOtherRequest) {
-    const order = [];
-    const allowed = passed ? new Set(passed.runs.flatMap(([from, to]) => range(from, to))) : null;
+  #list(request, passed, messages, isFirst) {
+    const allowed = passed ? new Set(indicesOf(passed.runs)) : null;
+    const all = indicesOf(request?.visible ?? [[0, messages]]);
+    const order = allowed ? all.filter((index) => allowed.has(index)) : all;
     const repaired = allowed ? [] : (request?.repaired ?? []);
     this.#inserted = repaired.map(({ message }, place) => ({ ...message, index: undefined, key: -1 - place }));
-    for (const [from, to] of request?.visible ?? [[0, messages]]) {
-      for (let index = from; index < to; index += 1) if (!allowed || allowed.has(index)) order.push(index);
-    }
     for (const [place, { after }] of [...repaired.entries()].reverse()) order.splice(order.indexOf(after) + 1, 0, -1 - place);
     const isWhole = !request && !allowed;
     const positionOf = isWhole ? (key) => (key < messages ? key : -1) : (key) => order.indexOf(key);
     this.order = order;
     this.list.show({ count: order.length, keyAt: (position) => order[position], positionOf, make: (position, row) => this.#make(order[position], row) });
-    if (isOtherRequest && request && this.context.params.index === undefined) this.list.goToEnd();
+    if (isFirst && request && this.context.params.index === undefined) this.list.goToEnd(); // what is new is there
     this.#say(order.length ? "" : allowed ? "No message passes these filters." : "This conversation has no messages.");
   }
 
@@ -171,7 +170,8 @@ class ConversationView extends HTMLElement {
   #refresh(key) {
     const focused = document.activeElement?.dataset.focus;
     this.list.refresh(new Set([key]));
-    if (focused) requestAnimationFrame(() => requestAnimationFrame(() => this.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true })));
+    const back = () => this.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    if (focused) requestAnimationFrame(() => requestAnimationFrame(back));
   }
 
   async #act(body) {
@@ -179,6 +179,7 @@ class ConversationView extends HTMLElement {
       const { says } = await post(`${this.path}/actions`, body, this.context.query());
       this.context.say(says);
       this.store.forget(0);
+      this.#texts.clear();
       await this.#loadStrikes();
       this.#arrange(false);
     } catch (problem) {
@@ -239,8 +240,7 @@ class ConversationView extends HTMLElement {
   }
 
   #key(event) {
-    const isTyping = event.target.closest("input, select, textarea, dialog");
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event)) return;
     const keys = {
       "/": () => this.findBar.input.focus(),
       j: () => this.#move(1),
@@ -285,10 +285,6 @@ class ConversationView extends HTMLElement {
   #fail(problem) {
     this.context.say(problem.message, { isProblem: true });
   }
-}
-
-function range(from, to) {
-  return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
 function number(text) {

@@ -47,7 +47,7 @@ function blockAt(lines, at, depth) {
   const fence = FENCE.exec(first);
   if (fence) return fenced(lines, at, fence);
   const heading = HEADING.exec(first);
-  if (heading) return [h(`h${Math.min(6, heading[1].length + 2)}`, {}, inline(heading[2])), at + 1];
+  if (heading) return [h(`h${Math.min(6, heading[1].length + 1)}`, {}, inline(heading[2])), at + 1];
   if (RULE.test(first)) return [h("hr"), at + 1];
   if (depth < DEEPEST && QUOTE.test(first)) {
     const end = until(lines, at, (text) => !QUOTE.test(text));

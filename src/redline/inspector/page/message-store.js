@@ -58,6 +58,13 @@ export class MessageStore {
   }
 }
 
+/** All indices in runs of them: [[3, 5], [7, 8]] are 3, 4 and 7. */
+export function indicesOf(runs) {
+  const indices = [];
+  for (const [from, to] of runs) for (let index = from; index < to; index += 1) indices.push(index);
+  return indices;
+}
+
 /** 3,7-12 */
 function runs(indices) {
   const found = [];

@@ -32,8 +32,13 @@ function rail(message, scene) {
   return h(
     "div",
     { class: "rail" },
-    h("span", { title: message.model }, h("b", {}, roleOf(message)), " ", h("a", { href: scene.link({ index, at: null }) }, `#${index}`), message.role === "assistant" ? [" · ", h("a", saw, `req. ${message.request}`)] : ""),
-    h("span", {}, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), age, " · ") : "", h("span", { title: paid }, counted(tokens, "token"))),
+    h(
+      "span",
+      { title: message.model },
+      [h("b", {}, roleOf(message)), " ", h("a", { href: scene.link({ index, at: null }) }, `#${index}`)],
+      message.role === "assistant" ? [" · ", h("a", saw, `req. ${message.request}`)] : null,
+    ),
+    h("span", {}, timeMs ? h("time", { title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), age, " · ") : null, h("span", { title: paid }, counted(tokens, "token"))),
     isPinned ? h("span", { class: "pinned" }, "pinned") : null,
     scene.session.can_act ? h("button", pin, isPinned ? "Unpin" : "Pin") : null,
   );
@@ -46,22 +51,22 @@ export function roleOf({ role, parts }) {
 
 function partView(part, message, scene) {
   const strikes = (part.strikes ?? []).map((number) => scene.strikes.get(number)).filter(Boolean);
-  const strike = strikes.findLast((one) => inForce(one, scene.request));
+  const inForceNow = strikes.findLast((one) => inForce(one, scene.request));
+  const strike = inForceNow ?? strikes.at(-1);
   const fold = folding(part, message, scene);
-  const shown = { class: `part ${part.kind}${part.is_error ? " error" : ""}${strike ? " struck" : ""}`, "data-at": part.at };
-  if (!strike) return h("div", shown, strikes.length ? badge(strikes.at(-1), scene, fold) : null, card(strikes.at(-1), part, message, scene, fold), VIEWS[part.kind]?.(part, fold, scene) ?? otherPart(part, fold));
-  return h(
-    "div",
-    shown,
-    badge(strike, scene, fold),
-    fold.isOpen("strike")
-      ? card(strike, part, message, scene, fold)
-      : [partTitle(part, scene), fold.text ? h("del", { class: "pre" }, said(head(fold.text, STRUCK_LINES))) : null, struckPreview(strike, scene)],
-  );
+  const about = strike ? [badge(strike, scene, fold), card(strike, part, message, scene, fold)] : null;
+  const body = inForceNow ? struckPart(part, strike, fold, scene) : (VIEWS[part.kind] ?? otherPart)(part, fold, scene);
+  return h("div", { class: `part ${part.kind}${part.is_error ? " error" : ""}${inForceNow ? " struck" : ""}`, "data-at": part.at }, about, body);
+}
+
+/** The first lines of what was struck; all of it is in the card. */
+function struckPart(part, strike, fold, scene) {
+  if (fold.isOpen("strike")) return null;
+  return [partTitle(part, scene), fold.text ? h("del", { class: "pre" }, said(head(fold.text, STRUCK_LINES))) : null, struckPreview(strike, scene)];
 }
 
 function card(strike, part, message, scene, fold) {
-  if (!strike || !fold.isOpen("strike")) return null;
+  if (!fold.isOpen("strike")) return null;
   fold.fetch();
   return strikeCard(strike, { part, message, scene, texts: fold.whole });
 }
@@ -77,10 +82,12 @@ function folding(part, message, scene) {
     text: whole?.text ?? given,
     isPartial: !whole && part.length > given.length,
     isOpen: (name, otherwise = false) => scene.opened.get(`${place}/${name}`) ?? otherwise,
-    key: (name) => `${place}/${name}`,
-    toggle(name, otherwise = false) {
-      scene.opened.set(`${place}/${name}`, !this.isOpen(name, otherwise));
-      scene.refresh(key);
+    button(name, style, isOpen, label) {
+      const onclick = () => {
+        scene.opened.set(`${place}/${name}`, !isOpen);
+        scene.refresh(key);
+      };
+      return h("button", { class: style, type: "button", "aria-expanded": String(isOpen), "data-focus": `${place}/${name}`, onclick }, label);
     },
     async fetch() {
       if (whole || scene.texts.has(place) || message.index === undefined) return;
@@ -97,7 +104,7 @@ function folding(part, message, scene) {
 
 const VIEWS = {
   text: (part, fold) => clamped(part, fold, TEXT_LINES, (text) => h("div", { class: "prose" }, markdown(text))),
-  reasoning: (part, fold) => disclosure("Reasoning", part, fold, () => h("div", { class: "prose" }, markdown(fold.text))),
+  reasoning: (part, fold) => disclosure(fold.text ? "Reasoning" : "Reasoning (hidden)", fold, () => h("div", { class: "prose" }, markdown(fold.text))),
   call: callPart,
   result: (part, fold, scene) => [partTitle(part, scene), clamped(part, fold, RESULT_LINES, preformatted)],
   media: mediaPart,
@@ -123,19 +130,18 @@ function pairLink(part, scene) {
 function callPart(part, fold, scene) {
   const body = () => (part.diff ? diffView(part.diff, fold) : clamped(part, fold, TEXT_LINES, codeBlock));
   const isOpen = fold.isOpen("call", Boolean(part.diff));
-  const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("call"), onclick: () => fold.toggle("call", Boolean(part.diff)) };
-  const title = h("p", { class: "heading" }, h("button", toggle, h("b", {}, line(part.tool, 60)), " ", line(part.says)), pairLink(part, scene));
+  const title = h("p", { class: "heading" }, fold.button("call", "fold", isOpen, [h("b", {}, line(part.tool, 60)), " ", line(part.says)]), pairLink(part, scene));
   return [title, isOpen ? body() : null];
 }
 
-function disclosure(name, part, fold, body) {
+function disclosure(name, fold, body) {
   const isOpen = fold.isOpen("body");
-  const toggle = { class: "fold", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("body"), onclick: () => fold.toggle("body") };
-  return [h("p", { class: "heading" }, h("button", toggle, name, " ", isOpen ? null : h("span", {}, line(fold.text, 120)))), isOpen ? body() : null];
+  const label = [name, " ", isOpen ? null : line(fold.text, 120)];
+  return [h("p", { class: "heading" }, fold.button("body", "fold", isOpen, label)), isOpen ? body() : null];
 }
 
 function otherPart(part, fold) {
-  return disclosure("Other content", part, fold, () => codeBlock(fold.text));
+  return disclosure("Other content", fold, () => codeBlock(fold.text));
 }
 
 function mediaPart(part) {
@@ -151,9 +157,7 @@ function clamped(part, fold, lines, view) {
   const isOpen = fold.isOpen("all");
   if (isOpen && fold.isPartial) fold.fetch();
   const rest = fold.isPartial ? `${count(part.length)} characters` : counted(fold.text.split("\n").length, "line");
-  const onclick = () => fold.toggle("all");
-  const more = h("button", { class: "quiet more", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("all"), onclick }, isOpen ? "Show less" : `Show all ${rest}`);
-  return [view(isOpen ? fold.text : short), isCut ? more : null];
+  return [view(isOpen ? fold.text : short), isCut ? fold.button("all", "quiet more", isOpen, isOpen ? "Show less" : `Show all ${rest}`) : null];
 }
 
 function diffView(diff, fold) {
@@ -161,8 +165,7 @@ function diffView(diff, fold) {
   const shown = isOpen ? diff : diff.slice(0, RESULT_LINES);
   const names = { "+": "added", "-": "removed" };
   const rows = shown.map(([sign, text]) => h("span", { class: names[sign] ?? "kept" }, h("i", {}, sign === "-" ? "−" : sign), said(text), "\n"));
-  const onclick = () => fold.toggle("all");
-  const more = h("button", { class: "quiet more", type: "button", "data-focus": fold.key("all"), onclick }, isOpen ? "Show less" : `Show all ${counted(diff.length, "line")}`);
+  const more = fold.button("all", "quiet more", isOpen, isOpen ? "Show less" : `Show all ${counted(diff.length, "line")}`);
   return [h("pre", { class: "pre diff", tabindex: 0, "aria-label": "Changes" }, rows), diff.length > RESULT_LINES ? more : null];
 }
 

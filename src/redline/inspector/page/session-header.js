@@ -34,7 +34,11 @@ function facts(session) {
 function problems(context) {
   const found = context.session.problems;
   if (!found.length) return null;
-  const rows = found.slice(0, 100).map(({ index, law, rule, found: what }) => h("li", {}, h("a", { href: context.href("conversation", { index }) }, `#${index}`), " ", line(what, 300), " ", h("code", {}, line(law || rule, 60))));
+  const row = ({ index, law, rule, found: what }) => {
+    const link = h("a", { href: context.href("conversation", { index }) }, `#${index}`);
+    return h("li", {}, link, " ", line(what, 300), " ", h("code", {}, line(law || rule, 60)));
+  };
+  const rows = found.slice(0, 100).map(row);
   return h("details", { class: "problems" }, h("summary", {}, `${counted(found.length, "problem")} a provider would refuse`), h("ol", {}, rows));
 }
 
@@ -45,7 +49,10 @@ function tabs(context) {
 
 function conversations({ session, go, view }) {
   if (session.conversations.length < 2) return null;
-  const option = ({ number, title, messages, is_subagent: isSubagent }) => h("option", { value: number, selected: number === session.conversation }, `${isSubagent ? "↳ " : ""}${number}: `, line(title, 50), ` (${count(messages)})`);
+  const option = ({ number, title, messages, is_subagent: isSubagent }) => {
+    const label = [`${isSubagent ? "↳ " : ""}${number}: `, line(title, 50), ` (${count(messages)})`];
+    return h("option", { value: number, selected: number === session.conversation }, label);
+  };
   const onchange = ({ target }) => go(view, { conversation: target.value, request: null, index: null, at: null });
   return h("select", { "aria-label": "Conversation", onchange }, session.conversations.map(option));
 }
@@ -54,7 +61,7 @@ function conversations({ session, go, view }) {
 function policies({ session, params, href, view }) {
   const usual = session.is_log ? "sent" : "default";
   const chosen = params.policy ?? usual;
-  const choices = [["sent", "As sent"], ["default", "With Redline"]];
+  const choices = [["sent", "As sent"], ["default", session.is_log ? "Default policy" : "With Redline"]];
   if (!choices.some(([name]) => name === chosen)) choices.push([chosen, chosen.startsWith("{") ? "Custom" : chosen]);
   const choice = ([name, label]) => h("a", { href: href(view, { policy: name === usual ? null : name }), "aria-current": name === chosen ? "true" : null }, line(label, 24));
   return h("nav", { class: "segments", "aria-label": "Policy" }, choices.map(choice));

@@ -1,6 +1,7 @@
 // The sessions that were found: searched, filtered and sorted; rows are added as one scrolls.
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
+import { checkbox, flag, isTyping } from "./fields.js";
 import { brief, bytes, count, counted, money, span, when } from "./format.js";
 import { line } from "./said.js";
 
@@ -27,17 +28,18 @@ class SessionsView extends HTMLElement {
     this.search = h("input", { type: "search", placeholder: "Search title, project, path", "aria-label": "Search sessions", oninput: changed });
     this.agent = h("select", { "aria-label": "Agent", onchange: changed });
     this.project = h("select", { "aria-label": "Project", onchange: changed });
-    this.problems = h("input", { type: "checkbox", onchange: changed });
-    this.live = h("input", { type: "checkbox", onchange: changed });
+    this.problems = checkbox("Problems", changed);
+    this.live = checkbox("Live", changed);
     this.found = h("output", { class: "found", "aria-live": "polite" });
-    const checks = [[this.problems, "Problems"], [this.live, "Live"]].map(([input, name]) => h("label", { class: "check" }, input, name));
     this.head = h("tr");
     this.body = h("tbody");
     this.table = h("table", { class: "sessions" }, h("thead", {}, this.head), this.body);
     this.more = h("div", { class: "more", "aria-hidden": "true" });
     this.unreadable = h("div");
     this.empty = h("div", { class: "failure", hidden: true });
-    this.append(h("h1", { class: "hidden" }, "Sessions"), h("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() }, this.search, this.agent, this.project, checks, this.found), this.table, this.more, this.empty, this.unreadable);
+    const still = { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() };
+    const controls = h("form", still, this.search, this.agent, this.project, this.problems.label, this.live.label, this.found);
+    this.append(h("h1", { class: "hidden" }, "Sessions"), controls, this.table, this.more, this.empty, this.unreadable);
     new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#add(), { rootMargin: "600px" }).observe(this.more);
     this.keys = (event) => this.#key(event);
   }
@@ -54,7 +56,9 @@ class SessionsView extends HTMLElement {
     this.due ??= setTimeout(async () => {
       this.due = null;
       await this.#load().catch(() => null);
-      this.#arrange();
+      const focused = this.body.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+      this.#arrange(this.body.children.length);
+      if (focused) this.body.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     }, 700);
   }
 
@@ -63,7 +67,8 @@ class SessionsView extends HTMLElement {
   }
 
   async #load() {
-    const { sessions, unreadable } = await get("sessions");
+    const { sessions, unreadable, is_complete: isComplete } = await get("sessions");
+    this.counting = isComplete ? "" : ", counting…";
     this.#rows = sessions;
     for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, ...(row.models ?? [])].join("\n").toLowerCase();
     options(this.agent, "All agents", sessions.map((row) => row.agent));
@@ -74,24 +79,24 @@ class SessionsView extends HTMLElement {
   }
 
   #changed() {
-    const flag = ({ checked }) => (checked ? "1" : null);
     this.context.go("sessions", { text: this.search.value, agent: this.agent.value, project: this.project.value, problems: flag(this.problems), live: flag(this.live) }, { replace: true });
   }
 
-  #arrange() {
+  #arrange(shown = PAGE) {
     const { text = "", agent = "", project = "", problems, live, sort = "-when" } = this.context.params;
     if (document.activeElement !== this.search) this.search.value = text;
     this.agent.value = agent;
     this.project.value = project;
-    this.problems.checked = Boolean(problems);
-    this.live.checked = Boolean(live);
+    this.problems.input.checked = Boolean(problems);
+    this.live.input.checked = Boolean(live);
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const passes = (row) => (!agent || row.agent === agent) && (!project || row.project === project) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
+    const isOf = (row) => (!agent || row.agent === agent) && (!project || row.project === project);
+    const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
     this.listed = this.#rows.filter(passes).sort(order(sort));
     fill(this.head, COLUMNS.map((column) => this.#heading(column, sort)));
-    fill(this.found, this.listed.length === this.#rows.length ? counted(this.listed.length, "session") : `${count(this.listed.length)} of ${counted(this.#rows.length, "session")}`);
-    fill(this.body);
-    this.#add();
+    const all = counted(this.#rows.length, "session") + this.counting;
+    fill(this.found, this.listed.length === this.#rows.length ? all : `${count(this.listed.length)} of ${all}`);
+    fill(this.body, this.listed.slice(0, Math.max(shown, PAGE)).map(sessionRow));
     this.#explain();
   }
 
@@ -112,11 +117,18 @@ class SessionsView extends HTMLElement {
     this.table.hidden = !this.listed.length;
     this.empty.hidden = this.listed.length > 0;
     if (this.#rows.length) return fill(this.empty, h("p", {}, "No session passes these filters."));
-    return fill(this.empty, h("h2", {}, "No sessions yet"), h("p", {}, "Sessions of agents on this computer appear here by themselves. To look at others, name them:"), h("pre", { class: "pre" }, "redline serve FILE, FOLDER or ADDRESS"), h("p", {}, "To record one with Redline:"), h("pre", { class: "pre" }, "redline run claude"));
+    return fill(
+      this.empty,
+      h("h2", {}, "No sessions yet"),
+      h("p", {}, "Sessions of agents on this computer appear here by themselves. To look at others, name a file, a folder or an address:"),
+      h("pre", { class: "pre" }, "redline serve ~/sessions"),
+      h("p", {}, "To have Redline at work in one:"),
+      h("pre", { class: "pre" }, "redline run claude"),
+    );
   }
 
   #key(event) {
-    if (event.key !== "/" || event.target.closest("input, select, dialog")) return;
+    if (event.key !== "/" || isTyping(event)) return;
     event.preventDefault();
     this.search.focus();
   }
@@ -136,20 +148,22 @@ function order(sort) {
 
 function sessionRow(row) {
   const timeMs = row.ended_ms ?? row.started_ms;
-  const number = (name, label, value) => h("td", { class: `${name}${row.is_pending ? " pending" : ""}`, "data-label": label }, row.is_pending ? h("span", { class: "hidden" }, "being counted") : value);
+  const live = row.is_live ? h("span", { class: "dot connected", role: "img", "aria-label": "live" }) : null;
+  const counting = row.is_pending ? h("span", { class: "hidden" }, "being counted") : null;
+  const number = (name, value) => h("td", { class: `${name}${counting ? " pending" : ""}`, "data-label": name }, counting ?? value);
   const project = row.project ? h("span", { title: row.project }, line(row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? row.project, 40)) : null;
   return h(
     "tr",
     {},
-    h("td", { class: "when" }, row.is_live ? h("span", { class: "dot connected", role: "img", "aria-label": "live" }) : null, timeMs ? h("time", { datetime: new Date(timeMs).toISOString(), title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`) : ""),
+    h("td", { class: "when" }, live, timeMs ? h("time", { title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`) : null),
     h("td", { class: "project" }, project),
     h("td", { class: "title" }, h("a", { href: `/s/${encodeURIComponent(row.id)}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(row.title || row.name, 140))),
     h("td", { class: "agent" }, line(row.agent, 30)),
-    number("messages", "messages", count(row.messages)),
-    number("tokens", "tokens", brief(row.tokens)),
-    number("cost", "cost", money(row.cost_usd)),
-    number("saved", "saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
-    number("problems", "problems", row.problems ? h("strong", {}, count(row.problems)) : ""),
+    number("messages", count(row.messages)),
+    number("tokens", brief(row.tokens)),
+    number("cost", money(row.cost_usd)),
+    number("saved", row.saved_usd > 0 ? money(row.saved_usd) : ""),
+    number("problems", row.problems ? h("strong", {}, count(row.problems)) : ""),
   );
 }
 

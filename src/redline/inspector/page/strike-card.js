@@ -11,11 +11,10 @@ export function inForce(strike, request) {
 
 /** The line above a struck part; a click opens the card. */
 export function badge(strike, scene, fold) {
-  const isOpen = fold.isOpen("strike");
   const isStruck = inForce(strike, scene.request);
-  const attributes = { class: "badge", type: "button", "aria-expanded": String(isOpen), "data-focus": fold.key("strike"), onclick: () => fold.toggle("strike") };
-  const saved = h("span", { class: "saved" }, ` · −${counted(strike.tokens_before - strike.tokens_after, "token")}`);
-  return h("button", { ...attributes, class: isStruck ? "badge" : "badge past" }, h("b", {}, standing(strike, scene)), " ", h("span", {}, line(strike.because)), isStruck ? saved : null);
+  const saved = isStruck ? h("span", {}, ` · −${counted(strike.tokens_before - strike.tokens_after, "token")}`) : null;
+  const label = [h("b", {}, standing(strike, scene)), " ", h("span", {}, line(strike.because)), saved];
+  return fold.button("strike", isStruck ? "badge" : "badge past", fold.isOpen("strike"), label);
 }
 
 function standing(strike, scene) {

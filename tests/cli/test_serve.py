@@ -1,0 +1,70 @@
+"""`redline serve` as a command: where it listens, what it says, how it ends. What it answers is tested in tests/inspector."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+
+from tests.cli.run import SOURCE, redline
+from tests.cli.sample import write_session
+
+
+def started(*arguments, home):
+    """The process, once it has said where it listens, and that line."""
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(home), "COLUMNS": "80"}
+    command = [sys.executable, "-m", "redline", "serve", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    return process, process.stdout.readline()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_listens_and_ends_quietly(tmp_path, number):
+    """The address is on the first line, and works; a signal is no failure."""
+    path = write_session(tmp_path / "session.jsonl")
+    process, line = started(path, "--port", "0", home=tmp_path)
+    url, shows = line.split()[-1], process.stdout.readline()
+    assert line == f"Redline inspector at {url}\n"
+    assert "<title>Redline" in urlopen(url).read().decode()
+    assert [row["name"] for row in json.load(urlopen(f"{url}api/sessions"))["sessions"]] == ["session"]
+    process.send_signal(number)
+    _, complained = process.communicate(timeout=20)
+    assert (process.returncode, complained) == (0, "")
+    assert str(path) in shows
+
+
+def test_json_for_programs(tmp_path):
+    """One object with the address, the port and the token."""
+    process, line = started(tmp_path, "--port", "0", "--json", home=tmp_path)
+    process.terminate()
+    process.communicate(timeout=20)
+    told = json.loads(line)
+    assert told["url"] == f"http://127.0.0.1:{told['port']}/"
+    assert len(told["token"]) >= 32
+
+
+def test_a_port_that_is_taken(tmp_path):
+    """The error says which, and what to do."""
+    process, line = started(tmp_path, "--port", "0", "--json", home=tmp_path)
+    port = json.loads(line)["port"]
+    second = redline("serve", tmp_path, "--port", port)
+    process.terminate()
+    process.communicate(timeout=20)
+    assert second.returncode == 2
+    assert f"Port {port}" in second.stderr
+    assert "--port" in second.stderr
+
+
+def test_the_sessions_of_this_computer_without_a_name(tmp_path):
+    """Where agents keep them, below the user's home, and Redline's own store."""
+    folder = tmp_path / ".claude" / "projects" / "app"
+    folder.mkdir(parents=True)
+    write_session(folder / "one.jsonl")
+    process, line = started("--port", "0", "--json", home=tmp_path)
+    rows = json.load(urlopen(f"{json.loads(line)['url']}api/sessions"))["sessions"]
+    process.terminate()
+    process.communicate(timeout=20)
+    assert [(row["name"], row["agent"]) for row in rows] == [("one", "Claude Code")]
