@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from redline.errors import ExecutionError, RedlineError, ValidationError
 from redline.inspection.playback import Playback
+from redline.inspection.read_session import AUTO
 from redline.inspection.shown import PICTURES, part_named, picture_of, whole_part
 from redline.inspector import policy_answers, request_answers, session_answers, timeline_answers
 from redline.inspector.actions import act
@@ -22,7 +23,7 @@ from redline.inspector.events import Events
 from redline.inspector.guard import Guard
 from redline.inspector.history_answers import records
 from redline.inspector.json_response import json_response, problem_response
-from redline.inspector.opened import AUTO, OpenedSession
+from redline.inspector.opened import OpenedSession
 from redline.inspector.served import ServedSessions
 from redline.inspector.settings import InspectorSettings
 from redline.values import payloads

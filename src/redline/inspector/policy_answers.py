@@ -10,7 +10,7 @@ from typing import Any
 
 from redline.errors import ValidationError
 from redline.inspection.playback import Player
-from redline.inspection.presets import PRESETS
+from redline.inspection.presets import PRESETS, says_of
 from redline.inspection.shown import part_key
 from redline.inspector.opened import custom_policy
 from redline.policy import Policy
@@ -71,8 +71,7 @@ def _unit(kind: Any) -> dict[str, Any]:
         for field in dataclasses.fields(kind)
         if field.name not in _LEFT_OUT and _type_of(value := getattr(kind(), field.name))
     ]
-    says = (inspect.getdoc(kind) or "").partition("\n\n")[0]
-    return {"name": kind.name, "says": " ".join(says.split()), "settings": settings}
+    return {"name": kind.name, "says": says_of(kind), "settings": settings}
 
 
 def _type_of(value: object) -> str:
