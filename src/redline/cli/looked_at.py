@@ -34,6 +34,11 @@ class LookedAt:
         """Whether it is a log of Redline's own."""
         return self.session.log is not None
 
+    @property
+    def can_be_opened(self) -> bool:
+        """Whether it is a log that `redline.open` finds by the name shown; not what came through a pipe."""
+        return self.is_log and (self.source.path is not None or "://" in self.source.place)
+
     def playback(self, policy: str) -> Playback:
         """As it was sent, or as a policy would have sent it."""
         name = resolved_policy(policy, is_log=self.is_log)
