@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redline.engine.state import State
-from redline.formats import find_format
+from redline.formats import Format, find_format
 from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
+from redline.inspection.request_diff import line_of
 from redline.log.log import ROOT, Stored
 from redline.log.records import (
     CacheTouched,
@@ -25,10 +27,10 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
-from redline.log.timeline import Branch, Timeline
+from redline.log.timeline import Branch, RecordTree, Timeline
 from redline.transcripts import RecordedConversation
 
-__all__ = ["BatchLine", "RecordHistory", "RecordLine", "history_of_log", "history_of_transcript"]
+__all__ = ["BatchLine", "RecordHistory", "RecordLine", "history_of_log", "history_of_transcript", "shown_history"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,33 @@ class RecordHistory:
     batches: tuple[BatchLine, ...] = ()
 
 
-def history_of_log(log: StoredLog) -> RecordHistory:
-    """A log as its records tell it, checkpoints left out."""
+def shown_history(history: RecordHistory) -> dict[str, Any]:
+    """A history as plain values."""
+    return {
+        "records": [
+            {
+                "number": line.number,
+                "parent": line.parent,
+                "type": line.type,
+                "says": line.says,
+                "time_ms": line.time_ms,
+                "index": line.index,
+                "from": line.index,
+                "to": line.to,
+                "is_current": line.is_current,
+            }
+            for line in history.lines
+        ],
+        "branches": [
+            {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
+            for one in history.branches
+        ],
+        "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],
+    }
+
+
+def history_of_log(log: StoredLog, *, is_folded: bool = True) -> RecordHistory:
+    """A log as its records tell it, checkpoints left out; with its messages one by one if they are not folded."""
     timeline = Timeline(ReadOnlyLog(log.records))
     path = timeline.path()
     current = {one.number for one in path}
@@ -76,13 +103,24 @@ def history_of_log(log: StoredLog) -> RecordHistory:
     state = State(find_format(format) if format else None)
     state.apply_all([one.record for one in path])
     forks = {number for number, children in timeline.records.children.items() if len(children) > 1}
-    lines = list(_folded(_lines(log.records, current), forks))
+    told = _lines(log.records, current)
+    lines = _folded(told, forks) if is_folded else _with_words(told, timeline.records, state.format)
     batches = state.batches
     shown = tuple(
         BatchLine(number, boundary, number == batches.current)
         for number, boundary in zip(batches.numbers, batches.boundaries, strict=False)
     )
     return RecordHistory(tuple(lines), tuple(timeline.branches()), shown)
+
+
+def _with_words(lines: Iterator[RecordLine], records: RecordTree, format: Format) -> Iterator[RecordLine]:
+    """Every message as its role and its first words."""
+    for line in lines:
+        record = records.stored[line.number].record
+        if isinstance(record, MessageAdded):
+            message = format.read(record.payload)
+            line = replace(line, says=f"{message.role}: {line_of(message)}", to=(line.index or 0) + 1)
+        yield line
 
 
 def _lines(stored: Sequence[Stored], current: set[int]) -> Iterator[RecordLine]:
@@ -98,14 +136,15 @@ def _lines(stored: Sequence[Stored], current: set[int]) -> Iterator[RecordLine]:
 
 
 def _folded(lines: Iterator[RecordLine], forks: set[int]) -> Iterator[RecordLine]:
-    """Messages that follow each other as one line, unless something else was made on one of them."""
+    """Messages that follow each other as one line, with what was reported of them, unless something else was made on one."""
     run: list[RecordLine] = []
     for line in lines:
-        goes_on = run and line.type == "message" and line.parent == run[-1].number and run[-1].number not in forks
+        is_plain = line.type in ("message", "usage")
+        goes_on = run and is_plain and line.parent == run[-1].number and run[-1].number not in forks
         if run and not goes_on:
             yield _run(run)
             run = []
-        if line.type == "message":
+        if is_plain:
             run.append(line)
         else:
             yield line
@@ -114,12 +153,13 @@ def _folded(lines: Iterator[RecordLine], forks: set[int]) -> Iterator[RecordLine
 
 
 def _run(run: list[RecordLine]) -> RecordLine:
-    first, last = run[0], run[-1]
-    to = (last.index or 0) + 1
-    if len(run) == 1:
-        return replace(first, to=to)
-    says = f"{len(run):,} messages"
-    return replace(last, parent=first.parent, type="messages", says=says, time_ms=first.time_ms, index=first.index, to=to)
+    said = [line for line in run if line.type == "message"]
+    number, parent = run[-1].number, run[0].parent
+    if not said:
+        return replace(run[-1], parent=parent)
+    first, to = said[0], (said[-1].index or 0) + 1
+    kind, says = ("message", first.says) if len(said) == 1 else ("messages", f"{len(said):,} messages")
+    return replace(first, number=number, parent=parent, type=kind, says=says, to=to)
 
 
 def _messages_in(record: Record) -> int:
@@ -189,7 +229,7 @@ def _usage_words(record: UsageReported) -> str:
 # --- transcripts of agents
 
 
-def history_of_transcript(conversation: RecordedConversation) -> RecordHistory:
+def history_of_transcript(conversation: RecordedConversation, *, is_folded: bool = True) -> RecordHistory:
     """What an agent's file tells: messages between compactions, branches off the path, sub-agents."""
     lines: list[RecordLine] = []
     starts = {compaction.before: compaction for compaction in conversation.compactions}
@@ -198,8 +238,12 @@ def history_of_transcript(conversation: RecordedConversation) -> RecordHistory:
     for start, end in zip(cuts, ends, strict=True):
         if start in starts:
             lines.append(_line(lines, "view", "compacted: a summary takes the place of what came before", start))
-        if end > start:
+        if end > start and is_folded:
             lines.append(_line(lines, "messages", f"{end - start:,} messages", start, end))
+        for index in range(start, end) if not is_folded else ():
+            entry = conversation.entries[index]
+            says = f"{entry.message.role}: {line_of(entry.message)}"
+            lines.append(replace(_line(lines, "message", says, index, index + 1), time_ms=entry.timestamp_ms))
     ends_at = {line.to: line.number for line in lines if line.to is not None}
     for branch in conversation.branches:
         parent = ends_at.get(branch.after + 1, ROOT) if branch.after is not None else ROOT
