@@ -15,6 +15,7 @@ from redline.cli.session_argument import SESSION
 from redline.inspection.first_words import first_words
 from redline.inspection.record_lines import RecordHistory, RecordLine, history_of_log, history_of_transcript, shown_history
 from redline.inspection.visible_text import visible_lines
+from redline.log.log import ROOT
 
 __all__ = ["command"]
 
@@ -62,9 +63,15 @@ def command(session: str, is_all: bool, number: int, no_pager: bool, as_json: bo
 
 
 def _tree(history: RecordHistory) -> Iterator[Line]:
-    lines = [line for line in history.lines if line.type != "subagent"]
-    for drawing, line in graph_lines(lines):
-        yield (Styled(drawing, is_dim=True),) if line is None else _record(drawing, line)
+    """The records; the branches of an agent's file follow what they turned off from."""
+    branches: dict[int, list[RecordLine]] = {}
+    for line in history.lines:
+        if line.type == "branch":
+            branches.setdefault(line.parent, []).append(line)
+    lines = [line for line in history.lines if line.type not in ("branch", "subagent")]
+    ordered = [*branches.get(ROOT, ()), *(one for line in lines for one in (line, *branches.get(line.number, ())))]
+    for drawing, drawn in graph_lines(ordered):
+        yield (Styled(drawing, is_dim=True),) if drawn is None else _record(drawing, drawn)
 
 
 def _record(drawing: str, line: RecordLine) -> Line:

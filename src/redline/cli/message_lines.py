@@ -7,24 +7,16 @@ from typing import Any
 from redline.cli.figures import date_and_time
 from redline.cli.output import Line, Styled, counted
 from redline.cli.printable import shortened, width_of, wrapped
+from redline.inspection.strike_notes import StrikeNote
 from redline.inspection.visible_text import visible_lines
 
-__all__ = ["MessageLines", "StrikeNote"]
+__all__ = ["MessageLines"]
 
 _INDENT = "    "
 _STRUCK = "~~ "
 _PIECE = 4_000
 """Characters that are wrapped at once; a line may be as long as a file."""
 _ROLE_COLORS = {"user": "cyan", "system": "magenta", "assistant": "green"}
-
-
-@dataclass(frozen=True, slots=True)
-class StrikeNote:
-    """What is said below a part of a strike on it."""
-
-    says: str
-    is_struck: bool
-    """Whether the part is struck in what is shown; a strike may have been undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,9 @@ class MessageLines:
 
     def lines_of(self, message: dict[str, Any], notes: Mapping[str, Sequence[StrikeNote]], tag: str = "") -> Iterator[Line]:
         """A message as `shown_message` gives it; `notes` are the strikes on its parts, by the place of each part."""
-        yield self._heading(message, tag)
+        is_long = width_of(tag) > self.width // 2
+        yield self._heading(message, "" if is_long else tag)
+        yield from self._note(StrikeNote(tag, is_struck=False)) if is_long else ()
         for part in message["parts"]:
             yield from self._part(part, notes.get(part["at"], ()))
         yield ()

@@ -25,6 +25,7 @@ __all__ = [
     "progress",
     "say",
     "say_json",
+    "say_text",
     "show_figures",
     "show_page",
     "show_rows",
@@ -126,6 +127,12 @@ def say_json(value: object, *, indent: int | None = None) -> None:
     """A value as JSON on standard output, in one line unless it is indented."""
     is_ascii = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
     click.echo(as_json(value, indent=indent, is_ascii=is_ascii))
+
+
+def say_text(text: str) -> None:
+    """A whole text on standard output, line by line; control characters in it are shown, as in a line that is said."""
+    for line in text.removesuffix("\n").split("\n"):
+        say(line)
 
 
 def show_title(title: str) -> None:

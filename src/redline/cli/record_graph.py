@@ -16,18 +16,18 @@ def graph_lines(lines: Sequence[RecordLine]) -> Iterator[tuple[str, RecordLine |
     """Each record after the drawing that is left of it; lines that only draw have none."""
     to_come = Tally(line.parent for line in lines if not line.is_current)
     is_path_open = Tally(line.is_current for line in lines)[True]
-    ends: list[int | None] = [ROOT]
+    ends: list[int | None] = [None]
     """By column, the record that its next one is made on; the first is the present path, None where nothing goes on."""
+    columns: dict[int, int] = {}
     for line in lines:
         column = 0 if line.is_current else _column_of(line.parent, ends)
         if column is None:
             column = _free_column(ends)
-            turned = ends.index(line.parent) if line.parent in ends else 0
-            if line.parent != ROOT:
-                yield _turn(ends, turned, column), None
+            if line.parent != ROOT and ends[columns.get(line.parent, 0)] is not None:
+                yield _turn(ends, columns.get(line.parent, 0), column), None
         to_come[line.parent] -= not line.is_current
         is_path_open -= line.is_current
-        ends[column] = line.number
+        ends[column], columns[line.number] = line.number, column
         yield _drawn(ends, column, "●" if line.is_current else "○"), line
         if column and not to_come[line.number]:
             ends[column] = None

@@ -7,17 +7,17 @@ from typing import Any
 import click
 
 from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, REQUEST_HELP, LookedAt, look_at, one_session
-from redline.cli.message_lines import MessageLines, StrikeNote
+from redline.cli.message_lines import MessageLines
 from redline.cli.on_each import FINE
 from redline.cli.output import Line, Styled, columns_of_terminal, counted, is_drawn_in_color, say_json, show_page
 from redline.cli.printable import wrapped
 from redline.cli.session_argument import SESSION
-from redline.cli.strike_words import is_struck_at, notes_on
 from redline.inspection.playback import Playback
 from redline.inspection.read_session import AUTO
-from redline.inspection.shown import LONGEST_TEXT, is_on, part_named, plain_parts, shown_message
-from redline.inspection.shown_requests import made_request, repairs_of
-from redline.values.messages import Message
+from redline.inspection.shown import LONGEST_TEXT
+from redline.inspection.shown_requests import made_request
+from redline.inspection.strike_notes import is_struck_at, notes_on
+from redline.inspection.visible_messages import shown_indices, shown_messages
 
 __all__ = ["command"]
 
@@ -65,7 +65,7 @@ def command(
       redline show sqlite:///chats.db#support --request 12
     """
     looked_at = look_at(one_session(session), number)
-    playback = looked_at.playback(policy)
+    playback, log = looked_at.playback(policy), looked_at.session.log
     if request is not None:
         made_request(playback, request)
     indices = list(_chosen(playback, request, range(start or 0, playback.recording.count if end is None else end + 1), tool))
@@ -74,23 +74,19 @@ def command(
     indices = indices[-last:] if last else indices
     if as_json:
         longest = None if is_full else LONGEST_TEXT
-        for message in _with_repairs(looked_at, playback, request, indices, longest=longest):
+        for message in shown_messages(playback, request, log, indices, longest=longest):
             say_json(message)
         return FINE
     drawing = MessageLines(columns_of_terminal(), is_full, is_drawn_in_color(is_paged=not no_pager))
-    body = _lines(drawing, playback, request, _with_repairs(looked_at, playback, request, indices, longest=None))
+    body = _lines(drawing, playback, request, shown_messages(playback, request, log, indices, longest=None))
     show_page(chain(_title(looked_at, playback, request), body, _end(indices)), is_paged=not no_pager)
     return FINE
 
 
 def _chosen(playback: Playback, request: int | None, wanted: range, tool: str) -> Iterator[int]:
     """The indices that are asked for, in the order in which they are sent."""
-    if request is None:
-        indices: Iterable[int] = range(playback.recording.count)
-    else:
-        indices = chain.from_iterable(range(*run) for run in made_request(playback, request).visible)
     parts = playback.player.parts
-    for index in indices:
+    for index in shown_indices(playback, request):
         if index not in wanted:
             continue
         if not tool or any(parts.tool_of(index, part) == tool for part in playback.recording.load(index).parts):
@@ -101,33 +97,14 @@ def _is_any_struck(playback: Playback, index: int, request: int | None) -> bool:
     return any(is_struck_at(playback, strike, request) for strike in playback.by_index.get(index, ()))
 
 
-def _with_repairs(
-    looked_at: LookedAt, playback: Playback, request: int | None, indices: list[int], *, longest: int | None
-) -> Iterator[dict[str, Any]]:
-    """The messages; in a request, what the repair made comes after the message that it follows, marked as such."""
-    made: dict[int, list[Message]] = {}
-    dropped: dict[int, str] = {}
-    if request is not None:
-        exact = repairs_of(playback, request, looked_at.session.log)
-        for after, message in exact.repaired:
-            made.setdefault(after, []).append(message)
-        dropped = {change.index: change.what for change in exact.repairs}
-    for index in [-1, *indices]:
-        if index >= 0:
-            shown = shown_message(playback, index, longest=longest)
-            yield {**shown, "repair": dropped[index]} if index in dropped else shown
-        for message in made.get(index, ()):
-            yield {"after": index, "is_repaired": True, "role": message.role, "parts": plain_parts(message)}
-
-
 def _lines(
     drawing: MessageLines, playback: Playback, request: int | None, messages: Iterable[dict[str, Any]]
 ) -> Iterator[Line]:
     cuts = {made.visible[0][0]: made.number for made in playback.recording.requests[1:] if made.is_new_view and made.visible}
     last = playback.recording.requests[-1] if playback.recording.requests else None
     for message in messages:
-        if "index" not in message:
-            yield from drawing.lines_of(message, {}, "made by the repair, for the provider")
+        if "repaired" in message:
+            yield from drawing.lines_of(message, {}, f"repaired for the provider: {message['repaired']}")
             continue
         index = message["index"]
         if request is None and index in cuts and not playback.recording.is_log and index:
@@ -135,25 +112,11 @@ def _lines(
             yield (Styled(words + "─" * max(drawing.width - len(words), 0), color="yellow"),)
             yield ()
         is_gone = request is None and last is not None and index < last.end and not _is_in(last.visible, index)
-        told = message.get("repair") or ("not sent any more" if is_gone else "")
-        yield from drawing.lines_of(message, _notes(playback, message, request), told)
+        yield from drawing.lines_of(message, notes_on(playback, message, request), "not sent any more" if is_gone else "")
 
 
 def _is_in(runs: Iterable[tuple[int, int]], index: int) -> bool:
     return any(start <= index < end for start, end in runs)
-
-
-def _notes(playback: Playback, message: dict[str, Any], request: int | None) -> dict[str, list[StrikeNote]]:
-    """The notes of the strikes on a message, by the part that each is on."""
-    notes = notes_on(playback, message["index"], request)
-    recorded = playback.recording.load(message["index"]) if notes else None
-    found: dict[str, list[StrikeNote]] = {}
-    for part in message["parts"] if recorded is not None else ():
-        place = part_named(recorded, part["at"]) if recorded is not None else None
-        for strike, note in notes.items():
-            if place is not None and is_on(strike.at, place.at):
-                found.setdefault(part["at"], []).append(note)
-    return found
 
 
 def _title(looked_at: LookedAt, playback: Playback, request: int | None) -> Iterator[Line]:

@@ -239,7 +239,7 @@ def history_of_transcript(conversation: RecordedConversation, *, is_folded: bool
         if start in starts:
             lines.append(_line(lines, "view", "compacted: a summary takes the place of what came before", start))
         if end > start and is_folded:
-            lines.append(_line(lines, "messages", f"{end - start:,} messages", start, end))
+            lines.append(_line(lines, "messages", _messages(end - start), start, end))
         for index in range(start, end) if not is_folded else ():
             entry = conversation.entries[index]
             says = f"{entry.message.role}: {line_of(entry.message)}"
@@ -247,12 +247,16 @@ def history_of_transcript(conversation: RecordedConversation, *, is_folded: bool
     ends_at = {line.to: line.number for line in lines if line.to is not None}
     for branch in conversation.branches:
         parent = ends_at.get(branch.after + 1, ROOT) if branch.after is not None else ROOT
-        says = f"{len(branch.entries):,} messages off the path"
+        says = f"{_messages(len(branch.entries))} off the path"
         lines.append(RecordLine(len(lines), parent, "branch", says, is_current=False))
     for subagent in conversation.subagents:
-        lines.append(RecordLine(len(lines), ROOT, "subagent", f"sub-agent {subagent.id}: {len(subagent.entries):,} messages"))
+        lines.append(RecordLine(len(lines), ROOT, "subagent", f"sub-agent {subagent.id}: {_messages(len(subagent.entries))}"))
     return RecordHistory(tuple(lines))
 
 
 def _line(lines: Sequence[RecordLine], kind: str, says: str, index: int, to: int | None = None) -> RecordLine:
     return RecordLine(len(lines), len(lines) - 1 if lines else ROOT, kind, says, None, index, to)
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} message{'' if count == 1 else 's'}"

@@ -57,8 +57,8 @@ def shown_request(playback: Playback, number: int, log: StoredLog | None) -> dic
         "new": [strike.number for strike in in_force if strike.first == number],
         "repairs": [{"index": change.index, "what": change.what} for change in exact.repairs],
         "repaired": [
-            {"after": after, "message": {"role": message.role, "parts": plain_parts(message)}}
-            for after, message in exact.repaired
+            {"after": one.after, "message": {"role": one.message.role, "parts": plain_parts(one.message)}}
+            for one in exact.repaired
         ],
     }
 

@@ -1,21 +1,42 @@
-"""What is said of a strike below the part that it is on."""
+"""What is said of the strikes on a message, part by part, below what they are on."""
 
-from redline.cli.message_lines import StrikeNote
+from dataclasses import dataclass
+from typing import Any
+
 from redline.inspection.playback import Playback, PlayedStrike
+from redline.inspection.shown import is_on, part_named
 
-__all__ = ["is_struck_at", "note_of", "notes_on"]
+__all__ = ["StrikeNote", "is_struck_at", "notes_on"]
 
 
-def notes_on(playback: Playback, index: int, request: int | None) -> dict[PlayedStrike, StrikeNote]:
-    """What is said of the strikes on a message in a request; None for the record, where it is said what became of each."""
-    found = {}
-    for strike in playback.by_index.get(index, ()):
-        if request is None or strike.is_in_force(request):
-            found[strike] = note_of(playback, strike, request)
+@dataclass(frozen=True, slots=True)
+class StrikeNote:
+    """What is said of a strike."""
+
+    says: str
+    is_struck: bool
+    """Whether the part is struck in what is shown; a strike may have been undone."""
+
+
+def notes_on(playback: Playback, message: dict[str, Any], request: int | None) -> dict[str, list[StrikeNote]]:
+    """The notes on a message as `shown_message` gives it, by the place of each part.
+
+    In a request those in force; with None, for the record, what became of each.
+    """
+    index = message.get("index", -1)
+    strikes = [one for one in playback.by_index.get(index, ()) if request is None or one.is_in_force(request)]
+    if not strikes:
+        return {}
+    recorded, found = playback.recording.load(index), dict[str, list[StrikeNote]]()
+    for shown in message["parts"]:
+        part = part_named(recorded, shown["at"])
+        on_it = [one for one in strikes if part is not None and is_on(one.at, part.at)]
+        if on_it:
+            found[shown["at"]] = [_note_of(playback, one, request) for one in on_it]
     return found
 
 
-def note_of(playback: Playback, strike: PlayedStrike, request: int | None) -> StrikeNote:
+def _note_of(playback: Playback, strike: PlayedStrike, request: int | None) -> StrikeNote:
     """The rule, the reason, the tokens, since when, and the number that undoes it."""
     said = f"{strike.rule}: {strike.because}"
     sizes = f"{strike.tokens_before:,} → {strike.tokens_after:,} tokens"
