@@ -1,6 +1,6 @@
 """`redline explain`: why a part is sent or struck, with rule, reason, numbers and the way back; or all strikes in sums."""
 
-import shlex
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from heapq import nlargest
@@ -20,6 +20,7 @@ from redline.inspection.presets import says_of
 from redline.inspection.read_session import AUTO, SENT, resolved_policy
 from redline.inspection.shown import part_key, shown_message
 from redline.inspection.shown_requests import made_request, shown_strike
+from redline.inspection.strike_notes import span_words
 from redline.inspection.waiting import WaitingMark, waiting_marks
 from redline.rules import RULES
 from redline.values.messages import Message, Part
@@ -100,16 +101,19 @@ def _show(situation: Situation, looked_at: LookedAt, one: PartExplanation) -> No
     show_title(f"Message {one.index}, {one.at or 'all of it'} · {message['role']}{f' · {when}' if when else ''}")
     rows = [("what", _what(one)), ("size", counted(one.tokens, "token")), ("now", _state_words(situation, one))]
     for strike in one.strikes:
-        rows += _strike_rows(situation, looked_at, strike)
+        rows += _strike_rows(situation, strike)
     for waiting in one.waiting:
         rows += [("marked by", f"{waiting.rule}: {waiting.because}"), ("but", waiting.why)]
     for strike in one.earlier:
-        until = f"from request {strike['first']} to {strike['end'] - 1}, then sent again: {strike['ended_because']}"
-        rows.append(("earlier", f"{strike['rule']} struck it {until}"))
+        span = span_words(strike["first"], strike["end"])
+        rows.append(("earlier", f"{strike['rule']} struck it {span}; sent again: {strike['ended_because']}"))
     rows += [("why", "; ".join(one.kept_because))] if one.kept_because else []
     if one.kept_because and one.state == "sent":
         rows += [("the rules", f"{rule.name}: {says_of(type(rule))}") for rule in situation.policy.made_rules()]
     show_rows((Column("", least=12), Column("", "note", least=40)), rows)
+    for strike in one.strikes:
+        if strike["is_undoable"]:
+            say(f"To undo it: redline.open({json.dumps(looked_at.source.name)}).undo({strike['number']}), or `redline serve`")
 
 
 def _what(one: PartExplanation) -> str:
@@ -130,10 +134,12 @@ def _state_words(situation: Situation, one: PartExplanation) -> str:
                 return f"recorded as struck, but sent all the same: {playback.recording.observed}{first}"
             told = f"would be struck under the policy `{playback.name}`" if playback.is_hypothetical else "struck"
             return f"{told} in request {number}{first}"
+    if any(strike["end"] == number + 1 for strike in one.earlier):
+        return f"sent as it was said from the next request on{first}"
     return f"sent as it was said in request {number}{first}"
 
 
-def _strike_rows(situation: Situation, looked_at: LookedAt, strike: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple[str, str]]:
     rule = RULES.get(strike["rule"])
     yield "rule", f"{strike['rule']}: {says_of(rule)}" if rule is not None else strike["rule"]
     yield "because", strike["because"]
@@ -156,9 +162,6 @@ def _strike_rows(situation: Situation, looked_at: LookedAt, strike: dict[str, An
             "used later",
             "no answer used it" if situation.playback.is_hypothetical else "not known: the model did not have it",
         )
-    if strike["is_undoable"]:
-        code = f"import redline; redline.open({looked_at.source.name!r}).undo({strike['number']})"
-        yield "undo", f"python -c {shlex.quote(code)}"
 
 
 # --- all strikes

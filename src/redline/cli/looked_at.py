@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redline.cli.output import complain, say
+from redline.cli.places import damage_words
 from redline.errors import RedlineError, ValidationError
 from redline.inspection.playback import Playback, Player
 from redline.inspection.presets import PRESETS
@@ -17,6 +18,7 @@ __all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "chos
 
 CONVERSATION_HELP = "Which one, in a file that holds several."
 POLICY_HELP = f"{', '.join((SENT, *PRESETS))}, or a redline.toml; without it {SENT} for Redline's logs, else default."
+_MOST_DAMAGE = 3
 REQUEST_HELP = "Only what the model saw in this request, from 0."
 
 
@@ -67,8 +69,11 @@ def look_at(source: SessionInput, number: int) -> LookedAt:
         raise ValidationError(f"{source.name} cannot be read: {problem.strerror}. {how}") from problem
     if session.count > 1:
         say(f"{source.name}: conversation {number} of {session.count}; --conversation takes another", is_error=True)
-    for damage in session.log.damage if session.log is not None else ():
-        complain(f"{source.name}: {f'line {damage.line}: ' if damage.line else ''}{damage.reason}")
+    damage = session.log.damage if session.log is not None else session.transcript.problems if session.transcript else ()
+    for bad in damage[:_MOST_DAMAGE]:
+        complain(f"{source.name}: {damage_words(bad.line, bad.column, bad.reason)}")
+    if len(damage) > _MOST_DAMAGE:
+        complain(f"{source.name}: and {len(damage) - _MOST_DAMAGE:,} more; `redline check` names them")
     return LookedAt(source, session, number, Player(recording))
 
 

@@ -35,6 +35,14 @@ class Situation:
         """The request that is meant; -1 if none was made."""
         return len(self.playback.recording.requests) - 1 if self.request is None else self.request
 
+    def is_in_force(self, strike: PlayedStrike) -> bool:
+        """Whether a strike counts: in the request, or at the end of the record, where it may have been undone since."""
+        return strike.end is None if self.request is None else strike.is_in_force(self.request)
+
+    def has_ended(self, strike: PlayedStrike) -> bool:
+        """Whether a strike counted, and does no longer."""
+        return strike.end is not None and (self.request is None or strike.end <= self.request)
+
 
 @dataclass(frozen=True, slots=True)
 class PartExplanation:
@@ -66,7 +74,7 @@ def explain_part(situation: Situation, index: int, part: Part) -> PartExplanatio
     parts = playback.player.parts
     tokens = next((sized.tokens for sized in parts.of(index) if sized.at == part.at), 0)
     on_it = [one for one in playback.by_index.get(index, ()) if is_on(one.at, part.at)]
-    in_force = [one for one in on_it if one.is_in_force(situation.number)]
+    in_force = [one for one in on_it if situation.is_in_force(one)]
     waiting = tuple(one for one in situation.waiting if one.index == index and is_on(one.at, part.at))
     call = part if isinstance(part, ToolCall) else parts.calls.get(PartSpot(index, part.at), (None, None))[1]
     sent_first = recording.request_of(index, "user")
@@ -80,14 +88,14 @@ def explain_part(situation: Situation, index: int, part: Part) -> PartExplanatio
         first_request=sent_first,
         state=_state(situation, index, in_force),
         strikes=tuple(_shown(situation, one) for one in in_force),
-        earlier=tuple(_shown(situation, one) for one in on_it if one.end is not None and one.end <= situation.number),
+        earlier=tuple(_shown(situation, one) for one in on_it if situation.has_ended(one)),
         waiting=waiting,
         kept_because=tuple(_keepers(situation, index, part, message.role)) if not in_force and not waiting else (),
     )
 
 
 def _shown(situation: Situation, one: PlayedStrike) -> dict[str, Any]:
-    return shown_strike(situation.playback, one, is_undoable=situation.can_undo and one.is_in_force(situation.number))
+    return shown_strike(situation.playback, one, is_undoable=situation.can_undo and one.end is None)
 
 
 def _state(situation: Situation, index: int, in_force: Sequence[PlayedStrike]) -> PartState:

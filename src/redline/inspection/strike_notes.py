@@ -6,7 +6,7 @@ from typing import Any
 from redline.inspection.playback import Playback, PlayedStrike
 from redline.inspection.shown import is_on, part_named
 
-__all__ = ["StrikeNote", "is_struck_at", "notes_on"]
+__all__ = ["StrikeNote", "is_struck_at", "notes_on", "span_words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,24 @@ def _note_of(playback: Playback, strike: PlayedStrike, request: int | None) -> S
     said = f"{strike.rule}: {strike.because}"
     sizes = f"{strike.tokens_before:,} → {strike.tokens_after:,} tokens"
     if not is_struck_at(playback, strike, request):
-        until = f"was struck from request {strike.first} to {(strike.end or 1) - 1}"
-        return StrikeNote(f"{said}; {until}, {sizes}, then sent again: {strike.ended_because}", is_struck=False)
-    since = f"since request {strike.first}"
-    if strike.end is not None and request is None:
-        since = f"from request {strike.first} to {strike.end - 1}"
+        span = span_words(strike.first, strike.end)
+        return StrikeNote(f"{said}; was struck {span}, {sizes}, then sent again: {strike.ended_because}", is_struck=False)
+    since = span_words(strike.first, strike.end if request is None else None)
     if playback.is_hypothetical:
         return StrikeNote(f"would be struck by {said}; {sizes} {since}", is_struck=True)
     if playback.recording.observed:
         return StrikeNote(f"recorded, but not sent so: {said}; {sizes} {since}", is_struck=True)
     undo = f"; undo: {strike.number}" if strike.end is None else ""
     return StrikeNote(f"struck by {said}; {sizes} {since}{undo}", is_struck=True)
+
+
+def span_words(first: int, end: int | None) -> str:
+    """In which requests a strike is in force."""
+    if end is None:
+        return f"since request {first}"
+    if end - first < 2:
+        return f"in request {first}" if end > first else "before any request"
+    return f"from request {first} to {end - 1}"
 
 
 def is_struck_at(playback: Playback, strike: PlayedStrike, request: int | None) -> bool:
