@@ -1,15 +1,21 @@
+import base64
 import json
+import re
 import stat
+from collections import Counter
+from html.parser import HTMLParser
 
 import pytest
 
 from redline import FORMATS, Conversation, check, read_transcript
 from redline.log.opening import open_log
 from redline.testing import asks, conversation, says
+from tests.cli.chat import KEY, PICTURE, write_chat, write_hostile
 from tests.cli.run import redline
 from tests.cli.sample import write_session
+from tests.cli.test_terminal import tricks_in
+from tests.corpus import CORPUS, corpus_rows, needs_corpus
 
-KEY = "sk-ant-api03-" + "aB3d" * 12
 HISTORY = conversation(
     "anthropic",
     [
@@ -146,3 +152,144 @@ def shape(value):
         case list():
             return [shape(one) for one in value]
     return type(value).__name__
+
+
+# --- for people
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes, self.text = Counter(), [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_html_is_one_file_in_which_nothing_runs_or_loads(tmp_path):
+    """Whatever was said is text; a picture is in it, a drawing that could hold a script is not."""
+    page = redline("export", write_hostile(tmp_path / "chat.jsonl"), "--to", "html").stdout
+    read = Reader(page)
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
+    assert set(read.tags) <= {
+        *[
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "h1",
+            "h2",
+            "dl",
+            "dt",
+            "dd",
+            "main",
+            "article",
+            "pre",
+            "p",
+            "strong",
+        ]
+    } | {*["details", "summary", "del", "ins", "img"]}
+    sources = [value for _, name, value in read.attributes if name in ("src", "href")]
+    assert sources == ["data:image/png;base64," + base64.b64encode(PICTURE).decode()]
+    assert not [name for _, name, _ in read.attributes if name.startswith("on") or name == "style"]
+    assert "</del><script>alert(1)</script>" in read.text
+    assert "\\x1b[31mred" in read.text
+    assert tricks_in(page) == []
+    assert "[image/svg+xml]" in read.text
+    assert read.tags["del"] == 3
+    assert "struck by stale_terminal: command output older" in read.text
+
+
+def test_markdown_keeps_what_was_said_inside(tmp_path):
+    """Fences are longer than any run of backticks in them; no tag but our own, no picture, no heading above ours."""
+    text = redline("export", write_hostile(tmp_path / "chat.jsonl"), "--to", "markdown").stdout
+    outside = list(outside_of_fences(text))
+    tags = {tag for line in outside for tag in re.findall(r"<[^>]*>", line)}
+    assert tags <= {"<details>", "<summary>", "</summary>", "</details>", "<del>", "</del>", "<code>", "</code>"}
+    assert not [line for line in outside if "![" in line]
+    assert len([line for line in outside if re.match(r"#{1,4} ", line)]) == 1 + 21
+    assert "struck by stale\\_terminal" in text
+    assert tricks_in(text) == []
+
+
+def outside_of_fences(text):
+    """The lines that GitHub does not take for code."""
+    fence = ""
+    for line in text.splitlines():
+        found = re.match(r" {0,3}(`{3,}|~{3,})(.*)$", line)
+        if fence:
+            fence = "" if found and found[1].startswith(fence) and not found[2].strip() else fence
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+        else:
+            yield line
+    assert not fence
+
+
+def test_json_has_everything_that_show_has(tmp_path):
+    """The session, its requests, its strikes, its messages."""
+    address = write_chat(tmp_path / "chat.jsonl")
+    found = json.loads(redline("export", address, "--to", "json").stdout)
+    assert list(found) == ["session", "requests", "strikes", "messages"]
+    assert (len(found["requests"]), len(found["strikes"]), len(found["messages"])) == (13, 7, 25)
+    lines = [json.loads(line) for line in redline("show", address, "--json", "--full").stdout.splitlines()]
+    for message, line in zip(found["messages"], lines, strict=True):
+        assert {**message, "parts": [{**part, "notes": None} for part in message["parts"]]} == {
+            **line,
+            "parts": [{**part, "notes": None} for part in line["parts"]],
+        }
+    one = json.loads(redline("export", address, "--to", "json", "--request", 8).stdout)
+    assert (len(one["messages"]), one["session"]["request"], len(one["requests"])) == (17, 8, 1)
+
+
+@pytest.mark.parametrize("target", ["markdown", "html", "json"])
+def test_secrets_are_replaced_in_what_people_read(tmp_path, target):
+    """In results and in arguments; the picture stays."""
+    address = write_hostile(tmp_path / "chat.jsonl")
+    assert KEY in redline("export", address, "--to", target).stdout
+    out = tmp_path / "out"
+    done = redline("export", address, "--to", target, "--redact", "--write", out)
+    assert (done.returncode, done.stdout, stat.S_IMODE(out.stat().st_mode)) == (0, "", 0o600)
+    text = out.read_text(encoding="utf-8")
+    assert KEY not in text
+    assert "redacted Anthropic key" in text
+    if target != "markdown":
+        assert base64.b64encode(PICTURE).decode() in text
+
+
+@pytest.mark.parametrize("target", ["markdown", "html", "json"])
+def test_secrets_by_their_names_are_replaced_in_arguments(tmp_path, target):
+    """As in the messages that a provider gets."""
+    write_log(tmp_path / "chat.jsonl")
+    assert "hunter2" not in redline("export", tmp_path / "chat.jsonl", "--to", target, "--redact").stdout
+
+
+def test_options_of_pages_are_for_pages(tmp_path):
+    """And a page is of one session."""
+    for name in ("a", "b"):
+        write_log(tmp_path / f"{name}.jsonl")
+    assert redline("export", tmp_path / "a.jsonl", "--request", 0).returncode == 2
+    assert redline("export", tmp_path / "a.jsonl", "--policy", "default", "--to", "anthropic").returncode == 2
+    done = redline("export", tmp_path, "--to", "html")
+    assert (done.returncode, done.stdout, "2 sessions are named" in done.stderr) == (2, "", True)
+
+
+@needs_corpus
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "gemini-cli"])
+def test_recorded_sessions_are_pages(agent):
+    """Every message has its heading; no tag comes from what was said."""
+    path = max((CORPUS / row["path"] for row in corpus_rows(agent)), key=lambda one: one.stat().st_size)
+    count = sum(1 for _ in redline("show", path, "--json", timeout=300).stdout.splitlines())
+    page = redline("export", path, "--to", "html", timeout=300).stdout
+    assert Reader(page).tags["article"] - page.count("<article>") == count
+    text = redline("export", path, "--to", "markdown", timeout=300).stdout
+    assert sum(line.startswith("### ") for line in outside_of_fences(text)) == count

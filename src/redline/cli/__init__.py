@@ -27,16 +27,20 @@ COMMANDS = {
     "completion": "Print what makes a shell complete commands, options and sessions.",
     "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
+    "diff": "Compare two requests, two policies, or the record with what is sent.",
     "doctor": "Say which agents are installed, how they would be routed, and what points nowhere.",
-    "export": "Write a conversation as plain messages, without its secrets if asked.",
+    "explain": "Say why a part of a conversation is sent or struck, and how to undo it.",
+    "export": "Write a conversation as messages, Markdown, HTML or JSON, without its secrets if asked.",
     "gc": "List or remove stored content that no log refers to.",
     "inspect": "Show what sessions hold.",
+    "log": "Draw the records, branches and batches of a session as a tree.",
     "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
     "run": "Run an agent with its requests going through Redline.",
     "serve": "Look at sessions in the browser: every request, every strike, what if.",
     "sessions": "List the agent sessions on this computer, newest first.",
+    "show": "Show a conversation, with what is struck in it and why.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 

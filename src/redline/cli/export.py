@@ -1,18 +1,25 @@
-"""`redline export`: conversations as plain messages, in their own format or another, without their secrets if asked."""
+"""`redline export`: conversations as plain messages, or one as it is shown: Markdown, HTML, JSON; without secrets if asked."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from redline.cli.looked_at import POLICY_HELP, REQUEST_HELP, look_at
 from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import say_json
+from redline.cli.output import say_json, say_text
 from redline.cli.printable import as_json
 from redline.cli.request_body import next_messages, report, request_body
 from redline.cli.session_argument import SESSION
-from redline.errors import ExecutionError
+from redline.errors import ExecutionError, ValidationError
 from redline.files import create_whole, sync_directory
 from redline.formats import FORMATS
+from redline.inspection.html_export import as_html
+from redline.inspection.markdown_export import as_markdown
+from redline.inspection.read_session import AUTO
 from redline.inspection.session_files import SessionInput, find_sessions
+from redline.inspection.session_value import session_value, without_secrets
 from redline.lists.convert import convert
 from redline.lists.repair import clean_orphaned_tool_calls
 from redline.redaction import redact
@@ -21,18 +28,43 @@ from redline.values import payloads
 __all__ = ["command"]
 
 
+_WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "markdown": as_markdown,
+    "html": as_html,
+    "json": lambda value: as_json(value, indent=2) + "\n",
+}
+"""What is for people, and for programs that want to know everything, rather than for a provider."""
+_SHOWN = ", ".join(_WRITERS)
+
+
 @click.command("export")
 @click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
-@click.option("--to", "target", type=click.Choice(list(FORMATS)), help="The format to write; without it, the session's own.")
+@click.option(
+    "--to", "target", type=click.Choice([*FORMATS, *_WRITERS]), help="The format to write; without it, the session's own."
+)
 @click.option("--redact", "is_redacted", is_flag=True, help="Replace keys, tokens, passwords and other secrets.")
+@click.option("--policy", metavar="NAME_OR_FILE", help=f"For {_SHOWN}: {POLICY_HELP}")
+@click.option("--request", type=click.IntRange(min=0), metavar="N", help=f"For {_SHOWN}: {REQUEST_HELP}")
 @click.option("--conversation", "number", default=0, show_default=True, help="Which one, in a file that holds several.")
 @click.option("--write", "out", metavar="OUT", type=click.Path(path_type=Path), help="A new file; without it, standard output.")
-def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, number: int, out: Path | None) -> int:
+def command(
+    sessions: tuple[str, ...],
+    target: str | None,
+    is_redacted: bool,
+    policy: str | None,
+    request: int | None,
+    number: int,
+    out: Path | None,
+) -> int:
     """Write the visible messages of a SESSION as they were said, but for interrupted calls: a JSON list.
 
     SESSION is a Redline log (a path, sqlite:///chats.db#name, postgresql://…#name), a session file of any agent, a folder, or -
     for standard input. If there is a system prompt beside the messages, a request body with both is written. Several sessions
     give a request body a line. redline reads all of these again. What cannot be carried is listed on standard error.
+
+    To markdown, html and json, one session is written whole, as `redline show` shows it: with what is struck and why. The HTML
+    is one file without scripts that loads nothing; in both, whatever was said is only text. The JSON has everything: session,
+    requests, strikes, messages.
 
     Exit code 0 if the provider would take what was written, 1 if not (standard error says why), 2 if a session could not be
     read or OUT not be written.
@@ -42,8 +74,20 @@ def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, nu
       redline export chat.jsonl > messages.json
       redline export sqlite:///chats.db#support --to openai_chat
       redline export session.jsonl --redact --write shared.json
+      redline export 3 --to html --redact --write session.html
     """
     inputs = find_sessions(sessions)
+    if target is not None and target in _WRITERS:
+        shown = _shown(inputs, target, number, policy=policy or AUTO, request=request, is_redacted=is_redacted)
+        if out is not None:
+            _write(out, _WRITERS[target](shown))
+        elif target == "json":
+            say_json(shown, indent=2)
+        else:
+            say_text(_WRITERS[target](shown))
+        return FINE
+    if policy is not None or request is not None:
+        raise click.UsageError(f"--policy and --request are for --to {_SHOWN}")
     written: list[object] = []
 
     def export(session: SessionInput) -> int:
@@ -63,13 +107,28 @@ def command(sessions: tuple[str, ...], target: str | None, is_redacted: bool, nu
     code = on_each(inputs, export)
     if out is not None and written:
         indent = 2 if len(inputs) == 1 else None
-        content = "".join(as_json(value, indent=indent) + "\n" for value in written).encode()
-        try:
-            is_made = create_whole(out, content)  # for the owner only
-            sync_directory(out.parent)
-        except OSError as problem:
-            how = "Check the folder and its permissions."
-            raise ExecutionError(f"{out} cannot be written: {problem.strerror}. {how}") from problem
-        if not is_made:  # it may be the file that was read
-            raise ExecutionError(f"{out} is there already, and is left as it is. Name another file.")
+        _write(out, "".join(as_json(value, indent=indent) + "\n" for value in written))
     return code
+
+
+def _shown(
+    inputs: Sequence[SessionInput], target: str, number: int, *, policy: str, request: int | None, is_redacted: bool
+) -> dict[str, Any]:
+    """One session with everything that is known of it."""
+    if len(inputs) != 1:
+        raise ValidationError(f"{len(inputs):,} sessions are named; --to {target} takes one. Name a file rather than a folder.")
+    looked_at = look_at(inputs[0], number)
+    value = session_value(looked_at.playback(policy), inputs[0].name, request=request, log=looked_at.session.log)
+    return without_secrets(value) if is_redacted else value
+
+
+def _write(out: Path, content: str) -> None:
+    """A new file, for the owner only; never over one that is there, which may be the one that was read."""
+    try:
+        is_made = create_whole(out, content.encode())
+        sync_directory(out.parent)
+    except OSError as problem:
+        how = "Check the folder and its permissions."
+        raise ExecutionError(f"{out} cannot be written: {problem.strerror}. {how}") from problem
+    if not is_made:
+        raise ExecutionError(f"{out} is there already, and is left as it is. Name another file.")

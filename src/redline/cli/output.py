@@ -1,11 +1,12 @@
-"""What people and programs see: lines, titles, tables, JSON and progress. All output of the commands passes through here."""
+"""What people and programs see: lines, pages, tables, JSON and progress. All output of the commands passes through here."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Literal, TypeVar
 
 import click
@@ -14,14 +15,19 @@ from redline.cli.printable import as_json, printable, shortened, width_of, wrapp
 
 __all__ = [
     "Column",
+    "Line",
+    "Styled",
     "columns_of_terminal",
     "complain",
     "counted",
     "is_colored",
+    "is_drawn_in_color",
     "progress",
     "say",
     "say_json",
+    "say_text",
     "show_figures",
+    "show_page",
     "show_rows",
     "show_title",
 ]
@@ -54,6 +60,59 @@ def say(text: str = "", *, color: str | None = None, is_bold: bool = False, is_e
     click.echo(click.style(shown, fg=color, bold=is_bold) if color or is_bold else shown, err=is_error)
 
 
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A piece of a line, and how it looks where there are colors."""
+
+    text: str
+    color: str | None = None
+    is_bold: bool = False
+    is_dim: bool = False
+    is_struck: bool = False
+
+    def drawn(self) -> str:
+        """The text, safe for a terminal, with its style."""
+        text = printable(self.text)
+        if not (self.color or self.is_bold or self.is_dim or self.is_struck):
+            return text
+        return click.style(
+            text,
+            fg=self.color,
+            bold=self.is_bold or None,
+            dim=self.is_dim or None,
+            strikethrough=self.is_struck or None,
+        )
+
+
+Line = tuple[Styled, ...]
+"""A line in pieces."""
+
+
+def show_page(lines: Iterable[Line], *, is_paged: bool) -> None:
+    """Lines on standard output, through the user's pager where they are more than the terminal has."""
+    drawn = ("".join(piece.drawn() for piece in line) + "\n" for line in lines)
+    if not is_paged or not sys.stdout.isatty():
+        for line in drawn:
+            click.echo(line, nl=False)
+        return
+    first = list(islice(drawn, shutil.get_terminal_size().lines - 1))
+    if len(first) < shutil.get_terminal_size().lines - 1:
+        click.echo("".join(first), nl=False)
+        return
+    click.echo_via_pager(chain(first, drawn), color=None if is_drawn_in_color(is_paged=True) else False)
+
+
+def is_drawn_in_color(*, is_paged: bool) -> bool:
+    """Whether standard output shows colors and struck text: a terminal that may, and a pager that passes them on."""
+    context = click.get_current_context(silent=True)
+    if not sys.stdout.isatty() or not is_colored() or (context is not None and context.color is False):
+        return False
+    pager, options = os.environ.get("PAGER", "").split(), os.environ.get("LESS", "")
+    is_less = not pager or pager[0].rpartition("/")[2] == "less"
+    is_raw = re.search(r"(^|\s)-?\w*[rR]|--RAW|--raw", " ".join([options, *pager[1:]])) is not None
+    return not is_paged or (is_less and (is_raw or not (options or pager[1:])))
+
+
 def complain(problem: object) -> None:
     """What is wrong, in one line on standard error."""
     say(f"redline: {problem}", is_error=True)
@@ -68,6 +127,12 @@ def say_json(value: object, *, indent: int | None = None) -> None:
     """A value as JSON on standard output, in one line unless it is indented."""
     is_ascii = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
     click.echo(as_json(value, indent=indent, is_ascii=is_ascii))
+
+
+def say_text(text: str) -> None:
+    """A whole text on standard output, line by line; control characters in it are shown, as in a line that is said."""
+    for line in text.removesuffix("\n").split("\n"):
+        say(line)
 
 
 def show_title(title: str) -> None:

@@ -4,28 +4,9 @@ import json
 import re
 import unicodedata
 
+from redline.inspection.visible_text import is_visible, printable
+
 __all__ = ["as_json", "printable", "shortened", "width_of", "wrapped"]
-
-_SUSPECT = re.compile(r"[^ -~]")
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks that show nothing, beside those that Unicode calls control or format characters."""
-
-
-def printable(text: str) -> str:
-    """The text with every control, format and invisible character written as an escape: `\\x1b`, `\\n`, `\\u202e`.
-
-    What a session holds can then not move the cursor, set the clipboard, forge a line or reverse the reading direction.
-    """
-
-    def shown(found: re.Match[str]) -> str:
-        character = found[0]
-        if _is_visible(character):
-            return character
-        if unicodedata.category(character) == "Zs":
-            return " "
-        return character.encode("unicode_escape").decode()
-
-    return _SUSPECT.sub(shown, text)
 
 
 def as_json(value: object, *, indent: int | None = None, is_ascii: bool = False) -> str:
@@ -35,7 +16,7 @@ def as_json(value: object, *, indent: int | None = None, is_ascii: bool = False)
         text.encode()
     except UnicodeEncodeError:  # half an emoji
         text = json.dumps(value, indent=indent)
-    return re.sub(r"[^ -~\n]", lambda found: found[0] if _is_visible(found[0]) else json.dumps(found[0])[1:-1], text)
+    return re.sub(r"[^ -~\n]", lambda found: found[0] if is_visible(found[0]) else json.dumps(found[0])[1:-1], text)
 
 
 def width_of(text: str) -> int:
@@ -69,10 +50,6 @@ def wrapped(text: str, width: int) -> list[str]:
             word = word[len(piece) :]
         line = word
     return [*lines, line]
-
-
-def _is_visible(character: str) -> bool:
-    return character.isprintable() and not _INVISIBLE.match(character)
 
 
 def _width(character: str) -> int:

@@ -1,6 +1,7 @@
 """What a request of a log held that no record says: messages that the repair made or changed for the provider."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
@@ -14,7 +15,18 @@ from redline.schedules import Eager
 from redline.tokens import Estimate
 from redline.values.messages import Message
 
-__all__ = ["ExactRequest", "exact_request"]
+__all__ = ["ExactRequest", "RepairedMessage", "exact_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedMessage:
+    """A message that is not of the record as it is."""
+
+    after: int
+    """The index that it follows; -1 at the beginning."""
+    message: Message
+    origins: tuple[int, ...] = ()
+    """The messages of the record that it takes the place of; none if it was added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +34,9 @@ class ExactRequest:
     """The difference between what is visible in a request and what was sent, strikes apart."""
 
     repairs: tuple[Change, ...] = ()
-    repaired: tuple[tuple[int, Message], ...] = ()
-    """Messages that are not of the record as they are, each after the index that it follows (-1 at the beginning)."""
+    repaired: tuple[RepairedMessage, ...] = ()
+    unsent: frozenset[int] = frozenset()
+    """Messages of the record that are visible, and not sent as they are."""
     body: bytes = b""
     """The messages as they were sent, one JSON list."""
 
@@ -34,11 +47,14 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
     timeline = Timeline(RecordTree(ReadOnlyLog(log.records)), record)
     engine = Engine(timeline, find_format(recording.format), Estimate())
     made = engine.preview(Policy().settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
-    repaired, after = list[tuple[int, Message]](), -1
+    repaired, after, sent_as_said = list[RepairedMessage](), -1, set[int]()
     for sent in made.sent:
         if isinstance(sent.piece, int):
             after = sent.piece
+            sent_as_said.add(after)
         elif sent.message is not None:
-            repaired.append((after, sent.message))
-            after = max([after, *(origin.index for origin in sent.piece.origins)])
-    return ExactRequest(made.repairs, tuple(repaired), made.body)
+            origins = tuple(origin.index for origin in sent.piece.origins)
+            repaired.append(RepairedMessage(after, sent.message, origins))
+            after = max([after, *origins])
+    visible = chain.from_iterable(range(*run) for run in recording.requests[number].visible)
+    return ExactRequest(made.repairs, tuple(repaired), frozenset(visible) - sent_as_said, made.body)

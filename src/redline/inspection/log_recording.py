@@ -74,7 +74,7 @@ class _Walk:
         record, before = one.record, len(self.state)
         if isinstance(record, StrikesApplied) and record.sent_to is not None:
             self._model = record.sent_to.model or self._model
-        undone = self.state.strikes
+        struck = dict(self.state.strikes) if isinstance(record, HeadMoved) else self.state.strikes
         self.state.apply(record)
         match record:
             case MessageAdded():
@@ -82,13 +82,13 @@ class _Walk:
             case ViewChanged() | RolledBack() | HeadMoved():
                 self._visible, self._is_new_view = list(runs_of(self.state.view.indices)), True
                 if isinstance(record, HeadMoved):
-                    self._begin(record.strikes)
+                    self._begin([strike for strike in record.strikes if strike.number not in struck])
             case StrikesApplied():
                 time_ms = record.now if record.now is not None else record.marked_at
                 self._ask(before, time_ms or 0.0, one.number)
                 self._begin(record.strikes, first=len(self.requests) - 1)
             case StrikesLifted() | StrikeUndone() | PinSet():
-                self._end(record, [undone[number] for number in undone.keys() - self.state.strikes.keys()])
+                self._end(record, [struck[number] for number in struck.keys() - self.state.strikes.keys()])
             case UsageReported():
                 self._report(record)
             case LeftAlone():

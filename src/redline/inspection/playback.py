@@ -228,8 +228,13 @@ class Playback:
 
     def rewritten(self, request: int) -> int:
         """The tokens that a request sends again because something before them was struck, and that a cache had held."""
-        sent = self.course.requests[request]
-        return 0 if self.why_cold(request) or self._is_expired(request) else round(max(sent.kept_if_free - sent.kept, 0.0))
+        if self.why_cold(request) or self._is_expired(request):
+            return 0
+        sent, usage = self.course.requests[request], self.recording.requests[request].usage
+        held = sent.kept_if_free
+        if self.is_hypothetical and usage is not None:  # what the provider still had when everything was sent
+            held = min(held, usage.cache_read_tokens)
+        return round(max(held - sent.kept, 0.0))
 
     def _is_expired(self, request: int) -> bool:
         """Whether the cache had outlived the time that the provider promises."""

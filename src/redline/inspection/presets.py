@@ -1,5 +1,6 @@
 """Policies by name, for looking at a session under them: what each strikes, in a sentence."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from redline.rules.superseded_reads import SupersededReads
 from redline.values.words import EN
 from redline.wire.editing import wire_policy
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS", "Preset", "says_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,8 @@ PRESETS: dict[str, Preset] = {
     )
 }
 """As `redline proxy` and `redline replay` know them."""
+
+
+def says_of(kind: type) -> str:
+    """What a rule or a schedule does: the first paragraph of its docstring."""
+    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())

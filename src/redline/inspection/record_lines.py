@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redline.engine.state import State
-from redline.formats import find_format
+from redline.formats import Format, find_format
 from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
+from redline.inspection.request_diff import line_of
 from redline.log.log import ROOT, Stored
 from redline.log.records import (
     CacheTouched,
@@ -25,10 +27,10 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
-from redline.log.timeline import Branch, Timeline
+from redline.log.timeline import Branch, RecordTree, Timeline
 from redline.transcripts import RecordedConversation
 
-__all__ = ["BatchLine", "RecordHistory", "RecordLine", "history_of_log", "history_of_transcript"]
+__all__ = ["BatchLine", "RecordHistory", "RecordLine", "history_of_log", "history_of_transcript", "shown_history"]
 
 
 _PLAIN = frozenset({"message", "request", "touch", "usage"})
@@ -71,8 +73,33 @@ class RecordHistory:
     batches: tuple[BatchLine, ...] = ()
 
 
-def history_of_log(log: StoredLog) -> RecordHistory:
-    """A log as its records tell it, checkpoints left out."""
+def shown_history(history: RecordHistory) -> dict[str, Any]:
+    """A history as plain values."""
+    return {
+        "records": [
+            {
+                "number": line.number,
+                "parent": line.parent,
+                "type": line.type,
+                "says": line.says,
+                "time_ms": line.time_ms,
+                "index": line.index,
+                "from": line.index,
+                "to": line.to,
+                "is_current": line.is_current,
+            }
+            for line in history.lines
+        ],
+        "branches": [
+            {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
+            for one in history.branches
+        ],
+        "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],
+    }
+
+
+def history_of_log(log: StoredLog, *, is_folded: bool = True) -> RecordHistory:
+    """A log as its records tell it, checkpoints left out; with its messages one by one if they are not folded."""
     timeline = Timeline(ReadOnlyLog(log.records))
     path = timeline.path()
     current = {one.number for one in path}
@@ -80,13 +107,24 @@ def history_of_log(log: StoredLog) -> RecordHistory:
     state = State(find_format(format) if format else None)
     state.apply_all([one.record for one in path])
     forks = {number for number, children in timeline.records.children.items() if len(children) > 1}
-    lines = list(_folded(_lines(log.records, current), forks))
+    told = _lines(log.records, current)
+    lines = _folded(told, forks) if is_folded else _with_words(told, timeline.records, state.format)
     batches = state.batches
     shown = tuple(
         BatchLine(number, boundary, number == batches.current)
         for number, boundary in zip(batches.numbers, batches.boundaries, strict=False)
     )
     return RecordHistory(tuple(lines), tuple(timeline.branches()), shown)
+
+
+def _with_words(lines: Iterator[RecordLine], records: RecordTree, format: Format) -> Iterator[RecordLine]:
+    """Every message as its role and its first words."""
+    for line in lines:
+        record = records.stored[line.number].record
+        if isinstance(record, MessageAdded):
+            message = format.read(record.payload)
+            line = replace(line, says=f"{message.role}: {line_of(message)}", to=(line.index or 0) + 1)
+        yield line
 
 
 def _lines(stored: Sequence[Stored], current: set[int]) -> Iterator[RecordLine]:
@@ -122,10 +160,11 @@ def _run(run: list[RecordLine]) -> RecordLine:
     if not messages:
         return replace(run[-1], parent=run[0].parent)
     first, to = messages[0], (messages[-1].index or 0) + 1
-    if len(run) == 1:
-        return replace(first, to=to)
+    requests = sum(line.type == "request" for line in run)
+    if len(messages) == 1 and not requests:
+        return replace(first, number=run[-1].number, parent=run[0].parent, to=to)
     says = f"{len(messages):,} message{'s' if len(messages) > 1 else ''}"
-    if requests := sum(line.type == "request" for line in run):
+    if requests:
         says += f", {requests:,} request{'s' if requests > 1 else ''}"
     return RecordLine(run[-1].number, run[0].parent, "messages", says, first.time_ms, first.index, to, run[-1].is_current)
 
@@ -197,7 +236,7 @@ def _usage_words(record: UsageReported) -> str:
 # --- transcripts of agents
 
 
-def history_of_transcript(conversation: RecordedConversation) -> RecordHistory:
+def history_of_transcript(conversation: RecordedConversation, *, is_folded: bool = True) -> RecordHistory:
     """What an agent's file tells: messages between compactions, branches off the path, sub-agents."""
     lines: list[RecordLine] = []
     starts = {compaction.before: compaction for compaction in conversation.compactions}
@@ -206,17 +245,25 @@ def history_of_transcript(conversation: RecordedConversation) -> RecordHistory:
     for start, end in zip(cuts, ends, strict=True):
         if start in starts:
             lines.append(_line(lines, "view", "compacted: a summary takes the place of what came before", start))
-        if end > start:
-            lines.append(_line(lines, "messages", f"{end - start:,} messages", start, end))
+        if end > start and is_folded:
+            lines.append(_line(lines, "messages", _messages(end - start), start, end))
+        for index in range(start, end) if not is_folded else ():
+            entry = conversation.entries[index]
+            says = f"{entry.message.role}: {line_of(entry.message)}"
+            lines.append(replace(_line(lines, "message", says, index, index + 1), time_ms=entry.timestamp_ms))
     ends_at = {line.to: line.number for line in lines if line.to is not None}
     for branch in conversation.branches:
         parent = ends_at.get(branch.after + 1, ROOT) if branch.after is not None else ROOT
-        says = f"{len(branch.entries):,} messages off the path"
+        says = f"{_messages(len(branch.entries))} off the path"
         lines.append(RecordLine(len(lines), parent, "branch", says, is_current=False))
     for subagent in conversation.subagents:
-        lines.append(RecordLine(len(lines), ROOT, "subagent", f"sub-agent {subagent.id}: {len(subagent.entries):,} messages"))
+        lines.append(RecordLine(len(lines), ROOT, "subagent", f"sub-agent {subagent.id}: {_messages(len(subagent.entries))}"))
     return RecordHistory(tuple(lines))
 
 
 def _line(lines: Sequence[RecordLine], kind: str, says: str, index: int, to: int | None = None) -> RecordLine:
     return RecordLine(len(lines), len(lines) - 1 if lines else ROOT, kind, says, None, index, to)
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} message{'' if count == 1 else 's'}"

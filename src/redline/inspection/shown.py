@@ -18,6 +18,7 @@ __all__ = [
     "KINDS",
     "LONGEST_TEXT",
     "PICTURES",
+    "is_on",
     "part_key",
     "part_named",
     "part_text",
@@ -83,8 +84,8 @@ def picture_of(part: Part) -> bytes | None:
         return None
 
 
-def shown_message(playback: Playback, index: int) -> dict[str, Any]:
-    """A message of a recording with everything that is known of it."""
+def shown_message(playback: Playback, index: int, *, longest: int | None = LONGEST_TEXT) -> dict[str, Any]:
+    """A message of a recording with everything that is known of it; of each part so many characters, or all."""
     recording = playback.recording
     message = recording.load(index)
     sizes = {part.at: part.tokens for part in playback.player.parts.of(index)}
@@ -100,51 +101,51 @@ def shown_message(playback: Playback, index: int) -> dict[str, Any]:
         "is_error": any(isinstance(part, ToolResult) and part.is_error for part in message.parts),
         "request": request,
         "is_pinned": index in recording.pins,
-        "parts": list(_shown_parts(playback, index, message, sizes)),
+        "parts": list(_shown_parts(playback, index, message, longest)),
     }
 
 
-def _shown_parts(playback: Playback, index: int, message: Message, sizes: dict[Path, int]) -> Iterator[dict[str, Any]]:
-    """Every part; pictures in a result follow it."""
-    for part in message.walk():
-        if isinstance(part, Text | Opaque) and part.at not in sizes:  # a result's own words are shown as the result
-            continue
-        yield shown_part(playback, index, part, sizes.get(part.at, 0))
+def _shown_parts(playback: Playback, index: int, message: Message, longest: int | None) -> Iterator[dict[str, Any]]:
+    """Every part; pictures in a result follow it, its words are shown as the result."""
+    sizes = {part.at: part.tokens for part in playback.player.parts.of(index)}
+    for part in message.parts:
+        yield {**shown_part(playback, index, part, longest), "tokens": sizes.get(part.at, 0)}
+        inside = part.parts if isinstance(part, ToolResult) else ()
+        yield from (shown_part(playback, index, one, longest) for one in inside if isinstance(one, Media))
 
 
-def shown_part(playback: Playback, index: int, part: Part, tokens: int) -> dict[str, Any]:
+def shown_part(playback: Playback, index: int, part: Part, longest: int | None = LONGEST_TEXT) -> dict[str, Any]:
     """One part: its kind and its words, what it is a call or a result of, and the strikes on it."""
     picture = picture_of(part)
     parts, spot = playback.player.parts, PartSpot(index, part.at)
     call = parts.calls.get(spot)
     pair = parts.results.get(spot) or (call[0] if call is not None else None)
     return {
-        **_plain_part(part),
-        "tokens": tokens,
+        **_plain_part(part, longest),
         "tool": parts.tool_of(index, part),
         "image": {"bytes": len(picture)} if picture is not None else None,
         "pair": {"index": pair.index, "at": part_key(pair.at)} if pair is not None else None,
-        "strikes": [strike.number for strike in playback.by_index.get(index, ()) if _is_on(strike.at, part.at)],
+        "strikes": [strike.number for strike in playback.by_index.get(index, ()) if is_on(strike.at, part.at)],
     }
 
 
 def plain_parts(message: Message) -> list[dict[str, Any]]:
     """The parts of a message that is in no recording."""
-    return [_plain_part(part) for part in message.parts]
+    return [_plain_part(part, LONGEST_TEXT) for part in message.parts]
 
 
-def _plain_part(part: Part) -> dict[str, Any]:
+def _plain_part(part: Part, longest: int | None) -> dict[str, Any]:
     text = part_text(part)
     is_call = isinstance(part, ToolCall)
     lines = edit_lines(part) if isinstance(part, ToolCall) else None
     return {
         "at": part_key(part.at),
         "kind": KINDS[type(part)],
-        "text": "" if is_call else text[:LONGEST_TEXT],
+        "text": "" if is_call else text[:longest],
         "length": len(text),
         "tool": getattr(part, "name", None),
         "call_id": getattr(part, "id", None) or getattr(part, "call_id", None),
-        "input": text[:LONGEST_TEXT] if is_call else None,
+        "input": text[:longest] if is_call else None,
         "says": call_words(part) if isinstance(part, ToolCall) else None,
         "diff": lines if lines is None else lines[:_MOST_DIFF_LINES],
         "is_error": isinstance(part, ToolResult) and part.is_error,
@@ -161,13 +162,13 @@ def whole_part(playback: Playback, index: int, part: Part) -> dict[str, Any]:
     message = playback.recording.load(index)
     native = payloads.value_at(payloads.decode(message.native), part.at) if part.at else payloads.decode(message.native)
     found: dict[str, Any] = {"text": part_text(part), "native": _pretty(native)}
-    strike = next((one for one in reversed(playback.by_index.get(index, ())) if _is_on(one.at, part.at)), None)
+    strike = next((one for one in reversed(playback.by_index.get(index, ())) if is_on(one.at, part.at)), None)
     if strike is not None:
         found["sent"] = replacement_text(strike.replacement)
     return found
 
 
-def _is_on(struck: Path, part: Path) -> bool:
+def is_on(struck: Path, part: Path) -> bool:
     """Whether a strike is on a part, or on something in it."""
     return struck[: len(part)] == part if len(part) <= len(struck) else part[: len(struck)] == struck
 

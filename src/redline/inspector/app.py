@@ -1,6 +1,7 @@
 """The inspector's routes: the page's own files, and what it asks for."""
 
 import contextlib
+import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
@@ -15,6 +16,7 @@ from starlette.routing import Route
 
 from redline.errors import ExecutionError, RedlineError, ValidationError
 from redline.inspection.playback import Playback
+from redline.inspection.read_session import AUTO, SENT
 from redline.inspection.shown import PICTURES, part_named, picture_of, whole_part
 from redline.inspector import policy_answers, request_answers, session_answers, timeline_answers
 from redline.inspector.actions import act
@@ -23,13 +25,15 @@ from redline.inspector.guard import Guard
 from redline.inspector.history_answers import records
 from redline.inspector.json_response import json_response, problem_response
 from redline.inspector.numbers import NOT_YET
-from redline.inspector.opened import AUTO, SENT, OpenedSession, Played
+from redline.inspector.opened import OpenedSession, Played
 from redline.inspector.served import ServedSessions
 from redline.inspector.settings import InspectorSettings
 from redline.values import payloads
 from redline.values.messages import Media
 
 __all__ = ["Asked", "make_app"]
+
+_logger = logging.getLogger("redline.inspector")
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TOKEN = re.compile(r'(<meta name="redline-token" content=")(")')
@@ -102,12 +106,8 @@ def make_app(settings: InspectorSettings) -> Starlette:
     def about(answer: Answer) -> Callable[[Request], Any]:
         """A route about one session; reading it takes its time, so it is done beside the loop."""
 
-        def work(request: Request) -> Response:
-            found = answer(Asked(sessions, request, settings))
-            return found if isinstance(found, Response) else json_response(found)
-
         async def route(request: Request) -> Response:
-            return await run_in_threadpool(work, request)
+            return await run_in_threadpool(lambda: _answered(request, answer, Asked(sessions, request, settings)))
 
         return route
 
@@ -147,6 +147,18 @@ def make_app(settings: InspectorSettings) -> Starlette:
         exception_handlers={RedlineError: _explain, OSError: _explain},
         lifespan=life,
     )
+
+
+def _answered(request: Request, answer: Answer, asked: Asked) -> Response:
+    """An answer, or what went wrong: of a bug in a sentence, and where it is in the log."""
+    try:
+        found = answer(asked)
+    except (RedlineError, OSError):
+        raise
+    except Exception as bug:
+        _logger.exception("%s could not be answered", request.url.path)
+        return problem_response(500, f"{type(bug).__name__}: {bug}. This is a bug in Redline.")
+    return found if isinstance(found, Response) else json_response(found)
 
 
 # --- one session

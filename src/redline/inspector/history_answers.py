@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from redline.inspection.record_lines import RecordLine, history_of_log, history_of_transcript
+from redline.inspection.record_lines import history_of_log, history_of_transcript, shown_history
 from redline.inspector.opened import OpenedSession
 
 __all__ = ["records"]
@@ -11,28 +11,5 @@ __all__ = ["records"]
 def records(session: OpenedSession, conversation: int) -> dict[str, Any]:
     """Every line of the tree, each after the one it was made on."""
     if session.log is not None:
-        history = history_of_log(session.log)
-    else:
-        history = history_of_transcript(session.conversations()[conversation][0])
-    return {
-        "records": [_shown(line) for line in history.lines],
-        "branches": [
-            {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
-            for one in history.branches
-        ],
-        "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],
-    }
-
-
-def _shown(line: RecordLine) -> dict[str, Any]:
-    return {
-        "number": line.number,
-        "parent": line.parent,
-        "type": line.type,
-        "says": line.says,
-        "time_ms": line.time_ms,
-        "index": line.index,
-        "from": line.index,
-        "to": line.to,
-        "is_current": line.is_current,
-    }
+        return shown_history(history_of_log(session.log))
+    return shown_history(history_of_transcript(session.conversations()[conversation][0]))

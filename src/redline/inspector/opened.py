@@ -10,23 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from redline.errors import ValidationError
-from redline.inspection.log_recording import recording_of_log
-from redline.inspection.log_transcript import StoredLog, read_log_at, read_log_file
+from redline.inspection.log_transcript import StoredLog
 from redline.inspection.playback import Playback, Player
 from redline.inspection.presets import PRESETS
-from redline.inspection.recording import Recording, recording_of
+from redline.inspection.read_session import AUTO, SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_facts import TextSearch
 from redline.inspection.session_files import SessionInput
 from redline.inspector.numbers import numbers_of
 from redline.log.addresses import parse_address
 from redline.policy import Policy
-from redline.replay.session import with_subagents
 from redline.transcripts import RecordedConversation, Transcript
 
-__all__ = ["AUTO", "SENT", "OpenedSession", "Played", "custom_policy", "policy_named", "version_of"]
-
-AUTO, SENT = "auto", "sent"
-"""Policies that are none: what suits the session best, and what was sent."""
+__all__ = ["OpenedSession", "Played", "custom_policy", "policy_named", "version_of"]
 
 _MOST_PLAYBACKS = 6
 _MOMENT_S = 0.2
@@ -61,9 +56,7 @@ class OpenedSession:
         """When somebody last wanted something of it."""
         self._version = ""
         self._read_at = self._reading_took = 0.0
-        self._log: StoredLog | None = None
-        self._transcript: Transcript | None = None
-        self._conversations: list[tuple[RecordedConversation, bool]] = []
+        self._session = ReadSession(source.name)
         self._players: dict[tuple[int, int | None], Player] = {}
         self._searches: dict[tuple[int, int | None], TextSearch] = {}
         self._playbacks: OrderedDict[tuple[int, int | None, str], Future[Played]] = OrderedDict()
@@ -83,12 +76,12 @@ class OpenedSession:
     @property
     def log(self) -> StoredLog | None:
         """Its records, where it is a log."""
-        return self._log
+        return self._session.log
 
     @property
     def transcript(self) -> Transcript | None:
         """What the agent recorded, where it is no log."""
-        return self._transcript
+        return self._session.transcript
 
     def refresh(self, *, is_forced: bool = False) -> bool:
         """Read the session if it has changed; whether it had."""
@@ -98,7 +91,7 @@ class OpenedSession:
             if found == self._version or (is_early and self._version and not is_forced):
                 return False
             started = time.monotonic()
-            self._read()
+            self._session = read_session(self.source)
             self._version, self._read_at = found, time.monotonic()
             self._reading_took = self._read_at - started
             self._players.clear()
@@ -106,25 +99,16 @@ class OpenedSession:
             self._searches.clear()
             return True
 
-    def _read(self) -> None:
-        if self.is_log:
-            place = self.source.place
-            self._log = read_log_at(place) if "://" in place else read_log_file(Path(place))
-            return
-        self._transcript = self.source.read()
-        main = {id(one) for one in self._transcript.conversations}
-        self._conversations = [(one, id(one) not in main) for one in with_subagents(self._transcript.conversations)]
-
-    def conversations(self) -> list[tuple[RecordedConversation, bool]]:
+    def conversations(self) -> tuple[tuple[RecordedConversation, bool], ...]:
         """What the agent recorded, each with whether it is a sub-agent's; a log is one conversation and has none here."""
-        return self._conversations
+        return self._session.conversations
 
     def player(self, conversation: int = 0, branch: int | None = None) -> Player:
         """A conversation, ready to be played."""
         with self.lock:
             key = conversation, branch
             if key not in self._players:
-                self._players[key] = Player(self._recording(conversation, branch))
+                self._players[key] = Player(self._session.recording(conversation, branch=branch, observed=self._observed))
             return self._players[key]
 
     def search(self, conversation: int = 0, branch: int | None = None) -> TextSearch:
@@ -174,17 +158,7 @@ class OpenedSession:
 
     def resolved(self, policy: str) -> str:
         """The policy that is meant."""
-        return policy if policy != AUTO else SENT if self.is_log else "default"
-
-    def _recording(self, conversation: int, branch: int | None) -> Recording:
-        if self._log is not None:
-            return recording_of_log(self._log, head=branch, observed=self._observed)
-        if self._transcript is None or not 0 <= conversation < len(self._conversations):
-            raise ValidationError(
-                f"There is no conversation {conversation}; {self.source.name} has {len(self._conversations)}."
-            )
-        recorded, is_subagent = self._conversations[conversation]
-        return recording_of(self._transcript, recorded, is_subagent=is_subagent)
+        return resolved_policy(policy, is_log=self.is_log)
 
 
 def version_of(source: SessionInput) -> str:

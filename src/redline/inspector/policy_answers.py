@@ -4,13 +4,14 @@ import ast
 import dataclasses
 import inspect
 import json
+import re
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
 from redline.errors import ValidationError
 from redline.inspection.playback import Player
-from redline.inspection.presets import PRESETS
+from redline.inspection.presets import PRESETS, says_of
 from redline.inspection.shown import part_key
 from redline.inspector.opened import custom_policy
 from redline.policy import Policy
@@ -64,23 +65,25 @@ def _unit(kind: Any) -> dict[str, Any]:
     settings = [
         {
             "name": field.name,
-            "type": _type_of(value),
+            "type": _type_of(field, value),
             "default": sorted(value) if isinstance(value, frozenset) else value,
             "says": meanings.get(field.name, ""),
         }
         for field in dataclasses.fields(kind)
-        if field.name not in _LEFT_OUT and _type_of(value := getattr(kind(), field.name))
+        if field.name not in _LEFT_OUT and _type_of(field, value := getattr(kind(), field.name))
     ]
-    says = (inspect.getdoc(kind) or "").partition("\n\n")[0]
-    return {"name": kind.name, "says": " ".join(says.split()), "settings": settings}
+    return {"name": kind.name, "says": says_of(kind), "settings": settings}
 
 
-def _type_of(value: object) -> str:
+def _type_of(field: "dataclasses.Field[Any]", value: object) -> str:
+    """How a setting is entered; empty for one that is not for this page."""
     match value:
         case bool():
             return "bool"
-        case int() | float() | None:
+        case int() | float():
             return "number"
+        case None:
+            return "number" if re.search(r"\b(int|float)\b", str(field.type)) else ""
         case str():
             return "text"
         case tuple() | frozenset() | list():

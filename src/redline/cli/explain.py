@@ -1,0 +1,236 @@
+"""`redline explain`: why a part is sent or struck, with rule, reason, numbers and the way back; or all strikes in sums."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from heapq import nlargest
+from typing import Any
+
+import click
+
+from redline.cli.figures import date_and_time, dollars, share
+from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, LookedAt, chosen_policy, look_at, one_session
+from redline.cli.on_each import FINE
+from redline.cli.output import Column, counted, say, say_json, show_rows, show_title
+from redline.cli.session_argument import SESSION
+from redline.errors import ValidationError
+from redline.inspection.explanation import PartExplanation, Situation, explain_part
+from redline.inspection.playback import Playback
+from redline.inspection.presets import says_of
+from redline.inspection.read_session import AUTO, SENT, resolved_policy
+from redline.inspection.shown import part_key, shown_message
+from redline.inspection.shown_requests import made_request, shown_strike
+from redline.inspection.strike_notes import span_words
+from redline.inspection.waiting import WaitingMark, waiting_marks
+from redline.rules import RULES
+from redline.values.messages import Message, Part
+
+__all__ = ["command"]
+
+_MOST_SHOWN = 10
+_LONGEST_REPLACEMENT = 600
+
+
+@click.command("explain")
+@click.argument("session", type=SESSION, metavar="SESSION")
+@click.argument("places", nargs=-1, metavar="[INDEX[:AT]]...")
+@click.option("--request", "request", type=click.IntRange(min=0), metavar="N", help="As of this request, from 0.")
+@click.option("--policy", default=AUTO, metavar="NAME_OR_FILE", help=POLICY_HELP)
+@click.option("--conversation", "number", default=0, show_default=True, help=CONVERSATION_HELP)
+@click.option("--json", "as_json", is_flag=True, help="One object a line for each part, or one for the summary.")
+def command(session: str, places: tuple[str, ...], request: int | None, policy: str, number: int, as_json: bool) -> int:
+    """Explain why parts of a SESSION are sent or struck: rule, reason, numbers, since when, how to undo.
+
+    INDEX is a message as `redline show` numbers it, AT one of its parts (content.0, or its number from 0). Without them: the
+    sums by rule, the largest strikes, and what waits. Chances of use were measured on recorded sessions.
+
+    Of Redline's logs the strikes are those that were made, and what waits is what the `default` policy, or the one that is
+    named, would decide on the record; it is only read. Exit code 0, or 2 if something cannot be read or is not there.
+
+    \b
+    Examples:
+      redline explain 3
+      redline explain session.jsonl 18 20:content.0
+      redline explain chat.jsonl 7 --request 12
+    """
+    looked_at = look_at(one_session(session), number)
+    playback = looked_at.playback(policy)
+    if request is not None:
+        made_request(playback, request)
+    asked = resolved_policy(policy, is_log=looked_at.is_log)
+    rules = chosen_policy("default" if asked == SENT else asked)
+    waiting = waiting_marks(playback, request, looked_at.session.log, rules)
+    can_undo = looked_at.can_be_opened and not playback.is_hypothetical
+    situation = Situation(playback, request, rules, waiting, can_undo=can_undo)
+    if not places:
+        _summarize(situation, looked_at, as_json=as_json)
+        return FINE
+    for index, part in [found for place in places for found in _parts_at(playback, place)]:
+        explained = explain_part(situation, index, part)
+        if as_json:
+            say_json(asdict(explained))
+        else:
+            _show(situation, looked_at, explained)
+    return FINE
+
+
+def _parts_at(playback: Playback, place: str) -> list[tuple[int, Part]]:
+    """The parts that `12` or `12:content.0` names."""
+    number, _, at = place.partition(":")
+    if not (number.isascii() and number.isdecimal()) or int(number[:12]) >= playback.recording.count:
+        count = playback.recording.count
+        raise ValidationError(f"{place[:40]!r} is no message; there are {count:,}, numbered from 0. Write 12 or 12:content.0.")
+    index = int(number[:12])
+    message = playback.recording.load(index)
+    found = list(message.walk()) if at else list(message.parts)
+    chosen = [part for part in found if part_key(part.at) == at][:1] or _numbered(message, at)
+    if at and not chosen:
+        known = ", ".join(dict.fromkeys(part_key(part.at) for part in found))
+        raise ValidationError(f"Message {index} has no part {at[:40]!r}; it has {known or 'none'}.")
+    return [(index, part) for part in (chosen if at else found)]
+
+
+def _numbered(message: Message, at: str) -> list[Part]:
+    is_number = at.isascii() and at.isdecimal() and int(at[:12]) < len(message.parts)
+    return [message.parts[int(at[:12])]] if is_number else []
+
+
+def _show(situation: Situation, looked_at: LookedAt, one: PartExplanation) -> None:
+    message = shown_message(situation.playback, one.index)
+    when = date_and_time(message["time_ms"])
+    show_title(f"Message {one.index}, {one.at or 'all of it'} · {message['role']}{f' · {when}' if when else ''}")
+    rows = [("what", _what(one)), ("size", counted(one.tokens, "token")), ("now", _state_words(situation, one))]
+    for strike in one.strikes:
+        rows += _strike_rows(situation, strike)
+    for waiting in one.waiting:
+        rows += [("marked by", f"{waiting.rule}: {waiting.because}"), ("but", waiting.why)]
+    for strike in one.earlier:
+        span = span_words(strike["first"], strike["end"])
+        rows.append(("earlier", f"{strike['rule']} struck it {span}; sent again: {strike['ended_because']}"))
+    rows += [("why", "; ".join(one.kept_because))] if one.kept_because else []
+    if one.kept_because and one.state == "sent":
+        rows += [("the rules", f"{rule.name}: {says_of(type(rule))}") for rule in situation.policy.made_rules()]
+    show_rows((Column("", least=12), Column("", "note", least=40)), rows)
+    for strike in one.strikes:
+        if strike["is_undoable"]:
+            say(f"To undo it: redline.open({json.dumps(looked_at.source.name)}).undo({strike['number']}), or `redline serve`")
+
+
+def _what(one: PartExplanation) -> str:
+    kind = {"call": "a call", "result": "the result", "text": "words", "other": "something else"}.get(one.kind, one.kind)
+    return kind + (f" of {one.tool}" if one.tool else "") + (f", which {one.says}" if one.says else "")
+
+
+def _state_words(situation: Situation, one: PartExplanation) -> str:
+    playback, number = situation.playback, situation.number
+    first = f"; first sent in request {one.first_request}" if one.first_request is not None else ""
+    match one.state:
+        case "not sent yet":
+            return f"said after request {number}" if situation.request is not None else "said after the last request"
+        case "hidden":
+            return f"not sent in request {number}: the view does not show its message{first}"
+        case "struck":
+            if playback.recording.observed:
+                return f"recorded as struck, but sent all the same: {playback.recording.observed}{first}"
+            told = f"would be struck under the policy `{playback.name}`" if playback.is_hypothetical else "struck"
+            return f"{told} in request {number}{first}"
+    if any(strike["end"] == number + 1 for strike in one.earlier):
+        return f"sent as it was said from the next request on{first}"
+    return f"sent as it was said in request {number}{first}"
+
+
+def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    rule = RULES.get(strike["rule"])
+    yield "rule", f"{strike['rule']}: {says_of(rule)}" if rule is not None else strike["rule"]
+    yield "because", strike["because"]
+    yield "since", f"request {strike['first']}" + (f": {strike['why_now']}" if strike["why_now"] else "")
+    replacement = strike["replacement"]
+    yield "sent instead", "nothing" if replacement is None else replacement[:_LONGEST_REPLACEMENT]
+    saved = strike["tokens_before"] - strike["tokens_after"]
+    yield "tokens", f"{strike['tokens_before']:,} → {strike['tokens_after']:,}: {saved:,} fewer in every request"
+    money = f", {dollars(strike['saved_usd'])} saved at the price of cached input" if strike["saved_usd"] is not None else ""
+    yield "so far", f"{counted(strike['requests'], 'request')}{money}"
+    cached = strike["rewrite_tokens"]
+    anew = f"{cached:,} tokens, by all strikes of that request" if cached else "nothing"
+    yield "cached anew", anew
+    if strike["chance"] is not None:
+        yield "chance", f"{share(strike['chance'])} of such parts are used again at that age"
+    if strike["used_at"] is not None:
+        yield "used later", f"in request {strike['used_at']}: {strike['used_words']}"
+    else:
+        yield (
+            "used later",
+            "no answer used it" if situation.playback.is_hypothetical else "not known: the model did not have it",
+        )
+
+
+# --- all strikes
+
+
+def _summarize(situation: Situation, looked_at: LookedAt, *, as_json: bool) -> None:
+    playback = situation.playback
+    struck = [one for one in playback.strikes if situation.request is None or one.is_in_force(situation.number)]
+    strikes = [shown_strike(playback, one, is_undoable=situation.can_undo and one.end is None) for one in struck]
+    largest = nlargest(_MOST_SHOWN, strikes, key=_saved)
+    rules = list(_by_rule(strikes))
+    if as_json:
+        waiting = [{**asdict(one), "at": part_key(one.at)} for one in situation.waiting]
+        about = {"session": looked_at.source.name, "policy": playback.name or SENT, "request": situation.request}
+        say_json({**about, "is_hypothetical": playback.is_hypothetical, "rules": rules, "largest": largest, "waiting": waiting})
+        return
+    verb = "would strike" if playback.is_hypothetical else "struck"
+    who = f"The policy `{playback.name}`" if playback.is_hypothetical else "Redline"
+    where = f" in request {situation.request}" if situation.request is not None else ""
+    say(f"{who} {verb} {counted(len(strikes), 'part')}{where}.", is_bold=True)
+    if playback.recording.observed:
+        say(f"They were sent all the same: {playback.recording.observed}.")
+    if strikes:
+        _show_strikes(rules, largest, len(strikes))
+    _show_waiting(situation.waiting)
+    if largest:
+        say()
+        say(f"`redline explain SESSION {largest[0]['index']}` says all about one of them")
+
+
+def _saved(strike: dict[str, Any]) -> int:
+    return int(strike["tokens_before"]) - int(strike["tokens_after"])
+
+
+def _by_rule(strikes: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for name in dict.fromkeys(strike["rule"] for strike in strikes):
+        own = [strike for strike in strikes if strike["rule"] == name]
+        money = [strike["saved_usd"] for strike in own if strike["saved_usd"] is not None]
+        yield {
+            "rule": name,
+            "strikes": len(own),
+            "tokens": sum(map(_saved, own)),
+            "saved_usd": sum(money) if money else None,
+            "used_later": sum(strike["used_at"] is not None for strike in own),
+            "ended": sum(strike["end"] is not None for strike in own),
+        }
+
+
+def _show_strikes(rules: Sequence[dict[str, Any]], largest: Sequence[dict[str, Any]], count: int) -> None:
+    show_title("By rule")
+    rows = [
+        (row["rule"], row["strikes"], row["tokens"], dollars(row["saved_usd"]), row["used_later"], row["ended"])
+        for row in rules
+    ]
+    money = Column("saved", "number")
+    show_rows(("rule", "strikes", "tokens", money, "used later", "ended"), rows)
+    show_title("Largest")
+    show_rows(
+        ("message", Column("part", least=9), "tokens", "since", Column("tool", least=6), Column("because", "note", least=24)),
+        [(one["index"], one["at"], _saved(one), one["first"], one["tool"] or "", one["because"]) for one in largest],
+        left_out=count - len(largest),
+    )
+
+
+def _show_waiting(waiting: Sequence[WaitingMark]) -> None:
+    if not waiting:
+        return
+    show_title("Marked, and still sent")
+    rows = [(one.index, part_key(one.at), one.rule, f"{one.because}; {one.why}") for one in waiting[:_MOST_SHOWN]]
+    show_rows(
+        ("message", Column("part", least=9), "rule", Column("why", "note", least=24)), rows, left_out=len(waiting) - _MOST_SHOWN
+    )
