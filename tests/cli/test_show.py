@@ -1,10 +1,12 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
 from redline.cli.printable import width_of
 from tests.cli.chat import LINES, TRICK, Chat, places, write_branches, write_chat, write_hostile
-from tests.cli.run import redline
+from tests.cli.run import SOURCE, redline
 from tests.cli.sample import write_session
 from tests.cli.test_terminal import in_terminal, tricks_in
 from tests.corpus import CORPUS, corpus_rows, needs_corpus
@@ -182,3 +184,41 @@ def test_recorded_sessions_are_shown(agent):
     assert len(done.stdout.splitlines()) > 10
     assert tricks_in(done.stdout) == []
     assert max(map(width_of, done.stdout.splitlines()[3:])) <= 80
+
+
+def test_a_long_page_goes_through_the_pager(tmp_path):
+    """Only on a terminal, only if it is long, and not if nobody wants it."""
+    address, seen = write_chat(places(tmp_path)["jsonl"]), tmp_path / "seen"
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\n/bin/cat > {seen}\n")
+    pager.chmod(0o700)
+    paged(address, PAGER=str(pager))
+    assert "~~ output 2" in seen.read_text(encoding="utf-8")
+    for options in (["--no-pager"], ["--last", "1"]):
+        seen.unlink(missing_ok=True)
+        paged(address, *options, PAGER=str(pager))
+        assert not seen.exists()
+    redline("show", address, PAGER=str(pager))
+    assert not seen.exists()
+
+
+def paged(*arguments, **env):
+    """Run `show` with a terminal at both ends."""
+    code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:], lambda end: __import__('os').read(end, 65536)))"
+    given = {
+        "PATH": "",
+        "PYTHONPATH": str(SOURCE),
+        "COLUMNS": "80",
+        "LINES": "24",
+        "TERM": "xterm",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, sys.executable, "-m", "redline", "show", *map(str, arguments)],
+        env={**given, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """The one session that a command looks at, played back as it was sent or under a policy."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,8 @@ __all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "chos
 CONVERSATION_HELP = "Which one, in a file that holds several."
 POLICY_HELP = f"{', '.join((SENT, *PRESETS))}, or a redline.toml; without it {SENT} for Redline's logs, else default."
 _MOST_DAMAGE = 3
+_LARGE_BYTES = 8 << 20
+"""So much takes longer than a second or two to work out."""
 REQUEST_HELP = "Only what the model saw in this request, from 0."
 
 
@@ -57,7 +60,10 @@ def one_session(argument: str) -> SessionInput:
 
 
 def look_at(source: SessionInput, number: int) -> LookedAt:
-    """Read a session. That it holds further conversations is said on standard error."""
+    """Read a session. That it takes a while, and that it holds further conversations, is said on standard error."""
+    size = source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
+    if size > _LARGE_BYTES and sys.stderr.isatty():
+        say(f"{source.name}: {size >> 20} MB, this takes some seconds …", is_error=True)
     try:
         session = read_session(source)
         why = "it was only observed" if session.log is not None and is_observed(source.place) else ""

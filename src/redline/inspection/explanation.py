@@ -72,7 +72,7 @@ def explain_part(situation: Situation, index: int, part: Part) -> PartExplanatio
     playback, recording = situation.playback, situation.playback.recording
     message = recording.load(index)
     parts = playback.player.parts
-    tokens = next((sized.tokens for sized in parts.of(index) if sized.at == part.at), 0)
+    tokens = next((sized.tokens for sized in playback.player.sizes_of(index) if sized.at == part.at), 0)
     on_it = [one for one in playback.by_index.get(index, ()) if is_on(one.at, part.at)]
     in_force = [one for one in on_it if situation.is_in_force(one)]
     waiting = tuple(one for one in situation.waiting if one.index == index and is_on(one.at, part.at))

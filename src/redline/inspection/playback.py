@@ -7,7 +7,7 @@ from itertools import chain
 
 import msgspec
 
-from redline.inspection.part_sizes import PartSizes, PartSpot
+from redline.inspection.part_sizes import PartSizes, PartSpot, SizedPart
 from redline.inspection.positions import PlacedSession, StrikeSpan, place
 from redline.inspection.recording import MadeRequest, MadeStrike, Recording, Runs
 from redline.policy import Policy
@@ -37,6 +37,7 @@ class PlayedStrike(msgspec.Struct, frozen=True):
     why_now: str
     replacement: object
     tokens_before: int
+    """As the provider counts, as far as its reports tell."""
     tokens_after: int
     tool: str | None
     first: int
@@ -92,6 +93,12 @@ class Player:
         """The recording as replay takes it."""
         return place(self.recording, self._counter)
 
+    def sizes_of(self, index: int) -> tuple[SizedPart, ...]:
+        """The parts of a message, in tokens as the provider counts them, as soon as that is known; estimated until then."""
+        scale = self.placed.session.scale if "placed" in self.__dict__ else 1.0
+        sized = self.parts.of(index)
+        return sized if scale == 1.0 else tuple(SizedPart(one.at, one.kind, round(one.tokens * scale)) for one in sized)
+
     @cached_property
     def price(self) -> Price | None:
         """What its model costs, where that is known."""
@@ -129,7 +136,7 @@ class Player:
         return Playback(self, self._strikes_of(outcome), name=name, outcome=outcome)
 
     def _made(self, made: MadeStrike) -> PlayedStrike:
-        one = made.strike
+        one, scale = made.strike, self.placed.session.scale
         return PlayedStrike(
             number=one.number,
             index=one.index,
@@ -138,8 +145,8 @@ class Player:
             because=one.because,
             why_now=one.why_now,
             replacement=one.replacement,
-            tokens_before=one.tokens_before,
-            tokens_after=one.tokens_after,
+            tokens_before=round(one.tokens_before * scale),
+            tokens_after=round(one.tokens_after * scale),
             tool=one.tool,
             first=made.first,
             end=made.end,
@@ -148,7 +155,7 @@ class Player:
         )
 
     def _strikes_of(self, outcome: WhatIfOutcome) -> list[PlayedStrike]:
-        order, scale = self.placed.order, self.placed.session.scale
+        order = self.placed.order
         starts = [first for first, _ in self.placed.windows]
         missed = {miss.strike: miss for miss in reversed(outcome.misses)}
         found: list[PlayedStrike] = []
@@ -163,8 +170,8 @@ class Player:
                     because=one.because,
                     why_now=one.why_now,
                     replacement=one.replacement,
-                    tokens_before=round(one.tokens_before / scale),
-                    tokens_after=max(round((one.tokens_before - one.saving) / scale), 0),
+                    tokens_before=one.tokens_before,
+                    tokens_after=max(round(one.tokens_before - one.saving), 0),
                     tool=one.tool,
                     first=one.request,
                     end=next((start for start in starts if start > one.request), None),
@@ -218,7 +225,7 @@ class Playback:
     def course(self) -> Course:
         """What each request sends, and how much of it was sent before."""
         placed = self.player.placed
-        spans = [StrikeSpan(one.index, one.tokens_saved * placed.session.scale, one.first, one.end) for one in self.strikes]
+        spans = [StrikeSpan(one.index, one.tokens_saved, one.first, one.end) for one in self.strikes]
         return course_of(placed.session, placed.strikes(spans))
 
     @cached_property
@@ -351,8 +358,8 @@ class _Sizing:
     def _size(self) -> RequestSize:
         by_kind = {SYSTEM: self._beside} if self._beside else {}
         for kind, tokens in self._kinds.items():
-            by_kind[kind] = by_kind.get(kind, 0.0) + self._scale * max(tokens - self._struck[kind], 0)
-        return RequestSize(by_kind, self._scale * self._struck.total())
+            by_kind[kind] = by_kind.get(kind, 0.0) + max(self._scale * tokens - self._struck[kind], 0.0)
+        return RequestSize(by_kind, float(self._struck.total()))
 
 
 def _holds(runs: Runs, index: int) -> bool:

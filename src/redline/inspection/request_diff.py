@@ -104,11 +104,10 @@ def side_of_record(playback: Playback, number: int) -> ComparedSide:
 
 
 def _sent(playback: Playback, index: int, strikes: Sequence[PlayedStrike] = (), repairs: Sequence[str] = ()) -> SentMessage:
-    scale = playback.player.placed.session.scale
-    said = sum(part.tokens for part in playback.player.parts.of(index))
+    said = sum(part.tokens for part in playback.player.sizes_of(index))
     saved = sum(one.tokens_saved for one in strikes)
     changes = [f"{part_key(one.at)} {replacement_text(one.replacement)}" for one in strikes]
-    return SentMessage(round(max(said - saved, 0) * scale), (*changes, *repairs), tuple(strikes))
+    return SentMessage(max(said - saved, 0), (*changes, *repairs), tuple(strikes))
 
 
 def compare_sides(a: ComparedSide, b: ComparedSide) -> RequestDiff:

@@ -88,7 +88,7 @@ def shown_message(playback: Playback, index: int, *, longest: int | None = LONGE
     """A message of a recording with everything that is known of it; of each part so many characters, or all."""
     recording = playback.recording
     message = recording.load(index)
-    sizes = {part.at: part.tokens for part in playback.player.parts.of(index)}
+    sizes = {part.at: part.tokens for part in playback.player.sizes_of(index)}
     request = recording.request_of(index, message.role)
     made = recording.requests[request] if request is not None and message.role == "assistant" else None
     return {
@@ -107,7 +107,7 @@ def shown_message(playback: Playback, index: int, *, longest: int | None = LONGE
 
 def _shown_parts(playback: Playback, index: int, message: Message, longest: int | None) -> Iterator[dict[str, Any]]:
     """Every part; pictures in a result follow it, its words are shown as the result."""
-    sizes = {part.at: part.tokens for part in playback.player.parts.of(index)}
+    sizes = {part.at: part.tokens for part in playback.player.sizes_of(index)}
     for part in message.parts:
         yield {**shown_part(playback, index, part, longest), "tokens": sizes.get(part.at, 0)}
         inside = part.parts if isinstance(part, ToolResult) else ()
