@@ -17,11 +17,11 @@ from redline.errors import ValidationError
 from redline.inspection.playback import Playback
 from redline.inspection.read_session import AUTO, SENT
 from redline.inspection.request_diff import (
+    ComparedForm,
     ComparedMessage,
     ComparedSide,
     EqualRun,
     RequestDiff,
-    SentMessage,
     compare_sides,
     shown_diff,
     side_of_record,
@@ -186,7 +186,7 @@ def _side_it_is_on(row: ComparedMessage | EqualRun) -> str:
     return "-" if row.b is None else "+"
 
 
-def _line(sign: str, row: ComparedMessage, sent: SentMessage | None) -> Line:
+def _line(sign: str, row: ComparedMessage, sent: ComparedForm | None) -> Line:
     """A message on one side; nothing where it is absent."""
     if sent is None:
         return ()
