@@ -17,11 +17,11 @@ from redline.errors import ValidationError
 from redline.inspection.playback import Playback
 from redline.inspection.read_session import AUTO, SENT
 from redline.inspection.request_diff import (
+    ComparedForm,
     ComparedMessage,
     ComparedSide,
     EqualRun,
     RequestDiff,
-    SentMessage,
     compare_sides,
     shown_diff,
     side_of_record,
@@ -62,8 +62,8 @@ def command(
     """Compare, message by message: the record of a SESSION with what is sent of it, two requests, or two policies.
 
     Runs of messages that are the same on both sides are folded. How much of the front is equal byte for byte is how much a
-    provider's cache can be read again. Tokens are as the provider counts them where it reported usage, so that they may differ
-    from those of `redline show`, which are estimates.
+    provider's cache can be read again. Tokens are as the provider counts them where it reported usage, and estimated
+    elsewhere.
 
     Exit code 0, whether there are differences or not; 2 if the session could not be read, or has no such request.
 
@@ -186,7 +186,7 @@ def _side_it_is_on(row: ComparedMessage | EqualRun) -> str:
     return "-" if row.b is None else "+"
 
 
-def _line(sign: str, row: ComparedMessage, sent: SentMessage | None) -> Line:
+def _line(sign: str, row: ComparedMessage, sent: ComparedForm | None) -> Line:
     """A message on one side; nothing where it is absent."""
     if sent is None:
         return ()

@@ -21,7 +21,7 @@ from redline.inspection.read_session import AUTO, SENT, resolved_policy
 from redline.inspection.shown import part_key, shown_message
 from redline.inspection.shown_requests import made_request, shown_strike
 from redline.inspection.strike_notes import span_words
-from redline.inspection.waiting import WaitingMark, waiting_marks
+from redline.inspection.waiting import UnappliedMark, waiting_marks
 from redline.rules import RULES
 from redline.values.messages import Message, Part
 
@@ -226,7 +226,7 @@ def _show_strikes(rules: Sequence[dict[str, Any]], largest: Sequence[dict[str, A
     )
 
 
-def _show_waiting(waiting: Sequence[WaitingMark]) -> None:
+def _show_waiting(waiting: Sequence[UnappliedMark]) -> None:
     if not waiting:
         return
     show_title("Marked, and still sent")

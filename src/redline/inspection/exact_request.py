@@ -15,11 +15,11 @@ from redline.schedules import Eager
 from redline.tokens import Estimate
 from redline.values.messages import Message
 
-__all__ = ["ExactRequest", "RepairedMessage", "exact_request"]
+__all__ = ["ExactRequest", "RepairMade", "exact_request"]
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedMessage:
+class RepairMade:
     """A message that is not of the record as it is."""
 
     after: int
@@ -34,7 +34,7 @@ class ExactRequest:
     """The difference between what is visible in a request and what was sent, strikes apart."""
 
     repairs: tuple[Change, ...] = ()
-    repaired: tuple[RepairedMessage, ...] = ()
+    repaired: tuple[RepairMade, ...] = ()
     unsent: frozenset[int] = frozenset()
     """Messages of the record that are visible, and not sent as they are."""
     body: bytes = b""
@@ -47,14 +47,14 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
     timeline = Timeline(RecordTree(ReadOnlyLog(log.records)), record)
     engine = Engine(timeline, find_format(recording.format), Estimate())
     made = engine.preview(Policy().settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
-    repaired, after, sent_as_said = list[RepairedMessage](), -1, set[int]()
+    repaired, after, sent_as_said = list[RepairMade](), -1, set[int]()
     for sent in made.sent:
         if isinstance(sent.piece, int):
             after = sent.piece
             sent_as_said.add(after)
         elif sent.message is not None:
             origins = tuple(origin.index for origin in sent.piece.origins)
-            repaired.append(RepairedMessage(after, sent.message, origins))
+            repaired.append(RepairMade(after, sent.message, origins))
             after = max([after, *origins])
     visible = chain.from_iterable(range(*run) for run in recording.requests[number].visible)
     return ExactRequest(made.repairs, tuple(repaired), frozenset(visible) - sent_as_said, made.body)

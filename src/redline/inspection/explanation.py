@@ -9,7 +9,7 @@ from redline.inspection.part_sizes import PartSpot
 from redline.inspection.playback import Playback, PlayedStrike
 from redline.inspection.shown import KINDS, is_on, part_key
 from redline.inspection.shown_requests import shown_strike
-from redline.inspection.waiting import WaitingMark
+from redline.inspection.waiting import UnappliedMark
 from redline.policy import Policy
 from redline.values.messages import Part, ToolCall, ToolResult
 
@@ -27,7 +27,7 @@ class Situation:
     """None for the end of the record."""
     policy: Policy
     """Whose rules are asked about what is not struck."""
-    waiting: Sequence[WaitingMark]
+    waiting: Sequence[UnappliedMark]
     can_undo: bool
 
     @property
@@ -62,7 +62,7 @@ class PartExplanation:
     """Those in force, as `shown_strike` gives them."""
     earlier: tuple[dict[str, Any], ...]
     """Those that no longer count."""
-    waiting: tuple[WaitingMark, ...]
+    waiting: tuple[UnappliedMark, ...]
     kept_because: tuple[str, ...]
     """What keeps it from being struck, as far as it is known."""
 

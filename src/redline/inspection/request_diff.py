@@ -13,11 +13,11 @@ from redline.repair import Change
 from redline.values.messages import Message, ToolCall
 
 __all__ = [
+    "ComparedForm",
     "ComparedMessage",
     "ComparedSide",
     "EqualRun",
     "RequestDiff",
-    "SentMessage",
     "compare_sides",
     "line_of",
     "shown_diff",
@@ -29,7 +29,7 @@ _LONGEST_LINE = 140
 
 
 @dataclass(frozen=True, slots=True)
-class SentMessage:
+class ComparedForm:
     """How a message is sent: its size, and what makes its bytes differ from the record's."""
 
     tokens: int
@@ -48,7 +48,7 @@ class ComparedSide:
     """One side: the messages by index, in the order in which they are sent."""
 
     playback: Playback
-    messages: dict[int, SentMessage]
+    messages: dict[int, ComparedForm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class ComparedMessage:
     index: int
     role: str
     says: str
-    a: SentMessage | None
-    b: SentMessage | None
+    a: ComparedForm | None
+    b: ComparedForm | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ def side_of_record(playback: Playback, number: int) -> ComparedSide:
     return ComparedSide(playback, {index: _sent(playback, index) for index in said})
 
 
-def _sent(playback: Playback, index: int, strikes: Sequence[PlayedStrike] = (), repairs: Sequence[str] = ()) -> SentMessage:
+def _sent(playback: Playback, index: int, strikes: Sequence[PlayedStrike] = (), repairs: Sequence[str] = ()) -> ComparedForm:
     said = sum(part.tokens for part in playback.player.sizes_of(index))
     saved = sum(one.tokens_saved for one in strikes)
     changes = [f"{part_key(one.at)} {replacement_text(one.replacement)}" for one in strikes]
-    return SentMessage(max(said - saved, 0), (*changes, *repairs), tuple(strikes))
+    return ComparedForm(max(said - saved, 0), (*changes, *repairs), tuple(strikes))
 
 
 def compare_sides(a: ComparedSide, b: ComparedSide) -> RequestDiff:
@@ -130,7 +130,7 @@ def compare_sides(a: ComparedSide, b: ComparedSide) -> RequestDiff:
     return RequestDiff(tuple(_folded(rows, a.messages)), same, round(prefix + front))
 
 
-def _folded(rows: Sequence[ComparedMessage | int], messages: dict[int, SentMessage]) -> Iterator[ComparedMessage | EqualRun]:
+def _folded(rows: Sequence[ComparedMessage | int], messages: dict[int, ComparedForm]) -> Iterator[ComparedMessage | EqualRun]:
     """Runs of equal messages as one row."""
     run: list[int] = []
     for row in [*rows, None]:

@@ -19,13 +19,13 @@ from redline.rules.rule import Mark
 from redline.values import payloads
 from redline.values.payloads import Path
 
-__all__ = ["WaitingMark", "waiting_marks"]
+__all__ = ["UnappliedMark", "waiting_marks"]
 
 _NOT_YET = "its schedule had not applied it by then"
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingMark:
+class UnappliedMark:
     """A part that a rule would strike, and why it has not happened."""
 
     index: int
@@ -35,7 +35,7 @@ class WaitingMark:
     why: str
 
 
-def waiting_marks(playback: Playback, number: int | None, log: StoredLog | None, policy: Policy) -> list[WaitingMark]:
+def waiting_marks(playback: Playback, number: int | None, log: StoredLog | None, policy: Policy) -> list[UnappliedMark]:
     """What a policy's rules mark in a request, or after the last message, and is not struck there.
 
     Of a log it is asked what would be decided on its records, which are only read. Of another agent's session it is known
@@ -63,28 +63,28 @@ def _time(recording: Recording, number: int | None) -> float:
     return max([*said, recording.requests[-1].time_ms])
 
 
-def _held(made: Request) -> Iterator[WaitingMark]:
+def _held(made: Request) -> Iterator[UnappliedMark]:
     for decision in made.held:
         yield _waiting(decision.mark, decision.why)
 
 
-def _to_come(made: Request) -> Iterator[WaitingMark]:
+def _to_come(made: Request) -> Iterator[UnappliedMark]:
     for strike in made.new_strikes:
-        yield WaitingMark(
+        yield UnappliedMark(
             strike.index, strike.at, strike.rule, strike.because, f"the next request would strike it: {strike.why_now}"
         )
 
 
-def _refused(made: Request) -> Iterator[WaitingMark]:
+def _refused(made: Request) -> Iterator[UnappliedMark]:
     for refusal in made.refused:
         yield _waiting(refusal.mark, f"the provider would refuse it: {refusal.problem.found}")
 
 
-def _waiting(mark: Mark, why: str) -> WaitingMark:
-    return WaitingMark(mark.index, mark.at, mark.rule, mark.because, why)
+def _waiting(mark: Mark, why: str) -> UnappliedMark:
+    return UnappliedMark(mark.index, mark.at, mark.rule, mark.because, why)
 
 
-def _of_session(recording: Recording, playback: Playback, number: int, policy: Policy) -> Iterable[WaitingMark]:
+def _of_session(recording: Recording, playback: Playback, number: int, policy: Policy) -> Iterable[UnappliedMark]:
     """All that the rules mark in what a request shows, if nothing had been struck before."""
     request = made_request(playback, number)
     indices = list(chain.from_iterable(range(*run) for run in request.visible))
@@ -94,6 +94,6 @@ def _of_session(recording: Recording, playback: Playback, number: int, policy: P
     talk = Conversation(log=log, format=recording.format, policy=policy, project_root=policy.project_root or recording.project)
     made = talk.preview(now=request.time_ms, schedule="eager")
     for strike in made.new_strikes:
-        yield WaitingMark(indices[strike.index], strike.at, strike.rule, strike.because, _NOT_YET)
+        yield UnappliedMark(indices[strike.index], strike.at, strike.rule, strike.because, _NOT_YET)
     for one in _refused(made):
-        yield WaitingMark(indices[one.index], one.at, one.rule, one.because, one.why)
+        yield UnappliedMark(indices[one.index], one.at, one.rule, one.because, one.why)
