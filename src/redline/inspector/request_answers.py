@@ -77,8 +77,7 @@ def strikes(playback: Playback, *, can_act: bool) -> dict[str, Any]:
         row = rules.setdefault(one.rule, {"count": 0, "tokens": 0})
         row["count"] += 1
         row["tokens"] += one.tokens_saved
-    last = len(playback.recording.requests) - 1
-    shown = [_shown_strike(playback, one, is_undoable=can_act and one.is_in_force(last)) for one in playback.strikes]
+    shown = [_shown_strike(playback, one, is_undoable=can_act and one.end is None) for one in playback.strikes]
     return {"strikes": shown, "rules": rules}
 
 
