@@ -86,7 +86,7 @@ class TimelineView extends DrawnView {
       toggle.setAttribute("aria-pressed", !this.#hidden.has(name));
       this.#draw();
     };
-    const toggle = button([h("span", { class: className }), h("bdi", {}, name), this.values[at]], press, { "aria-pressed": !this.#hidden.has(name) });
+    const toggle = button([h("span", { class: className }), h("bdi", {}, name), this.values[at]], press, { "aria-pressed": String(!this.#hidden.has(name)) });
     return h("li", {}, toggle);
   }
 
