@@ -33,9 +33,9 @@ class CompareView extends DrawnView {
     return get(`${path}/compare`, this.wanted(), options);
   }
 
-  grown({ session, requests }) {
+  grown({ session }) {
     this.context = { ...this.context, session };
-    for (const input of this.querySelectorAll("input")) input.max = requests - 1;
+    for (const input of this.querySelectorAll("input")) input.max = session.requests - 1;
   }
 
   fail(problem) {
