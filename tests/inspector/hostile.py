@@ -14,7 +14,7 @@ PAYLOADS = (
     "</textarea></pre></title><svg onload=window.hacked=1>",
     "<iframe srcdoc='<script>parent.hacked=1</script>'></iframe>",
     "<a href='javascript:window.hacked=1' autofocus onfocus=window.hacked=1>a</a>",
-    "[click here](javascript:window.hacked=1) [or here](JaVaScRiPt&colon;window.hacked=1) [page](data:text/html,<script>hacked=1</script>)",
+    "[click here](javascript:window.hacked=1) [or](JaVaScRiPt&colon;hacked=1) [page](data:text/html,<script>hacked=1</script>)",
     "![picture](https://elsewhere.example/pixel.png) ![inline](data:image/svg+xml,<svg/onload=hacked=1>)",
     "[a link](https://elsewhere.example/page?of=`x`) https://elsewhere.example/bare",
     "${window.hacked=1} {{constructor.constructor('window.hacked=1')()}} `${hacked=1}`",
@@ -63,7 +63,10 @@ def write_hostile_log(folder):
     with redline.open(path, format="anthropic", model=SCRIPT) as talk:
         for number, payload in enumerate(PAYLOADS):
             time_ms = NOW + number * 1_000_000
-            said = [says("user", f"{NAME} {payload}"), *asks(("Bash", NAME)[number % 2], {"command": payload}, f"{payload}\n" * 30, id=f"c{number}")]
+            said = [
+                says("user", f"{NAME} {payload}"),
+                *asks(("Bash", NAME)[number % 2], {"command": payload}, f"{payload}\n" * 30, id=f"c{number}"),
+            ]
             for message in conversation("anthropic", said):
                 talk.add(message, timestamp_ms=time_ms)
             talk.request(now=time_ms, rules=[MaskedResults(keep_recent=2, placeholder=f"struck {NAME}")])

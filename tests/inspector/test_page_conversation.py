@@ -36,7 +36,10 @@ def folder(tmp_path_factory):
     edit = {"file_path": "/work/app/a.py", "old_string": "old = 1\nkeep", "new_string": "new = 2\nkeep"}
     messages = [
         ("user", [{"type": "text", "text": "Look at this"}, picture()]),
-        ("assistant", [{"type": "thinking", "thinking": "A secret thought", "signature": "x"}, {"type": "text", "text": MARKDOWN}]),
+        (
+            "assistant",
+            [{"type": "thinking", "thinking": "A secret thought", "signature": "x"}, {"type": "text", "text": MARKDOWN}],
+        ),
         ("user", "Go on"),
         ("assistant", call("t1", "Bash", {"command": "make all"})),
         ("user", result("t1", LONG)),
@@ -162,7 +165,9 @@ def test_a_request_shows_what_the_model_saw(tabs, running, name):
         struck = page.get_by_role("article").filter(has=badges)
         expect(struck).to_have_count(len({strikes[one]["index"] for one in request["strikes"]}))
         for one in request["strikes"]:
-            expect(message(page, strikes[one]["index"]).get_by_role("button", name="struck: ")).to_contain_text(strikes[one]["because"])
+            expect(message(page, strikes[one]["index"]).get_by_role("button", name="struck: ")).to_contain_text(
+                strikes[one]["because"]
+            )
 
 
 def test_the_address_keeps_the_request(tabs, running):

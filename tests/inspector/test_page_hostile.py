@@ -10,19 +10,25 @@ from tests.inspector.browser import VIEWS, message, page_of, ready
 from tests.inspector.hostile import HUGE, NAME, SCRIPT, write_hostile_log, write_hostile_transcript
 
 NAMES = (NAME, f"log of {NAME}")
-OWN = """() => ({
-    hacked: [window.hacked, ({}).hacked, document.hacked],
-    active: [...document.querySelectorAll("iframe, object, embed, base, style, form[action], body svg [onload], meta[http-equiv]")].length,
-    scripts: document.scripts.length,
-    handlers: [...document.querySelectorAll("*")].flatMap((one) => one.getAttributeNames()).filter((name) => /^on|^style$|srcdoc/.test(name) && name !== "style"),
-    foreign: [...document.querySelectorAll("[src], a[href]:not([target=_blank][rel='noopener noreferrer'])")].map((one) => one.src ?? one.href).filter((url) => url && new URL(url).origin !== location.origin),
-})"""
+OWN = """() => {
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const opened = "[target=_blank][rel='noopener noreferrer']";
+    const addresses = all(`[src], a[href]:not(${opened})`).map((one) => one.src ?? one.href);
+    return {
+        hacked: [window.hacked, ({}).hacked, document.hacked],
+        active: all("iframe, object, embed, base, style, form[action], meta[http-equiv]").length,
+        scripts: document.scripts.length,
+        handlers: all("*").flatMap((one) => one.getAttributeNames()).filter((name) => /^on|srcdoc/.test(name)),
+        foreign: addresses.filter((address) => new URL(address).origin !== location.origin),
+    };
+}"""
 UNSEEN = """() => {
+    const unseen = /[\\0\\x07\\x1b\\x7f\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u{e0000}-\\u{e007f}]/u;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const found = [];
     while (walker.nextNode()) {
-        const { data, parentElement: { tagName } } = walker.currentNode;
-        if (/[\\0\\x07\\x1b\\x7f\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u{e0000}-\\u{e007f}]/u.test(data)) found.push([tagName, data.slice(0, 90)]);
+        const { data, parentElement } = walker.currentNode;
+        if (unseen.test(data)) found.push([parentElement.tagName, data.slice(0, 90)]);
     }
     return found;
 }"""
@@ -49,7 +55,9 @@ def open_everything(page):
     """Unfolds all that is folded in sight."""
     for _ in range(4):
         folded = page.get_by_role("main").locator("[aria-expanded=false]:visible, summary:visible")
-        page.evaluate("selector => document.querySelectorAll(selector).forEach((one) => one.click())", "main [aria-expanded=false]")
+        page.evaluate(
+            "selector => document.querySelectorAll(selector).forEach((one) => one.click())", "main [aria-expanded=false]"
+        )
         page.evaluate("() => document.querySelectorAll('main details').forEach((one) => (one.open = true))")
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if not folded.count():
@@ -88,7 +96,9 @@ def test_the_whole_conversation_runs_nothing(tabs, running, is_log):
     messages = running.get(running.session(NAMES[is_log]))["messages"]
     expect(message(page, 0)).to_be_visible()
     for index in range(0, messages, 4):
-        page.evaluate("path => { history.pushState(null, '', path); dispatchEvent(new Event('popstate')) }", f"{url}?index={index}")
+        page.evaluate(
+            "path => { history.pushState(null, '', path); dispatchEvent(new Event('popstate')) }", f"{url}?index={index}"
+        )
         expect(message(page, index)).to_be_in_viewport()
         open_everything(page)
         is_harmless(page, url)
@@ -101,10 +111,14 @@ def test_text_that_misleads_is_marked(tabs, running):
     """Turned text, escapes and null bytes are seen as what they are."""
     page = tabs.open(page_of(running, NAME, text="gnp.exe"))
     page.get_by_role("button", name="Next hit").click()
-    expect(page.get_by_role("main")).to_contain_text("right to left U+202E gnp.exe U+2066 and back U+202CU+2069 zeroU+200Bwidth U+E0041tags")
+    expect(page.get_by_role("main")).to_contain_text(
+        "right to left U+202E gnp.exe U+2066 and back U+202CU+2069 zeroU+200Bwidth U+E0041tags"
+    )
     page.get_by_role("searchbox").fill("null")
     page.get_by_role("button", name="Next hit").click()
-    expect(page.get_by_role("main")).to_contain_text("escapes red ␛]8;;https://elsewhere.example␇link␛]8;;␇ ␛[2J null ␀ bell ␇ delete ␡")
+    expect(page.get_by_role("main")).to_contain_text(
+        "escapes red ␛]8;;https://elsewhere.example␇link␛]8;;␇ ␛[2J null ␀ bell ␇ delete ␡"
+    )
 
 
 def test_a_huge_line_is_cut(tabs, running):
@@ -141,7 +155,9 @@ def test_a_link_opens_by_the_second_click_only(tabs, running):
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.parametrize("query", ["text={}", "tool={}&kind={}", "policy={}", "request={}", "index={}&at={}", "conversation={}"])
+@pytest.mark.parametrize(
+    "query", ["text={}", "tool={}&kind={}", "policy={}", "request={}", "index={}&at={}", "conversation={}"]
+)
 def test_a_hostile_address_runs_nothing(tabs, running, query):
     """What is in the address is text, too; an address that means nothing says so."""
     url = f"{page_of(running, NAME)}?{query.replace('{}', quote(NAME))}"

@@ -41,7 +41,7 @@ def test_from_the_list_to_an_undone_strike(tabs, serve, tmp_path):
 
 
 def test_keys_of_the_conversation(tabs, running):
-    """j and k, s, / and n, [ and ], G; and none of them while someone types."""
+    """The keys j and k, s, / and n, [ and ], G; and none of them while someone types."""
     strikes = running.get(f"{running.session('talk')}/strikes")["strikes"]
     struck = sorted({strike["index"] for strike in strikes if strike["end"] is None})
     page = tabs.open(page_of(running, "talk"))

@@ -22,7 +22,6 @@ def folder(tmp_path_factory):
     return place
 
 
-
 def test_every_session_is_listed_newest_first(tabs, running):
     """With its title, its agent and its numbers."""
     page = tabs.open(running.url)

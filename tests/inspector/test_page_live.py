@@ -16,7 +16,9 @@ FIRST = 40
 @pytest.fixture
 def growing(tmp_path):
     """A session, and a way to add messages to it."""
-    path = write_messages(tmp_path / "talk.jsonl", [(("user", "assistant")[n % 2], f"Message number {n}") for n in range(FIRST)])
+    path = write_messages(
+        tmp_path / "talk.jsonl", [(("user", "assistant")[n % 2], f"Message number {n}") for n in range(FIRST)]
+    )
 
     def grow(count):
         with path.open("a", encoding="utf-8") as out:
@@ -87,7 +89,9 @@ def test_a_session_through_the_proxy_is_watched(tabs, serve, tmp_path):
         before = page.get_by_role("banner").inner_text()
         for count in (5, 9):
             send(proxy.url, count)
-            expect(page.get_by_role("feed").get_by_role("article").last).to_have_attribute("aria-setsize", re.compile(rf"{2 * count + 1}|{2 * count + 2}"))
+            expect(page.get_by_role("feed").get_by_role("article").last).to_have_attribute(
+                "aria-setsize", re.compile(rf"{2 * count + 1}|{2 * count + 2}")
+            )
         page.keyboard.press("G")
         expect(message(page, 18)).to_contain_text("line 8")
         assert page.get_by_role("banner").inner_text() != before

@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from tests.inspector.browser import PHONE, VIEWS, message, page_of, ready, serious
 
-LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": PHONE}
 PLACES = ("list", *VIEWS)
 LIGHT = """() => {
     const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
@@ -33,11 +32,20 @@ def drawn(page, place):
     expect(shown[place]()).to_be_visible()
 
 
-@pytest.mark.parametrize("look", LOOKS)
+def is_for_everybody(page):
+    """Nothing serious, and nothing to be scrolled sideways: light, dark and as narrow as a phone."""
+    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(LIGHT) == (scheme == "light")
+        assert serious(page) == [], (scheme, width)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"wider than {width}"
+
+
 @pytest.mark.parametrize("place", PLACES)
-def test_axe_finds_nothing_serious(tabs, running, place, look):
-    """In every view, light, dark and narrow; what can be opened is open. No view is wider than a phone."""
-    page = tabs.open(address(running, place), **LOOKS[look])
+def test_axe_finds_nothing_serious(tabs, running, place):
+    """In every view; what can be opened is open."""
+    page = tabs.open(address(running, place))
     drawn(page, place)
     if place == "":
         page.get_by_role("button", name="struck: ").first.click()
@@ -46,20 +54,25 @@ def test_axe_finds_nothing_serious(tabs, running, place, look):
         page.get_by_role("button", name="Rewind here").first.click()
     if place in ("/timeline", "/what-if"):
         page.evaluate("() => document.querySelectorAll('main details').forEach((one) => (one.open = true))")
-    assert serious(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
-    assert page.evaluate(LIGHT) == (look != "dark")
+    is_for_everybody(page)
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing_serious_in_a_session_of_an_agent(tabs, running, look):
-    """With diffs, failures, folded calls and the list of keys."""
-    page = tabs.open(page_of(running, "talk"), **LOOKS[look])
+def test_axe_finds_nothing_serious_in_a_session_of_an_agent(tabs, running):
+    """With diffs, failures and folded calls; and in the list of keys."""
+    page = tabs.open(page_of(running, "talk"))
     expect(message(page, 5).get_by_label("Changes")).to_be_attached()
-    assert serious(page) == []
+    is_for_everybody(page)
     page.get_by_role("button", name="Keys").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     assert serious(page) == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_phone_shows_no_sideways_scroll(tabs, running, place):
+    """On a device that is touched, with the session of an agent."""
+    page = tabs.open(address(running, place, "talk"), **PHONE)
+    drawn(page, place)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_switch_of_colours_is_remembered(tabs, running):

@@ -53,7 +53,9 @@ def test_the_numbers_under_the_pointer(tabs, running, name):
         expect(numbers.get_by_role("heading")).to_have_text(f"Request {number}")
         for kind, size in zip([*told["kinds"], "struck"], [*point["sizes"], point["struck"]], strict=True):
             expect(numbers.get_by_role("button", name=re.compile(f"^{kind} "))).to_have_text(f"{kind}{size:,}")
-        facts = dict(zip(numbers.get_by_role("term").all_inner_texts(), numbers.get_by_role("definition").all_inner_texts(), strict=True))
+        facts = dict(
+            zip(numbers.get_by_role("term").all_inner_texts(), numbers.get_by_role("definition").all_inner_texts(), strict=True)
+        )
         assert facts["sent"] == f"{sum(point['sizes']):,}"
         assert facts["cost"] == money(point["cost"])
         for bill in told["costs"]:

@@ -31,7 +31,11 @@ class WhatIf:
         answer = self.page.get_by_role("region", name="What it would have done")
         figures = answer.get_by_role("definition")
         names = answer.get_by_role("term").all_inner_texts()
-        for name, value in (("Bill", money(told["cost"])), ("Rewrites", f"{told['rewrites']:,}"), ("Strikes", f"{told['strikes']:,}")):
+        for name, value in (
+            ("Bill", money(told["cost"])),
+            ("Rewrites", f"{told['rewrites']:,}"),
+            ("Strikes", f"{told['strikes']:,}"),
+        ):
             expect(figures.nth(names.index(name)).get_by_role("strong")).to_have_text(value)
         for kind, name in (("quoted", "Read or quoted again"), ("strict", "Named again")):
             count = told[kind]["strikes"]
@@ -44,12 +48,12 @@ class WhatIf:
 def view(tabs, running):
     """What if on the transcript."""
     page = tabs.open(page_of(running, "talk", "/what-if"), permissions=["clipboard-read", "clipboard-write"])
-    expect(page.get_by_role("form", name="Policy")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="instead of")).to_be_visible()
     return WhatIf(page, running, "talk")
 
 
 def test_every_change_is_worked_out_at_once(view):
-    """A rule switched off and on, a setting, a schedule, a preset, a price: the page shows what the server says of that policy."""
+    """A rule switched off and on, a setting, a schedule, a preset, a price: the page shows what the server says of it."""
     page = view.page
     view.shows(view.running.post(f"{view.session}/what-if", {"preset": "default"})[1])
     bills = set()
@@ -124,5 +128,7 @@ def test_the_conversation_with_it(view):
     expect(page.get_by_role("article").first).to_be_visible()
     strikes = view.running.get(f"{view.session}/strikes", policy=json.dumps(body))["strikes"]
     assert len(strikes) == told["strikes"]
-    expect(page.get_by_role("article", name=re.compile(f"^Message {strikes[0]['index']},"))).to_contain_text(strikes[0]["because"])
+    expect(page.get_by_role("article", name=re.compile(f"^Message {strikes[0]['index']},"))).to_contain_text(
+        strikes[0]["because"]
+    )
     expect(page.get_by_role("link", name="Custom")).to_have_attribute("aria-current", "true")
