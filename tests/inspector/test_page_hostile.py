@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.inspector.browser import VIEWS, message, page_of, ready
 from tests.inspector.hostile import HUGE, NAME, SCRIPT, write_hostile_log, write_hostile_transcript
 
+WEB = "https://elsewhere.example/page?of=`x`"
 NAMES = (NAME, f"log of {NAME}")
 OWN = """() => {
     const all = (selector) => [...document.querySelectorAll(selector)];
@@ -137,15 +138,24 @@ def test_a_huge_line_is_cut(tabs, running):
 
 def test_a_link_opens_by_the_second_click_only(tabs, running):
     """The first shows where it leads; what is no web address cannot be opened at all."""
-    page = tabs.open(page_of(running, NAME, text="click+here", kind="text"))
+    page = tabs.open(running.url)
     page.context.route("https://elsewhere.example/**", lambda route: route.fulfill(body="elsewhere"))
-    script = page.get_by_role("button", name="click here", exact=True).first
-    script.click()
-    expect(page.get_by_text("javascript:window.hacked=1 is not a web address.").first).to_be_visible()
-    page.get_by_role("searchbox").fill("elsewhere.example/page")
-    page.get_by_role("button", name="a link", exact=True).first.click()
-    link = page.get_by_role("link", name="Open in a new tab").first
-    expect(page.get_by_text("https://elsewhere.example/page?of=`x`").first).to_be_visible()
+    script, web = [
+        running.get(f"{running.session(NAME)}/find", text=text, kind="text")["runs"][0][0] for text in ("click here", "a link")
+    ]
+    for index, name, leads in (
+        (script, "click here", "javascript:window.hacked=1 is not a web address."),
+        (web, "a link", WEB),
+    ):
+        with page.expect_response(re.compile("/strikes")) as strikes:
+            page.goto(page_of(running, NAME, index=index))
+        strikes.value.finished()
+        expect(page.get_by_role("banner")).not_to_contain_text("counting")
+        expect(message(page, index)).to_be_in_viewport()
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        message(page, index).get_by_role("button", name=name, exact=True).click()
+        expect(message(page, index).get_by_text(leads).first).to_be_visible()
+    link = page.get_by_role("link", name="Open in a new tab")
     assert len(page.context.pages) == 1
     with page.expect_popup() as opened:
         link.click()
@@ -155,15 +165,13 @@ def test_a_link_opens_by_the_second_click_only(tabs, running):
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.parametrize(
-    "query", ["text={}", "tool={}&kind={}", "policy={}", "request={}", "index={}&at={}", "conversation={}"]
-)
-def test_a_hostile_address_runs_nothing(tabs, running, query):
+def test_a_hostile_address_runs_nothing(tabs, running):
     """What is in the address is text, too; an address that means nothing says so."""
-    url = f"{page_of(running, NAME)}?{query.replace('{}', quote(NAME))}"
-    page = tabs.open(url)
-    ready_or_failed = page.get_by_role("alert").or_(page.get_by_role("searchbox"))
-    expect(ready_or_failed.first).to_be_visible()
-    is_harmless(page, url)
+    page = tabs.open(running.url)
+    for query in ("text={}", "tool={}&kind={}", "policy={}", "request={}", "index={}&at={}", "conversation={}"):
+        url = f"{page_of(running, NAME)}?{query.replace('{}', quote(NAME))}"
+        page.goto(url)
+        expect(page.get_by_role("alert").or_(page.get_by_role("searchbox")).first).to_be_visible()
+        is_harmless(page, url)
     assert all(re.search(r"status of 4\d\d", problem) for problem in tabs.problems), tabs.problems
     tabs.problems.clear()
