@@ -21,7 +21,7 @@ def test_branches_are_drawn_beside_the_present_path(tmp_path, kind):
     """A way that was left turns off to the right where it began; strikes, undo, pin and batches are named."""
     lines = drawn(write_branches(places(tmp_path)[kind]))
     turn = lines.index("├─╮")
-    assert "12 messages (1 to 12)" in lines[turn - 1]
+    assert "13 messages, 1 request (0 to 12)" in lines[turn - 1]
     assert lines[turn - 1].startswith("●")
     beside = [line for line in lines if line.startswith("│ ○")]
     assert any("strike 0 undone" in line for line in beside)

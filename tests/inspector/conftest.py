@@ -1,5 +1,9 @@
-import pytest
+from contextlib import ExitStack
 
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.inspector.browser import Tabs, require_chromium
 from tests.inspector.support import inspector, write_log, write_transcript
 
 
@@ -16,3 +20,28 @@ def folder(tmp_path_factory):
 def running(folder, tmp_path_factory):
     with inspector(folder, home=tmp_path_factory.mktemp("home")) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser. Not for the whole run: while it is driven, nothing else in this process can use asyncio."""
+    path = require_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def serve(tmp_path_factory):
+    """Starts inspectors; they end after the pages that look at them."""
+    with ExitStack() as started:
+        home = tmp_path_factory.mktemp("home")
+        yield lambda *places, **options: started.enter_context(inspector(*places, home=home, **options))
+
+
+@pytest.fixture
+def tabs(chromium, serve):
+    opened = Tabs(chromium)
+    yield opened
+    opened.close()

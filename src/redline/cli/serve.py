@@ -5,13 +5,14 @@ import sys
 import click
 
 from redline.cli.output import complain, say, say_json
+from redline.cli.session_argument import SESSION
 from redline.errors import MissingExtraError
 
 __all__ = ["command"]
 
 
 @click.command("serve")
-@click.argument("places", nargs=-1, metavar="[SESSION...]")
+@click.argument("places", nargs=-1, type=SESSION, metavar="[SESSION...]")
 @click.option("--port", type=click.IntRange(0, 65535), default=8585, show_default=True, help="0 takes any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Any that other machines reach needs --allow-others.")
 @click.option("--allow-others", is_flag=True, help="Let other machines look; they need the token in the address printed.")

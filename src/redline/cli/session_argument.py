@@ -10,7 +10,9 @@ from redline.inspection.short_names import last_listing
 
 __all__ = ["SESSION", "SESSION_COMMANDS", "SessionType", "UnloadedCommand"]
 
-SESSION_COMMANDS = frozenset({"check", "convert", "export", "inspect", "repair", "replay", "sessions"})
+SESSION_COMMANDS = frozenset(
+    {"check", "convert", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"}
+)
 """The commands whose arguments are all sessions."""
 
 _MOST_OFFERED = 50

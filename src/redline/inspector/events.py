@@ -66,9 +66,10 @@ class Events:
         known: dict[str, str] = {}
         while True:
             for session in self._sessions.recent(_WATCHED_S) if self._listeners else ():
+                before = known.get(session.id, session.version)
                 with contextlib.suppress(RedlineError, OSError):  # whoever asks for it is told
                     await asyncio.to_thread(session.refresh)
-                if known.get(session.id, session.version) != session.version:
+                if session.version != before:
                     self._tell(_event("session", {"id": session.id, "version": session.version}))
                 known[session.id] = session.version
             await asyncio.sleep(_LOOK_S)

@@ -19,8 +19,7 @@ def request(session: OpenedSession, playback: Playback, number: int) -> dict[str
 
 def strikes(playback: Playback, *, can_act: bool) -> dict[str, Any]:
     """Every strike with its reason and its price, and the sums by rule."""
-    last = len(playback.recording.requests) - 1
-    shown = [shown_strike(playback, one, is_undoable=can_act and one.is_in_force(last)) for one in playback.strikes]
+    shown = [shown_strike(playback, one, is_undoable=can_act and one.end is None) for one in playback.strikes]
     return {"strikes": shown, "rules": sums_by_rule(playback)}
 
 

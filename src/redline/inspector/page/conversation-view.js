@@ -30,7 +30,7 @@ class ConversationView extends HTMLElement {
     this.note = h("p", { class: "note", hidden: true });
     this.pill = h("button", { class: "pill", type: "button", hidden: true, onclick: () => this.#toEnd() });
     this.append(h("div", { class: "controls" }, this.findBar, this.slider), this.note, this.list, this.pill);
-    this.findBar.onchange = (chosen) => this.context.go("conversation", { ...chosen, index: null, at: null }, { replace: true });
+    this.findBar.onfilter = (chosen) => this.context.go("conversation", { ...chosen, index: null, at: null }, { replace: true });
     this.findBar.onhit = (index, at) => this.#jump(index, at, { isHit: true });
     this.slider.onchoose = (request) => this.context.go("conversation", { request, index: null, at: null }, { replace: true });
     this.list.addEventListener("range", ({ detail }) => this.#inSight(detail));

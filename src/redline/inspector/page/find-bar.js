@@ -7,14 +7,14 @@ import { line, said } from "./said.js";
 
 const KINDS = { "": "All kinds", text: "Text", reasoning: "Reasoning", call: "Calls", result: "Results", media: "Images" };
 
-/** Calls `onchange({text, kind, tool, struck, error})` and `onhit(index, at)`. */
+/** Calls `onfilter({text, kind, tool, struck, error})` and `onhit(index, at)`. */
 export class FindBar extends HTMLElement {
   #hits = [];
   #current = -1;
 
   connectedCallback() {
     if (this.form) return;
-    const changed = () => this.onchange(this.#chosen());
+    const changed = () => this.onfilter(this.#chosen());
     this.input = h("input", { type: "search", placeholder: "Search", "aria-label": "Search in this conversation", maxlength: 300, oninput: () => this.#typed() });
     this.kind = h("select", { "aria-label": "Kind", onchange: changed }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
     this.tool = h("select", { "aria-label": "Tool", onchange: changed });
@@ -76,7 +76,7 @@ export class FindBar extends HTMLElement {
 
   #typed() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.onchange(this.#chosen()), 200);
+    this.timer = setTimeout(() => this.onfilter(this.#chosen()), 200);
   }
 
   #submitted(event) {

@@ -5,6 +5,7 @@ import { onWidth } from "./chart.js";
 import { fill, h } from "./dom.js";
 import { DrawnView, button, link, table } from "./drawn-view.js";
 import { brief, count, counted, money, percent, when } from "./format.js";
+import { line } from "./said.js";
 import { drawTimeline } from "./timeline-drawing.js";
 
 const ROWS = 25;
@@ -88,8 +89,8 @@ class TimelineView extends DrawnView {
       toggle.setAttribute("aria-pressed", !this.#hidden.has(name));
       this.#draw();
     };
-    const content = [h("span", { class: className }), h("bdi", {}, name), this.values[at]];
-    const toggle = button(content, press, { "aria-pressed": !this.#hidden.has(name) });
+    const content = [h("span", { class: className }), h("bdi", {}, line(name, 60)), this.values[at]];
+    const toggle = button(content, press, { "aria-pressed": String(!this.#hidden.has(name)) });
     return h("li", {}, toggle);
   }
 
@@ -123,7 +124,7 @@ class TimelineView extends DrawnView {
       const last = Math.ceil(points.length / ROWS) - 1;
       const page = Math.min(last, to);
       const names = factsOf(this.timeline, 0, true).map(([name]) => name);
-      const heads = ["request", ...kinds.map((kind) => h("bdi", {}, kind)), ...names];
+      const heads = ["request", ...kinds.map((kind) => h("bdi", {}, line(kind, 60))), ...names];
       const rows = points.slice(page * ROWS, (page + 1) * ROWS).map((point, nth) => [
         link(count(point.request), () => this.open({ request: point.request })),
         ...point.sizes.map(count),

@@ -1,0 +1,115 @@
+"""The list of sessions in a browser: searched, filtered, sorted, opened."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.inspector.browser import ready
+from tests.inspector.claude_code import write_messages
+from tests.inspector.support import write_log, write_transcript
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three sessions in two projects by two agents."""
+    place = tmp_path_factory.mktemp("sessions")
+    write_transcript(place / "talk.jsonl")
+    write_messages(
+        place / "short.jsonl", [("user", "Paint the shed"), ("assistant", "Done.")], cwd="/work/garden", seconds=100_000
+    )
+    write_log(place / "chat.jsonl")
+    return place
+
+
+def test_every_session_is_listed_newest_first(tabs, running):
+    """With its title, its agent and its numbers."""
+    page = tabs.open(running.url)
+    rows = sorted(running.rows(), key=lambda row: -row["ended_ms"])
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text([row["title"] for row in rows])
+    for row in rows:
+        shown = page.get_by_role("row", name=row["title"])
+        expect(shown).to_contain_text(row["agent"])
+        expect(shown.get_by_role("cell", name=f"{row['messages']:,}", exact=True)).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_is_named(tabs, serve, folder, tmp_path):
+    """With the reason, under the list."""
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"type": "user"\n' * 3)
+    page = tabs.open(serve(folder, broken).url)
+    page.get_by_text("1 file could not be read").click()
+    expect(page.get_by_role("listitem").filter(has_text="broken")).to_contain_text("JSON")
+
+
+def test_search_narrows_the_list(tabs, running):
+    """By words of the title and the project; what is searched for is in the address."""
+    page = tabs.open(running.url)
+    search = page.get_by_role("searchbox", name="Search sessions")
+    search.fill("GARDEN shed")
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Paint the shed"])
+    expect(page.get_by_text("1 of 3 sessions")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Paint the shed"])
+    search.fill("nothing like it")
+    expect(page.get_by_text("No session passes these filters.")).to_be_visible()
+
+
+def test_filters(tabs, running):
+    """By agent and by project."""
+    page = tabs.open(running.url)
+    page.get_by_role("combobox", name="Agent").select_option("Redline")
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["step 0"])
+    page.get_by_role("combobox", name="Agent").select_option("")
+    page.get_by_role("combobox", name="Project").select_option("/work/app")
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Fix the parser of dates"])
+
+
+@pytest.mark.parametrize(("column", "key"), [("Messages", "messages"), ("Tokens", "tokens"), ("Cost", "cost_usd")])
+def test_sorting(tabs, running, column, key):
+    """A click sorts by a column, a second one turns it round."""
+    page = tabs.open(running.url)
+    down = [row["title"] for row in sorted(running.rows(), key=lambda row: -row[key])]
+    page.get_by_role("button", name=column).click()
+    expect(page.get_by_role("columnheader", name=column)).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(down)
+    page.get_by_role("button", name=column).click()
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(down[::-1])
+
+
+def test_a_click_opens_a_session(tabs, running):
+    """And the way back leads to the list as it was."""
+    page = tabs.open(f"{running.url}/?text=shed")
+    page.get_by_role("link", name="Paint the shed").click()
+    expect(page.get_by_role("heading", name="Paint the shed", level=1)).to_be_visible()
+    expect(page).to_have_title(re.compile("Paint the shed"))
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.go_back()
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Paint the shed"])
+
+
+def test_the_keyboard_opens_a_session(tabs, running):
+    """Search with /, on to the row with Tab, open it with Enter."""
+    page = tabs.open(running.url)
+    ready(page)
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search sessions")).to_be_focused()
+    page.keyboard.type("parser")
+    link = page.get_by_role("link", name="Fix the parser of dates")
+    expect(page.get_by_text("1 of 3 sessions")).to_be_visible()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if link.evaluate("element => element === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Fix the parser of dates", level=1)).to_be_visible()
+
+
+def test_a_new_session_appears_by_itself(tabs, serve, tmp_path):
+    """A file that is written into the folder while the list is open."""
+    write_messages(tmp_path / "one.jsonl", [("user", "The first"), ("assistant", "Yes.")])
+    page = tabs.open(serve(tmp_path).url)
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["The first"])
+    expect(page.get_by_role("img", name="Live: what grows is shown at once")).to_be_visible()
+    write_messages(tmp_path / "two.jsonl", [("user", "The second"), ("assistant", "Yes.")], seconds=99)
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["The second", "The first"])
