@@ -53,7 +53,7 @@ def complete(home, *words):
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_bash_completes_commands_options_sessions_and_files(home):
     """In a real bash, with the script as it is printed."""
-    assert complete(home, "redline", "se") == ["sessions"]
+    assert complete(home, "redline", "ses") == ["sessions"]
     assert set(COMMANDS) <= set(complete(home, "redline", ""))
     assert complete(home, "redline", "inspect", "--so") == ["--sort"]
     assert complete(home, "redline", "inspect", "--sort", "tok") == ["tokens"]
