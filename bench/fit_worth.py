@@ -18,7 +18,7 @@ import msgspec
 
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.worth_model import calibration_of, fit, folds_of, is_calibrated
-from bench.worth_rows import JudgedResult, projects, recorded_results
+from bench.worth_rows import projects, recorded_results
 from redline import Policy, read_transcript
 from redline.prices import PRICE_RULES
 from redline.replay.session import sessions_in
@@ -32,7 +32,7 @@ from redline.rules.worth_facts import FEATURES
 __all__ = ["ModelledFaded", "frontier_of"]
 
 MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "rules" / "worth.json"
-PENALTIES = (0, 1_000, 3_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+PENALTIES = (0, 6_000, 12_000, 60_000, 250_000, 500_000)
 _FOLDS = 8
 _RULE = PRICE_RULES["0.1/1.25/5m"]
 
@@ -99,10 +99,10 @@ def _tried(path: Path, weights: tuple[float, ...], penalties: Sequence[float]) -
     found = list[tuple[float, dict[str, float]]]()
     for session in sessions_in(read_transcript(path)):
         what_if = WhatIf(session)
-        whole = what_if.try_policy(Policy(rules=[]), _RULE).cost
+        whole = what_if.try_policy(Policy(rules=()), _RULE).cost
         for penalty in penalties:
             faded: Rule = ModelledFaded(Faded(penalty, project_root=session.project_root), weights)
-            outcome = what_if.try_policy(Policy(rules=[faded]), _RULE)
+            outcome = what_if.try_policy(Policy(rules=(faded,)), _RULE)
             numbers = {
                 "whole": whole,
                 "requests": len(session.requests),
@@ -135,7 +135,7 @@ def _print_calibration(bins: Iterable[tuple[float, float, int]]) -> None:
 
 
 def _plot(bins: Sequence[tuple[float, float, int]], path: Path) -> None:
-    from matplotlib import pyplot  # noqa: PLC0415 - only drawing needs it
+    from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(5, 5))
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1)

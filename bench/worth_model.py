@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import mul
 
 from bench.worth_rows import JudgedResult
@@ -47,7 +48,7 @@ def calibration_of(predicted: Sequence[tuple[float, bool]]) -> tuple[tuple[float
     """In bins of equally many, by predicted chance: its mean, the share that was used, how many there are."""
     ordered = sorted(predicted)
     bounds = [len(ordered) * number // _BINS for number in range(_BINS + 1)]
-    bins = (ordered[start:end] for start, end in zip(bounds, bounds[1:], strict=False))
+    bins = (ordered[start:end] for start, end in pairwise(bounds))
     return tuple(
         (sum(chance for chance, _ in one) / len(one), sum(is_used for _, is_used in one) / len(one), len(one))
         for one in bins
@@ -94,4 +95,4 @@ def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(map(mul, one, other))
+    return float(sum(map(mul, one, other)))

@@ -1,7 +1,6 @@
 """Each tool result of the recorded sessions at each age at which it is judged: what was known then, and whether it was used."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from bench.corpus import CORPUS, recorded_files
 from redline import read_transcript
 from redline.replay.marks import seen_in
-from redline.replay.risk import Holder, uses_in
+from redline.replay.risk import Holder
 from redline.replay.session import Session, sessions_in
 from redline.replay.strict import strict_uses_in
 from redline.rules.worth_facts import ResultFollower, features_of
@@ -25,7 +24,7 @@ class JudgedResult:
     project: str
     features: tuple[float, ...]
     is_used: bool
-    """Then or later the agent used what this result was the latest to hold, by either measure."""
+    """Then or later the agent used a distinctive word that this result was the latest to hold (the strict measure)."""
 
 
 def projects() -> dict[Path, str]:
@@ -60,10 +59,9 @@ def judged_in(session: Session, project: str) -> Iterator[JudgedResult]:
 
 def _last_uses(session: Session) -> dict[Holder, int]:
     """By part, the last request that used what it was the latest to hold; an earlier copy is not needed."""
-    uses = defaultdict[Holder, int](int)
-    for use in (*strict_uses_in(session), *uses_in(session)):
-        latest = max(use.holders)
-        uses[latest] = max(uses[latest], use.request)
+    uses = dict[Holder, int]()
+    for use in strict_uses_in(session):
+        uses[max(use.holders)] = use.request
     return uses
 
 

@@ -36,7 +36,7 @@ class Faded:
 
     name: ClassVar[str] = "faded"
 
-    penalty_tokens: float = 20_000
+    penalty_tokens: float = 25_000
     """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""
     keep_recent: int = 0
     """How many of the latest results stay, whatever their chance. Those that report a failure stay besides."""
@@ -59,9 +59,9 @@ class Faded:
 
 
 FADED_PRESETS: dict[str, Faded] = {
-    "careful": Faded(penalty_tokens=120_000),
-    "balanced": Faded(penalty_tokens=20_000),
-    "bold": Faded(penalty_tokens=1_000),
+    "careful": Faded(penalty_tokens=110_000),
+    "balanced": Faded(penalty_tokens=25_000),
+    "bold": Faded(penalty_tokens=3_500),
 }
 
 

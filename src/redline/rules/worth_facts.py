@@ -33,7 +33,6 @@ FEATURES = (
     "changed since",
     "user spoke since",
     "context",
-    "requests",
     "habit",
 )
 """What a chance is worked out from, in this order. Sizes, ages and counts are logarithms of one more than they are."""
@@ -156,7 +155,7 @@ class ResultFollower:
             memory.reads.setdefault(path, []).append(order)
 
     def _hold(self, order: int, part: ToolResult, call: ToolCall | None) -> list[int]:
-        """The words of a result are its own from now on, and those of its call; how many are new to the conversation, by sort."""
+        """The words of a result and of its call are its own from now on; by sort, how many nobody has said."""
         words, results, names = self.memory.words, self.memory.results, [0] * len(NAME_SORTS)
         for word in hashed_words(call) if call is not None else ():
             words[word] = _said_of(order)
@@ -215,7 +214,6 @@ def features_of(result: FollowedResult, memory: WorthMemory) -> tuple[float, ...
         float(result.is_changed),
         math.log1p(memory.spoken - result.spoken),
         math.log1p(memory.tokens / 1000),
-        math.log1p(memory.step),
         memory.habit,
     )
 
