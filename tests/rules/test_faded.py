@@ -57,10 +57,10 @@ def test_words_said_since_are_safe():
 
 def test_a_changed_file_makes_its_reads_due():
     """The read is judged when the edit's result is seen, whatever its age."""
-    turns = [*steps(("Read", {"file_path": "a.py"}, FILE)), *later(3)]
+    turns = [*steps(("Read", {"file_path": "a.py"}, FILE)), *later(3)]  # no age at which it is judged comes next
     edit = step(90, "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "done")
-    rule = Faded(0)
-    assert marked(rule, turns) == []
+    rule = next(rule for rule in (Faded(100 * 1.2**power) for power in range(80)) if not marked(rule, turns))
+    assert marked(rule, [*turns, *later(1, first=80)]) == []
     found = marks_of(rule, read(native([*turns, *edit])))
     assert [mark.index for mark in found] == [2]
     assert "its file changed since" in found[0].because

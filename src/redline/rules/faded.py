@@ -63,6 +63,15 @@ FADED_PRESETS: dict[str, Faded] = {
     "balanced": Faded(penalty_tokens=25_000),
     "bold": Faded(penalty_tokens=3_500),
 }
+"""Three points of the frontier. On recorded sessions at 0.1/1.25/5 min with `when_free`, each project by a model that was fitted
+without it (`python -m bench.fit_worth`, November 2026):
+
+| preset | bill | with re-reads | quoted: strikes, requests | strict: strikes, requests |
+|---|---|---|---|---|
+| careful | 0.834 | 0.840 | 1.6 %, 0.6 % | 5.7 %, 2.0 % |
+| balanced | 0.761 | 0.774 | 3.5 %, 1.6 % | 9.3 %, 4.0 % |
+| bold | 0.705 | 0.728 | 4.4 %, 2.8 % | 12.6 %, 6.8 % |
+"""
 
 
 class FadedFold(ResultFollower, TimelessFold):
