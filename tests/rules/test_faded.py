@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 
 from redline import Conversation, Policy
 from redline.rules.faded import FADED_PRESETS, Faded
-from redline.rules.results import size_chars
 from redline.rules.worth import shipped_model
 from redline.rules.worth_facts import FEATURES, JUDGED_AGES, WorthMemory
 from redline.rules.worth_words import hashed_words
 from redline.testing import Turn
 from redline.values.messages import Message, Text, ToolCall
 from tests.replay.test_what_if import generated, live_strikes, tried_strikes
-from tests.rules.folding import histories, marked, marks_of, native, read, seen_in, step, steps
+from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
 
 DULL = "all is well and nothing of it matters to anybody\n" * 400
 FILE = "\n".join(f"def make_part_{number}(src/part_{number}.py): return part_{number}.total" for number in range(400))
@@ -107,15 +106,8 @@ def test_a_fold_goes_on_from_its_memory(place):
 
 @given(histories(), st.sampled_from([0, 1_000, 10**6]))
 def test_laws(messages: list[Message], penalty: int):
-    """Errors stay, nothing grows, a part is marked once, and marks that were made stay made as the view grows."""
-    marks = marks_of(Faded(penalty), messages)
-    places = [(mark.index, mark.at) for mark in marks]
-    assert len(set(places)) == len(places)
-    results = {(seen.index, seen.part.at): seen for seen in seen_in(messages) if seen.result is not None}
-    for mark in marks:
-        seen = results[mark.index, mark.at]
-        assert not seen.is_error
-        assert len(str(mark.replacement)) < size_chars(seen.part)  # type: ignore[arg-type]
+    """Errors stay, nothing grows, twice is once, and marks that were made stay made as the view grows."""
+    marks = check_laws(Faded(penalty), messages)
     half = marks_of(Faded(penalty), messages[: len(messages) // 2])
     assert half == marks[: len(half)]
 

@@ -32,6 +32,9 @@ class Faded:
     more request to ask for it, writing it anew, and a penalty. The chance comes from a small model (`worth.json`): the kind
     of tool, size and age, names that only this result holds, whether they were mentioned and its file changed, and how often
     this conversation comes back to results. A result is judged when it gets to one of a few ages.
+
+    A history that comes with results struck by this rule is left as it is from the first of them on: what was weighed when they
+    were struck is no longer there to be weighed.
     """
 
     name: ClassVar[str] = "faded"
@@ -63,8 +66,8 @@ FADED_PRESETS: dict[str, Faded] = {
     "balanced": Faded(penalty_tokens=25_000),
     "bold": Faded(penalty_tokens=3_500),
 }
-"""Three points of the frontier. On recorded sessions at 0.1/1.25/5 min with `when_free`, each project by a model that was fitted
-without it (`python -m bench.fit_worth`, November 2026):
+"""Three points of the frontier. On recorded sessions at 0.1/1.25/5 min with `when_free`, each project by a model that was
+fitted without it (`python -m bench.fit_worth`, November 2026):
 
 | preset | bill | with re-reads | quoted: strikes, requests | strict: strikes, requests |
 |---|---|---|---|---|
@@ -85,12 +88,15 @@ class FadedFold(ResultFollower, TimelessFold):
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         """Marks on results that have come to be judged."""
-        result = seen.result
+        result, memory = seen.result, self.memory
+        memory.was_struck |= result is not None and result.text == self._placeholder
+        if memory.was_struck:
+            return
         may_go = result is not None and not seen.is_error and may_replace(result, self._placeholder, self._words)
         for judged in self.judged_by(seen, may_go=may_go):
-            used_again = chance(self._weights, features_of(judged, self.memory))
+            used_again = chance(self._weights, features_of(judged, memory))
             if self._may_go(judged, used_again):
-                del self.memory.results[judged.order]
+                del memory.results[judged.order]
                 because = self._because(judged, used_again)
                 yield Mark(self._rule.name, judged.index, judged.at, self._placeholder, because, chance=used_again)
 

@@ -80,6 +80,8 @@ class WorthMemory(msgspec.Struct):
     turns_of_use: int = 0
     """In how many turns the assistant used a word that only a result had told it."""
     is_used_now: bool = False
+    was_struck: bool = False
+    """The history came with results that were struck before."""
     results: dict[int, FollowedResult] = {}
     """By order, those that are still judged."""
     due: dict[int, list[int]] = {}
