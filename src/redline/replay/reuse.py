@@ -1,17 +1,13 @@
 """How likely a tool result is used again, by the kind of its tool and its age: a small table, measured on recorded sessions."""
 
 from bisect import bisect_right
-from typing import Literal
 
 from redline.errors import ValidationError
-from redline.tools import DEFAULT, Lists, Reads, Resumes, Runs, Searches, ToolBook, Writes, describe
+from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
+from redline.tools import DEFAULT, ToolBook, describe
 from redline.values.messages import ToolCall
 
 __all__ = ["AGES", "CHANCES", "KINDS", "ResultKind", "chance_of_use", "kind_of"]
-
-ResultKind = Literal["terminal", "file read", "edit", "search", "other"]
-
-KINDS: tuple[ResultKind, ...] = ("terminal", "file read", "edit", "search", "other")
 
 AGES = (0, 1, 3, 5, 10, 20, 40)
 """In requests since the one that first sent the result."""
@@ -39,14 +35,4 @@ def chance_of_use(kind: ResultKind, age: int) -> float:
 
 def kind_of(call: ToolCall, tools: ToolBook = DEFAULT) -> ResultKind:
     """The kind of what a call gives back. A command that only shows files (`cat a.py`) reads them."""
-    actions = describe(call, tools)
-    is_read = any(isinstance(action, Reads) for action in actions)
-    if is_read and all(isinstance(action, Reads | Runs) for action in actions):
-        return "file read"
-    kinds: dict[ResultKind, type | tuple[type, ...]] = {
-        "terminal": (Runs, Resumes),
-        "file read": Reads,
-        "edit": Writes,
-        "search": (Searches, Lists),
-    }
-    return next((kind for kind, does in kinds.items() if any(isinstance(action, does) for action in actions)), "other")
+    return kind_of_actions(describe(call, tools))

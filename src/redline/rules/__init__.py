@@ -7,6 +7,7 @@ from typing import Any
 
 from redline.errors import ValidationError
 from redline.rules.facts import Seen
+from redline.rules.faded import Faded
 from redline.rules.failed_inputs import FailedInputs
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
@@ -25,6 +26,7 @@ from redline.values.words import Words
 __all__ = [
     "DEFAULT_RULES",
     "RULES",
+    "Faded",
     "FailedInputs",
     "Fold",
     "HistoricalReads",
@@ -54,6 +56,7 @@ RULES: dict[str, type[Rule]] = {
         RepeatedCalls,
         FailedInputs,
         MaskedResults,
+        Faded,
         LongResults,
         OldReasoning,
         OldImages,

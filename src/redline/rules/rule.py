@@ -27,6 +27,8 @@ class Mark(msgspec.Struct, frozen=True):
     """The files it concerns, where it concerns files."""
     blob: bytes | None = None
     """What the replacement refers to; it must be stored among the blobs before the mark is applied."""
+    chance: float | None = None
+    """The probability that the part is used again, where the rule estimates it."""
 
 
 class Fold(Protocol):

@@ -47,6 +47,7 @@ class Words:
     repeated_call: str
     failed_input: str
     masked_result: str
+    faded_result: str
     old_image: str
     """Fields: `media_type`, and `size` (of a picture that is only linked: its address)."""
     cut: str
@@ -76,6 +77,7 @@ DOCUMENTS = Words(
     repeated_call="[相同的调用此后再次执行过,请参看最新结果]",
     failed_input="[此调用已失败,其输入已移除]",
     masked_result="[较早的工具结果已省略]",
+    faded_result="[工具结果已省略]",
     old_image="[图片已移除: {media_type}, {size}]",
     cut="[此处省略 {lines} 行, {chars} 个字符]",
     offloaded=(
@@ -95,6 +97,7 @@ EN = Words(
     repeated_call="[The same call was made again; see its latest result]",
     failed_input="[This call failed; its input was removed]",
     masked_result="[Older tool result left out]",
+    faded_result="[Tool result left out]",
     old_image="[Image removed: {media_type}, {size}]",
     cut="[{lines} lines, {chars} characters left out here]",
     offloaded=(

@@ -1,0 +1,69 @@
+"""Each tool result of the recorded sessions at each age at which it is judged: what was known then, and whether it was used."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.corpus import CORPUS, recorded_files
+from redline import read_transcript
+from redline.replay.marks import seen_in
+from redline.replay.risk import Holder
+from redline.replay.session import Session, sessions_in
+from redline.replay.strict import strict_uses_in
+from redline.rules.worth_facts import ResultFollower, features_of
+
+__all__ = ["JudgedResult", "judged_in", "projects", "recorded_results"]
+
+
+@dataclass(frozen=True)
+class JudgedResult:
+    """A result when it came to be judged."""
+
+    project: str
+    features: tuple[float, ...]
+    is_used: bool
+    """Then or later the agent used a distinctive word that this result was the latest to hold (the strict measure)."""
+
+
+def projects() -> dict[Path, str]:
+    """By session file, the project that it is about; copies of a repository are one project."""
+    rows = map(json.loads, (CORPUS / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines())
+    return {CORPUS / row["path"]: str(row["source_repo"]).rsplit("/", 1)[-1] for row in rows}
+
+
+def recorded_results() -> list[JudgedResult]:
+    """Of all recorded sessions."""
+    known = projects()
+    files = list(recorded_files())
+    with ProcessPoolExecutor() as pool:
+        found = pool.map(_results_of_file, files, [known[path] for path in files])
+        return [one for many in found for one in many]
+
+
+def judged_in(session: Session, project: str) -> Iterator[JudgedResult]:
+    """The results of a session, as the rule judges them."""
+    seen, last_use = seen_in(session), _last_uses(session)
+    start, end, follower = -1, 0, ResultFollower()
+    for number, request in enumerate(session.requests):
+        if request.start != start:
+            start = end = request.start
+            follower = ResultFollower(session.project_root)
+        for one in (one for place in range(end, request.end) for one in seen[place]):
+            for judged in follower.judged_by(one, may_go=not one.is_error):
+                is_used = last_use.get((judged.index, judged.at), -1) >= number
+                yield JudgedResult(project, features_of(judged, follower.memory), is_used)
+        end = request.end
+
+
+def _last_uses(session: Session) -> dict[Holder, int]:
+    """By part, the last request that used what it was the latest to hold; an earlier copy is not needed."""
+    uses = dict[Holder, int]()
+    for use in strict_uses_in(session):
+        uses[max(use.holders)] = use.request
+    return uses
+
+
+def _results_of_file(path: Path, project: str) -> list[JudgedResult]:
+    return [one for session in sessions_in(read_transcript(path)) for one in judged_in(session, project)]

@@ -1,0 +1,134 @@
+"""What will hardly be used again: a result may go when striking it is expected to save more than missing it would cost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import ClassVar
+
+from redline.rules.facts import Seen
+from redline.rules.results import may_replace
+from redline.rules.rule import Fold, Mark, TimelessFold
+from redline.rules.settings import check_at_least, check_counts, check_texts, make_root, text_of
+from redline.rules.worth import WorthModel, chance, shipped_model
+from redline.rules.worth_facts import FollowedResult, ResultFollower, features_of
+from redline.values.words import DOCUMENTS, Words
+
+__all__ = ["FADED_PRESETS", "Faded", "FadedFold"]
+
+_READ, _WRITE = 0.1, 1.25
+"""What a token costs from the cache and when it is first sent, as multiples of an uncached one; prices are the schedule's
+business, and these need only be roughly right."""
+_REQUESTS_PER_AGE = 4
+"""A result that was not used for so long is taken to lie there this many times as long before its next use: the chance of
+a use falls with age about as one over it, so that waiting for longer is worth less and less."""
+_OFTEN, _SELDOM = 0.4, 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class Faded:
+    """A result may go when the expected saving of striking it outweighs the expected cost.
+
+    The saving: its tokens, read from the cache in the requests to come. The cost: the chance that it is used again, times one
+    more request to ask for it, writing it anew, and a penalty. The chance comes from a small model (`worth.json`): the kind
+    of tool, size and age, names that only this result holds, whether they were mentioned and its file changed, and how often
+    this conversation comes back to results. A result is judged when it gets to one of a few ages.
+
+    A history that comes with results struck by this rule is left as it is from the first of them on: what was weighed when they
+    were struck is no longer there to be weighed.
+    """
+
+    name: ClassVar[str] = "faded"
+
+    penalty_tokens: float = 25_000
+    """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""
+    keep_recent: int = 0
+    """How many of the latest results stay, whatever their chance. Those that report a failure stay besides."""
+    project_root: str | PathLike[str] = ""
+    """What relative paths start from. Its shape decides whether paths are those of Windows."""
+    placeholder: str | None = None
+    """What is put in the place of a result; None for `faded_result` of the words."""
+    words: Words | None = None
+    """The language of it; None for that of the conversation, or else the documents'."""
+
+    def __post_init__(self) -> None:
+        check_at_least(0, self.name, penalty_tokens=self.penalty_tokens)
+        check_counts(0, self.name, keep_recent=self.keep_recent)
+        check_texts(self.name, self.words, placeholder=self.placeholder)
+        object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
+
+    def fold(self) -> Fold:
+        """A fresh fold."""
+        return FadedFold(self, shipped_model())
+
+
+FADED_PRESETS: dict[str, Faded] = {
+    "careful": Faded(penalty_tokens=110_000),
+    "balanced": Faded(penalty_tokens=25_000),
+    "bold": Faded(penalty_tokens=3_500),
+}
+"""Three points of the frontier. On recorded sessions at 0.1/1.25/5 min with `when_free`, each project by a model that was
+fitted without it (`python -m bench.fit_worth`, November 2026):
+
+| preset | bill | with re-reads | quoted: strikes, requests | strict: strikes, requests |
+|---|---|---|---|---|
+| careful | 0.834 | 0.840 | 1.6 %, 0.6 % | 5.7 %, 2.0 % |
+| balanced | 0.761 | 0.774 | 3.5 %, 1.6 % | 9.3 %, 4.0 % |
+| bold | 0.705 | 0.728 | 4.4 %, 2.8 % | 12.6 %, 6.8 % |
+"""
+
+
+class FadedFold(ResultFollower, TimelessFold):
+    """The rule over one view, by a model."""
+
+    def __init__(self, rule: Faded, model: WorthModel) -> None:
+        super().__init__(fspath(rule.project_root))
+        self._rule, self._weights = rule, model.weights()
+        self._words = rule.words or DOCUMENTS
+        self._placeholder = text_of(rule.placeholder, rule.words, "faded_result")
+
+    def see(self, seen: Seen) -> Iterator[Mark]:
+        """Marks on results that have come to be judged."""
+        result, memory = seen.result, self.memory
+        memory.was_struck |= result is not None and result.text == self._placeholder
+        if memory.was_struck:
+            return
+        may_go = result is not None and not seen.is_error and may_replace(result, self._placeholder, self._words)
+        for judged in self.judged_by(seen, may_go=may_go):
+            used_again = chance(self._weights, features_of(judged, memory))
+            if self._may_go(judged, used_again):
+                del memory.results[judged.order]
+                because = self._because(judged, used_again)
+                yield Mark(self._rule.name, judged.index, judged.at, self._placeholder, because, chance=used_again)
+
+    def _may_go(self, result: FollowedResult, used_again: float) -> bool:
+        memory, rule = self.memory, self._rule
+        if memory.count - result.number < rule.keep_recent:
+            return False
+        saving = _READ * result.tokens * _REQUESTS_PER_AGE * (memory.step - result.step)
+        miss = _READ * memory.tokens + _WRITE * result.tokens + rule.penalty_tokens
+        return saving > used_again * miss
+
+    def _because(self, result: FollowedResult, used_again: float) -> str:
+        age, silence = self.memory.step - result.step, self.memory.step - result.mentioned
+        what = _KIND_WORDS[result.kind]
+        mentioned = f"last mentioned {silence} {_requests(silence)} ago" if result.was_mentioned else "not mentioned since"
+        changed = ", its file changed since" if result.is_changed else ""
+        habit = self.memory.habit
+        often = "often" if habit > _OFTEN else "seldom" if habit < _SELDOM else ""
+        agent = f" (this conversation {often} comes back to results)" if often else ""
+        percent = f"{used_again:.0%}".replace("%", " %") if used_again >= _LEAST_SHOWN else "less than 1 %"
+        return f"{what}, {age} {_requests(age)} old, {mentioned}{changed}: {percent} chance that it is used again{agent}"
+
+
+_LEAST_SHOWN = 0.005
+_KIND_WORDS = {
+    "terminal": "terminal output",
+    "file read": "a file read",
+    "edit": "the result of an edit",
+    "search": "what a search found",
+    "other": "a tool result",
+}
+
+
+def _requests(count: int) -> str:
+    return "request" if count == 1 else "requests"

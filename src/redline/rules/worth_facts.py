@@ -1,0 +1,225 @@
+"""What is known of each tool result while it waits to be judged: its age, its words, who named them since."""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from redline.rules.facts import Seen
+from redline.rules.results import read_paths, size_chars, written_paths
+from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
+from redline.rules.worth_words import NAME_SORTS, hashed_words
+from redline.values.messages import Part, Text, ToolCall, ToolResult
+from redline.values.payloads import Path
+
+__all__ = ["FEATURES", "JUDGED_AGES", "FollowedResult", "ResultFollower", "WorthMemory", "features_of"]
+
+JUDGED_AGES = (1, 2, 3, 5, 8, 13, 20, 30, 50, 80, 130, 200, 300)
+"""In requests: a result is judged when it gets so old, and when a file that it shows is changed. It was sent so often."""
+
+FEATURES = (
+    *KINDS,
+    "size",
+    "age",
+    "age of a read",
+    "age of a terminal",
+    *NAME_SORTS,
+    "all names",
+    "all names, squared",
+    "no names",
+    "silence",
+    "never mentioned",
+    "changed since",
+    "user spoke since",
+    "context",
+    "habit",
+)
+"""What a chance is worked out from, in this order. Sizes, ages and counts are logarithms of one more than they are."""
+
+_CHARS_PER_TOKEN = 4
+_MOST_NAMES = 400
+"""Of one result so many distinctive words are followed, from its beginning."""
+_MOST_WORDS = 20_000
+"""So many words are remembered; then the older half is forgotten."""
+_SAID = -1
+
+
+class FollowedResult(msgspec.Struct, gc=False):
+    """A result that may be struck some day."""
+
+    order: int
+    number: int
+    """Among all results."""
+    index: int
+    at: Path
+    step: int
+    """How many turns of the assistant came before it."""
+    kind: ResultKind
+    tokens: int
+    spoken: int
+    """How often the user had spoken."""
+    mentioned: int
+    """The step in which a word of it or of its call was last said; its own at first."""
+    names: list[int]
+    """By sort, how many distinctive words only it holds: nobody has said them, and no later result has them."""
+    was_mentioned: bool = False
+    is_changed: bool = False
+    """A file that it shows was changed since."""
+
+
+class WorthMemory(msgspec.Struct):
+    """All that is known of a conversation's results, as plain values."""
+
+    step: int = 0
+    count: int = 0
+    """Of the results."""
+    tokens: int = 0
+    """Of all that was shown, strikes apart."""
+    spoken: int = 0
+    turns_of_use: int = 0
+    """In how many turns the assistant used a word that only a result had told it."""
+    is_used_now: bool = False
+    was_struck: bool = False
+    """The history came with results that were struck before."""
+    results: dict[int, FollowedResult] = {}
+    """By order, those that are still judged."""
+    due: dict[int, list[int]] = {}
+    """By step, the results that get to an age then."""
+    reads: dict[str, list[int]] = {}
+    """By path, the results that show the file as it is."""
+    words: dict[int, int] = {}
+    """By hash, the latest result that holds a word: its order while nobody has said it, below zero from then on."""
+
+    @property
+    def habit(self) -> float:
+        """The share of the assistant's turns in which it came back to a result; a third of one turn is taken for granted."""
+        return (self.turns_of_use + 1) / (self.step + 3)
+
+
+class ResultFollower:
+    """Follows the results of a view part by part, and says which are to be judged now. A part costs what its length does."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root
+        self.memory = WorthMemory()
+
+    def judged_by(self, seen: Seen, *, may_go: bool) -> Iterator[FollowedResult]:
+        """The next part of the view: the results that are to be judged now. One that may not go is not followed."""
+        memory = self.memory
+        while memory.step < seen.step:
+            yield from self._next_step()
+        if seen.result is not None:
+            yield from self._changed_by(seen)
+            self._follow(seen, seen.result, may_go=may_go)
+        elif isinstance(seen.part, Text | ToolCall):
+            self._hear(seen.part, is_answer=seen.message.role == "assistant")
+            memory.spoken += seen.message.role == "user"
+
+    def _next_step(self) -> Iterator[FollowedResult]:
+        memory = self.memory
+        memory.turns_of_use += memory.is_used_now
+        memory.is_used_now = False
+        memory.step += 1
+        for order in memory.due.pop(memory.step, ()):
+            if result := memory.results.get(order):
+                later = next((age for age in JUDGED_AGES if age > memory.step - result.step), None)
+                if later is not None:
+                    memory.due.setdefault(result.step + later, []).append(order)
+                yield result
+                if later is None:
+                    memory.results.pop(order, None)
+
+    def _changed_by(self, seen: Seen) -> Iterator[FollowedResult]:
+        """Reads of a file that was changed: they show it as it no longer is."""
+        for path in () if seen.is_error else sorted(written_paths(seen, self._root)):
+            for order in self.memory.reads.pop(path, ()):
+                result = self.memory.results.get(order)
+                if result is not None and not result.is_changed:
+                    result.is_changed = True
+                    if result.step < self.memory.step:
+                        yield result
+
+    def _follow(self, seen: Seen, part: ToolResult, *, may_go: bool) -> None:
+        memory, order = self.memory, seen.order
+        tokens = size_chars(part) // _CHARS_PER_TOKEN
+        memory.tokens += tokens
+        memory.count += not seen.is_error
+        kind = kind_of_actions(seen.actions)
+        names = self._hold(order, part, seen.call)
+        if not may_go:
+            return
+        memory.results[order] = FollowedResult(
+            order, memory.count, seen.index, part.at, seen.step, kind, tokens, memory.spoken, seen.step, names
+        )
+        memory.due.setdefault(seen.step + JUDGED_AGES[0], []).append(order)
+        for path in sorted(read_paths(seen, self._root, shell_reads=True)):
+            memory.reads.setdefault(path, []).append(order)
+
+    def _hold(self, order: int, part: ToolResult, call: ToolCall | None) -> list[int]:
+        """The words of a result and of its call are its own from now on; by sort, how many nobody has said."""
+        words, results, names = self.memory.words, self.memory.results, [0] * len(NAME_SORTS)
+        for word in hashed_words(call) if call is not None else ():
+            words[word] = _said_of(order)
+        for word, sort in islice(hashed_words(part).items(), _MOST_NAMES):
+            holder = words.get(word)
+            if holder is not None and holder < 0:
+                words[word] = _said_of(order)
+                continue
+            if holder is not None and (earlier := results.get(holder)):
+                earlier.names[sort] -= 1
+            words[word] = order
+            names[sort] += 1
+        self._forget_words()
+        return names
+
+    def _hear(self, part: Part, *, is_answer: bool) -> None:
+        """Words that were said: they are in sight from now on, whatever becomes of the results that hold them."""
+        memory = self.memory
+        memory.tokens += (len(part.text) if isinstance(part, Text) else 0) // _CHARS_PER_TOKEN
+        for word, sort in hashed_words(part).items():
+            holder = memory.words.get(word)
+            if holder is None:
+                memory.words[word] = _SAID
+                continue
+            result = memory.results.get(holder if holder >= 0 else _said_of(holder))
+            if holder >= 0:
+                memory.words[word] = _said_of(holder)
+                memory.is_used_now |= is_answer
+                if result is not None:
+                    result.names[sort] -= 1
+            if result is not None and is_answer:
+                result.mentioned, result.was_mentioned = memory.step, True
+        self._forget_words()
+
+    def _forget_words(self) -> None:
+        words = self.memory.words
+        if len(words) > _MOST_WORDS:
+            self.memory.words = dict(islice(words.items(), len(words) - _MOST_WORDS // 2, None))
+
+
+def features_of(result: FollowedResult, memory: WorthMemory) -> tuple[float, ...]:
+    """What is known of a result now, in the order of `FEATURES`."""
+    age, names = math.log1p(memory.step - result.step), math.log1p(max(sum(result.names), 0))
+    return (
+        *(float(kind == result.kind) for kind in KINDS),
+        math.log1p(result.tokens),
+        age,
+        age * (result.kind == "file read"),
+        age * (result.kind == "terminal"),
+        *(math.log1p(max(count, 0)) for count in result.names),
+        names,
+        names * names,
+        float(names == 0.0),
+        math.log1p(memory.step - result.mentioned),
+        float(not result.was_mentioned),
+        float(result.is_changed),
+        math.log1p(memory.spoken - result.spoken),
+        math.log1p(memory.tokens / 1000),
+        memory.habit,
+    )
+
+
+def _said_of(order: int) -> int:
+    """The mark of a word that was said and is held by a result, and back."""
+    return -order - 2

@@ -1,0 +1,155 @@
+"""What will hardly be used again goes, the rest stays."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redline import Conversation, Policy
+from redline.rules.faded import FADED_PRESETS, Faded
+from redline.rules.worth import shipped_model
+from redline.rules.worth_facts import FEATURES, JUDGED_AGES, WorthMemory
+from redline.rules.worth_words import hashed_words
+from redline.testing import Turn
+from redline.values.messages import Message, Text, ToolCall
+from tests.replay.test_what_if import generated, live_strikes, tried_strikes
+from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
+
+DULL = "all is well and nothing of it matters to anybody\n" * 400
+FILE = "\n".join(f"def make_part_{number}(src/part_{number}.py): return part_{number}.total" for number in range(400))
+
+
+def later(count: int, first: int = 50) -> list[Turn]:
+    """So many more steps, with results that are too short to go."""
+    return [turn for number in range(count) for turn in step(first + number, "Bash", {"command": "true"}, "ok")]
+
+
+def test_a_dull_result_goes_as_soon_as_it_was_seen_once():
+    """Long output without a name in it cannot be missed, and what goes early costs nothing to strike."""
+    turns = steps(("Bash", {"command": "make"}, DULL))
+    assert marked(Faded(), turns) == []
+    assert marked(Faded(), [*turns, *later(1)]) == [2]
+
+
+def test_a_higher_penalty_keeps_results_longer():
+    """What goes by a higher penalty goes by a lower one."""
+    turns = [*steps(("Read", {"file_path": "a.py"}, FILE)), *later(30)]
+    ages = [
+        next((age for age in range(31) if marked(Faded(penalty), turns[: 3 + 2 * age])), None)
+        for penalty in (0, 3_000, 30_000, 10**9)
+    ]
+    assert ages[-1] is None
+    known = [age for age in ages if age is not None]
+    assert known == sorted(known)
+    assert len(set(known)) > 1
+    assert set(known) <= set(JUDGED_AGES)
+
+
+def test_words_said_since_are_safe():
+    """A result whose names were all said by the assistant is less likely to be missed than one that still holds them."""
+    turns = steps(("Read", {"file_path": "a.py"}, FILE))
+    quoted: list[Turn] = [("assistant", (Text(FILE),)), ("user", (Text("and now"),))]
+    silent: list[Turn] = [("assistant", (Text("so"),)), ("user", (Text("and now"),))]
+    chances = [marks_of(Faded(0), read(native([*turns, *said, *later(30)])))[0].chance for said in (quoted, silent)]
+    assert chances[0] < chances[1]  # type: ignore[operator]
+
+
+def test_a_changed_file_makes_its_reads_due():
+    """The read is judged when the edit's result is seen, whatever its age."""
+    turns = [*steps(("Read", {"file_path": "a.py"}, FILE)), *later(3)]  # no age at which it is judged comes next
+    edit = step(90, "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "done")
+    rule = next(rule for rule in (Faded(100 * 1.2**power) for power in range(80)) if not marked(rule, turns))
+    assert marked(rule, [*turns, *later(1, first=80)]) == []
+    found = marks_of(rule, read(native([*turns, *edit])))
+    assert [mark.index for mark in found] == [2]
+    assert "its file changed since" in found[0].because
+
+
+def test_the_reason_is_in_words_and_the_chance_is_on_the_mark():
+    """Kind, age, when it was last mentioned, and the probability."""
+    (mark,) = marks_of(Faded(), read(native([*steps(("Bash", {"command": "make"}, DULL)), *later(1)])))
+    assert mark.because.startswith("terminal output, 1 request old, not mentioned since: ")
+    assert "chance that it is used again" in mark.because
+    assert mark.chance is not None
+    assert 0 < mark.chance < 0.05
+
+
+def test_failures_and_the_latest_results_stay():
+    """Failures whatever their chance; the latest as many as one says."""
+    failed = step(1, "Bash", {"command": "make"}, "Error: exit code 1\n" + DULL, is_error=True)
+    turns = [*steps(("Bash", {"command": "make"}, DULL)), *failed, *later(2)]
+    assert marked(Faded(0), turns) == [2]
+    assert marked(Faded(0, keep_recent=3), turns) == []
+
+
+def test_protected_parts_stay_in_a_conversation():
+    """Pins, and tools that are protected."""
+    messages = native([*steps(("Bash", {"command": "make"}, DULL)), *later(3)])
+    policy = Policy(rules=(Faded(0),), schedule="eager")
+    assert [one.rule for one in Conversation(messages, policy=policy).request(now=10**6).new_strikes] == ["faded"]
+    pinned = Conversation(messages, policy=policy)
+    pinned.pin(2)
+    assert pinned.request(now=10**6).new_strikes == ()
+
+
+@pytest.mark.parametrize("place", [3, 7, 12])
+def test_a_fold_goes_on_from_its_memory(place):
+    """Stored as JSON in mid-conversation and taken up by a fresh fold, it marks what one marks that saw it all."""
+    asked = [("Read", {"file_path": f"{number}.py"}, FILE[number * 50 :]) for number in range(6)]
+    parts = seen_in(read(native([*steps(*asked), *later(12)])))
+    whole, first, second = (Faded(0).fold() for _ in range(3))
+    expected = [mark for seen in parts for mark in whole.see(seen)]
+    found = [mark for seen in parts[:place] for mark in first.see(seen)]
+    second.memory = msgspec.json.decode(msgspec.json.encode(first.memory), type=WorthMemory)  # type: ignore[attr-defined]
+    assert found + [mark for seen in parts[place:] for mark in second.see(seen)] == expected != []
+
+
+@given(histories(), st.sampled_from([0, 1_000, 10**6]))
+def test_laws(messages: list[Message], penalty: int):
+    """Errors stay, nothing grows, twice is once, and marks that were made stay made as the view grows."""
+    marks = check_laws(Faded(penalty), messages)
+    half = marks_of(Faded(penalty), messages[: len(messages) // 2])
+    assert half == marks[: len(half)]
+
+
+def test_memory_is_bounded():
+    """Words and results that are followed do not add up for ever."""
+    fold = Faded(10**9).fold()
+    turns = [("Bash", {"command": "x"}, " ".join(f"name_{number}_{word}" for word in range(300))) for number in range(800)]
+    for seen in seen_in(read(native(steps(*turns)))):
+        list(fold.see(seen))
+    memory: WorthMemory = fold.memory  # type: ignore[attr-defined]
+    assert len(memory.words) <= 20_000
+    assert len(memory.results) <= JUDGED_AGES[-1] + 1
+    assert sum(map(len, memory.due.values())) <= JUDGED_AGES[-1] + 1
+
+
+@pytest.mark.parametrize("name", FADED_PRESETS)
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+def test_replay_and_a_conversation_strike_the_same(name, schedule):
+    """The same parts in the same requests for the same reasons."""
+    policy = Policy(rules=(FADED_PRESETS[name],), schedule=schedule)
+    for seed in range(2):
+        session = generated(seed, is_compacted=seed == 1)
+        tried = tried_strikes(session, policy)
+        assert tried == live_strikes(session, policy)
+        assert tried or name == "careful"
+
+
+def test_the_model_that_ships_names_its_features_and_its_source():
+    """Nothing in it that is not a feature, none left out, and where it comes from."""
+    model = shipped_model()
+    assert set(model.coefficients) == set(FEATURES)
+    assert model.command == "python -m bench.fit_worth"
+    assert model.source
+    assert model.date
+    assert len(model.calibration) == 10
+    for predicted, observed, _ in model.calibration:
+        assert abs(predicted - observed) <= max(0.03, predicted / 3)
+
+
+def test_distinctive_words():
+    """A digit, `_`, `/`, `.` or an inner capital, at least five characters; of a call the words of its whole input."""
+    assert len(hashed_words(Text("plain Words well-known a.b make_it makeIt ./src/a.py 12345 src/a.py."))) == 4
+    assert list(hashed_words(Text("src/ab make_it file.py 12345")).values()) == [0, 1, 2, 3]
+    assert len(hashed_words(ToolCall("c", "t", {"a": [{"b": "make_it"}], "c": "other_one"}))) == 2
