@@ -3,8 +3,10 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from redline.policy import Policy
+from redline.rules.faded import FADED_PRESETS
 from redline.rules.masked_results import MaskedResults
 from redline.rules.superseded_reads import SupersededReads
 from redline.values.words import EN
@@ -27,6 +29,10 @@ def _superseded() -> Policy:
     return Policy(rules=(*plain.rules, SupersededReads(until_read_again=False)), words=EN)
 
 
+def _faded(preset: str) -> Policy:
+    return Policy(rules=(FADED_PRESETS[preset],), words=EN)
+
+
 def _masking() -> Policy:
     return Policy(rules=(MaskedResults(keep_recent=10),), words=EN)
 
@@ -37,10 +43,13 @@ PRESETS: dict[str, Preset] = {
         Preset("default", "Old command output and old reads of files, when the cache loses nothing by it.", wire_policy),
         Preset("documents", "The same, at once, whatever the cache loses.", lambda: Policy.documents(words=EN)),
         Preset("superseded", "As default, and reads of files that were changed since.", _superseded),
+        Preset("careful", "Results that will hardly be used again; a miss counts for much.", partial(_faded, "careful")),
+        Preset("balanced", "Results that will hardly be used again; a miss counts.", partial(_faded, "balanced")),
+        Preset("bold", "Results that will hardly be used again; a miss counts for little.", partial(_faded, "bold")),
         Preset("masking", "All results but the last ten, when the cache loses nothing by it.", _masking),
     )
 }
-"""As `redline proxy` and `redline replay` know them."""
+"""The first is what `redline proxy` does unless it is told otherwise."""
 
 
 def says_of(kind: type) -> str:
