@@ -46,7 +46,7 @@ class PlayedStrike(msgspec.Struct, frozen=True):
     """The first that is sent without it again."""
     ended_because: str = ""
     chance: float | None = None
-    """How often such a part is used again when it is so old, as measured."""
+    """That it is used again: as its rule says, or as often as such parts of that age were, as measured."""
     used_at: int | None = None
     """In hindsight: the request whose answer used it, with nothing else left to have it from."""
     used_words: str = ""
@@ -176,7 +176,7 @@ class Player:
                     first=one.request,
                     end=next((start for start in starts if start > one.request), None),
                     ended_because="the view changed",
-                    chance=self._chance(index, one.at, one.request),
+                    chance=one.chance if one.chance is not None else self._chance(index, one.at, one.request),
                     used_at=miss.request if miss is not None else None,
                     used_words=miss.words if miss is not None else "",
                 )

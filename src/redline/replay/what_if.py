@@ -63,6 +63,8 @@ class WhatIfStrike(msgspec.Struct, frozen=True):
     """What is sent in its place; None: the part goes."""
     why_now: str
     tool: str | None = None
+    chance: float | None = None
+    """That it is used again, where the rule says it."""
 
 
 class WhatIfMiss(msgspec.Struct, frozen=True, gc=False):
@@ -237,6 +239,7 @@ def _strike(one: ScheduledStrike) -> WhatIfStrike:
         replacement=mark.replacement,
         why_now=one.why,
         tool=marked.tool,
+        chance=mark.chance,
     )
 
 
