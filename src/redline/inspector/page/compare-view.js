@@ -1,13 +1,11 @@
 // Two requests side by side: what each of them sent, struck or did not have.
-
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
-import { DrawnView, button, link, table } from "./drawn-view.js";
+import { DrawnView, button, link, strong, table } from "./drawn-view.js";
 import { count, counted, money, when } from "./format.js";
 import { line } from "./said.js";
 
 const ROWS = 300;
-const SIDES = ["a", "b"];
 const TOTALS = [
   ["Sent", "sent_tokens", count],
   ["Struck", "struck_tokens", count],
@@ -17,83 +15,71 @@ const TOTALS = [
 ];
 
 class CompareView extends DrawnView {
+  answer = h("div");
+  sides = ["a", "b"].map((side) => this.#side(side));
+
   /** From the address, else the last request and the one before it. */
   wanted() {
     const { params, session } = this.context;
     const last = session.requests - 1;
-    const number = (text, otherwise) => (/^\d+$/.test(text) ? Math.min(Number(text), last) : Math.max(0, otherwise));
-    const policy = params.policy ?? "auto";
-    const policies = { policy_a: params.policy_a ?? policy, policy_b: params.policy_b ?? policy };
-    return { conversation: params.conversation, a: number(params.a, last - 1), b: number(params.b, last), ...policies };
+    const { conversation, a = Math.max(0, last - 1), b = last, policy = "auto", policy_a = policy, policy_b = policy } = params;
+    return { conversation, a: Math.min(a, last), b: Math.min(b, last), policy_a, policy_b };
   }
 
   async ask(path, options) {
     if (!this.context.session.requests) return null;
-    this.policies ??= await get("policies");
+    this.policies ??= (await get("policies")).presets;
     return get(`${path}/compare`, this.wanted(), options);
   }
 
   grown({ session }) {
-    this.context = { ...this.context, session };
-    for (const input of this.querySelectorAll("input")) input.max = session.requests - 1;
+    this.context.session = session;
+    this.#fillIn();
   }
 
-  fail(problem) {
-    if (this.answer) fill(this.answer, h("p", { class: "problem", role: "alert" }, problem.message));
-    else super.fail(problem);
+  change(params) {
+    super.change(params);
+    this.#fillIn();
   }
 
   place(found, most = ROWS) {
-    if (!found) {
-      this.say("No request was made in this conversation yet.");
-      return;
-    }
-    if (!this.answer) this.#build();
-    const rest = found.rows.length - most;
-    fill(
-      this.answer,
-      h("p", { class: "said", role: "status" }, firstDifference(found)),
-      totals(found),
-      table("differences", ["Message", "What it says", "A", "B"], found.rows.slice(0, most).map((row) => this.#row(row))),
-      rest > 0 && button(`${counted(rest, "more row")}…`, () => this.place(found, most + ROWS)),
-    );
-  }
-
-  #build() {
-    this.answer = h("div");
+    if (!found) return this.say("No request was made in this conversation yet.");
     const swap = () => {
       const { a, b, policy_a, policy_b } = this.wanted();
-      this.change({ a: String(b), b: String(a), policy_a: policy_b, policy_b: policy_a });
-      fill(form, fields());
-      form.children[1].focus();
+      this.change({ a: b, b: a, policy_a: policy_b, policy_b: policy_a });
     };
-    const fields = () => [this.#side("a"), button("⇄", swap, { "aria-label": "Swap A and B" }), this.#side("b")];
-    const form = h("form", { class: "versus", onsubmit: (event) => event.preventDefault() }, fields());
-    fill(this, form, this.answer);
+    if (!this.answer.isConnected) {
+      const [a, b] = this.sides.map(({ element }) => element);
+      fill(this, h("div.versus", a, button("⇄", swap, { "aria-label": "Swap A and B" }), b), this.said, this.answer);
+    }
+    this.#fillIn();
+    fill(this.said, firstDifference(found));
+    const rest = found.rows.length - most;
+    const rows = found.rows.slice(0, most).map((row) => this.#row(row));
+    const more = rest > 0 && button(`${counted(rest, "more row")}…`, () => this.place(found, most + ROWS));
+    fill(this.answer, totals(found), table("differences", ["Message", "What it says", "A", "B"], rows), more);
   }
 
   #side(side) {
-    const { [side]: value, [`policy_${side}`]: policy } = this.wanted();
-    const common = { min: 0, max: this.context.session.requests - 1, value };
-    const set = (from, to) => {
-      if (!from.value || !from.validity.valid) return;
-      to.value = from.value;
-      this.change({ [side]: from.value });
-    };
-    const input = (type, oninput) => h("input", { ...common, type, "aria-label": `Request ${side}, as a ${type}`, oninput });
-    const number = input("number", () => set(number, slider));
-    const slider = input("range", () => set(slider, number));
+    const oninput = ({ target }) => target.value && target.validity.valid && this.change({ [side]: target.value });
+    const input = (type) => h("input", { type, min: 0, "aria-label": `Request ${side}, as a ${type}`, oninput });
     const onchange = () => this.change({ [`policy_${side}`]: select.value });
-    const select = h("select", { "aria-label": `Policy ${side}`, onchange }, this.#offers(policy));
-    return h("div", { class: "side" }, tag(side), number, select, slider);
+    const [number, slider, select] = [input("number"), input("range"), h("select", { "aria-label": `Policy ${side}`, onchange })];
+    return { side, inputs: [number, slider], select, element: h("div.side", tag(side), number, select, slider) };
   }
 
-  #offers(chosen) {
-    const asSent = "as it was sent";
-    const names = new Map(this.context.session.is_log ? [["auto", asSent]] : [["auto", "with Redline"], ["sent", asSent]]);
-    for (const { name } of this.policies.presets) names.set(name, name);
-    if (!names.has(chosen)) names.set(chosen, chosen.startsWith("{") ? "my own policy" : chosen);
-    return [...names].map(([value, text]) => h("option", { value, selected: value === chosen }, text));
+  /** What is chosen, in the fields. */
+  #fillIn() {
+    const { requests, is_log: isLog } = this.context.session;
+    const wanted = this.wanted();
+    for (const { side, inputs, select } of this.sides) {
+      for (const input of inputs) Object.assign(input, { max: requests - 1, value: wanted[side] });
+      const chosen = wanted[`policy_${side}`];
+      const names = { [chosen]: chosen.startsWith("{") ? "my own policy" : chosen, auto: "with Redline", sent: "as it was sent" };
+      for (const { name } of this.policies) names[name] = name;
+      if (isLog) names.auto = names.sent;
+      fill(select, Object.entries(names).map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+    }
   }
 
   #row(row) {
@@ -102,40 +88,37 @@ class CompareView extends DrawnView {
       const says = `${counted(row.count, "message")} the same, ${counted(row.tokens, "token")}`;
       return [h("td", { colspan: 4, class: "same" }, go(row.from, says))];
     }
-    const cells = SIDES.map((side) => {
-      const state = row[side];
-      const tokens = state !== "absent" && h("span", { class: "number" }, count(row[`tokens_${side}`]));
-      return h("td", { class: `state is-${state}` }, tag(side), h("span", {}, state), tokens);
-    });
-    const says = h("td", { class: "text" }, h("span", { class: "quiet" }, row.role, " "), h("bdi", {}, line(row.says)));
-    return [go(row.index, count(row.index)), says, ...cells];
+    const state = (side) => {
+      const tokens = row[side] !== "absent" && h("span.number", count(row[`tokens_${side}`]));
+      return h(`td.state.is-${row[side]}`, tag(side), h("span", row[side]), tokens);
+    };
+    const says = h("td.text", h("span.quiet", row.role, " "), h("bdi", line(row.says)));
+    return [go(row.index, count(row.index)), says, state("a"), state("b")];
   }
 }
 
 function tag(side) {
-  return h("span", { class: `tag side-${side}` }, side.toUpperCase());
+  return h(`span.tag.side-${side}`, side.toUpperCase());
 }
 
 function firstDifference({ rows, same_prefix_tokens: tokens }) {
   const first = rows.find((row) => row.count === undefined);
-  if (!first) return [h("strong", {}, "Both are the same"), `: ${counted(tokens, "token")}.`];
-  const where = h("strong", {}, `First difference at message ${count(first.index)}`);
-  return [where, `: the cache is good up to ${counted(tokens, "token")}.`];
+  if (!first) return [strong("Both are the same"), `: ${counted(tokens, "token")}.`];
+  return [strong(`First difference at message ${count(first.index)}`), `: the cache is good up to ${counted(tokens, "token")}.`];
 }
 
 function totals({ a, b }) {
-  const number = (text) => h("td", { class: "number" }, text);
-  const heads = [a, b].map((request, at) => {
-    const time = h("small", {}, when(request.time_ms), request.is_cold && ", cold");
-    return [tag(SIDES[at]), ` request ${count(request.number)} `, time];
-  });
+  const number = (text) => h("td.number", text);
+  const head = (side, { number: request, time_ms: time, is_cold: isCold }) => {
+    return [tag(side), ` request ${count(request)} `, h("small", when(time), isCold && ", cold")];
+  };
   const rows = TOTALS.map(([name, key, format]) => {
+    const more = b[key] - a[key];
     const isKnown = a[key] !== null && b[key] !== null;
-    const sign = b[key] > a[key] ? "+" : b[key] < a[key] ? "−" : "";
-    const difference = isKnown ? sign + format(Math.abs(b[key] - a[key])) : "–";
+    const difference = isKnown ? (more > 0 ? "+" : more < 0 ? "−" : "") + format(Math.abs(more)) : "–";
     return [name, number(format(a[key])), number(format(b[key])), number(difference)];
   });
-  return table("totals", ["Totals", ...heads, "Difference"], rows);
+  return table("totals", ["Totals", head("a", a), head("b", b), "Difference"], rows);
 }
 
 customElements.define("redline-compare", CompareView);

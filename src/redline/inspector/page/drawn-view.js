@@ -1,18 +1,13 @@
-// What timeline, branches, compare and what if have in common: asking, leaving, going on to the conversation.
-
+// What timeline, branches, compare and what if share: asking, leaving, going on to the conversation, and small pieces.
 import { fill, h } from "./dom.js";
-
-const PAUSE_MS = 150;
 
 /** A view says what it depends on (`wanted`), how it asks (`ask`) and what becomes of the answer (`place`). */
 export class DrawnView extends HTMLElement {
-  #shown = null;
-  #asking = null;
-  #timer = 0;
+  said = h("p.said", { role: "status", tabindex: -1 });
 
   show(context) {
     this.context = context;
-    if (this.#key() !== this.#shown) this.load();
+    if (this.#key() !== this.shown) this.load();
   }
 
   #key() {
@@ -24,47 +19,47 @@ export class DrawnView extends HTMLElement {
   }
 
   grown({ session }) {
-    this.context = { ...this.context, session };
+    this.context.session = session;
     this.load();
   }
 
   leave() {
-    this.#asking?.abort();
-    clearTimeout(this.#timer);
-    this.#shown = null;
+    this.asking?.abort();
+    clearTimeout(this.timer);
+    this.shown = null;
   }
 
   /** Asks the server, and says whether there was an answer; of several questions only the newest gets one. */
   async load() {
     this.leave();
-    this.#shown = this.#key();
-    const { signal } = (this.#asking = new AbortController());
+    this.shown = this.#key();
+    const { signal } = (this.asking = new AbortController());
     try {
       const found = await this.ask(`sessions/${this.context.session.id}`, { signal });
       if (!signal.aborted) this.place(found);
-      return !signal.aborted;
     } catch (problem) {
       if (!signal.aborted) this.fail(problem);
       return false;
     }
+    return !signal.aborted;
   }
 
-  fail(problem) {
-    this.say(h("span", { class: "problem", role: "alert" }, problem.message));
+  fail({ message }) {
+    if (!this.said.isConnected) this.say();
+    fill(this.said, h("span.problem", message));
   }
 
   /** A sentence in the place of the view. */
-  say(...words) {
-    fill(this, h("p", { class: "quiet" }, words));
+  say(words) {
+    fill(this, fill(this.said, words));
   }
 
   /** Asks anew with other parameters, once nothing was changed for a moment. What could be answered goes into the address. */
   change(params) {
-    this.context = { ...this.context, params: { ...this.context.params, ...params } };
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(async () => {
-      if (await this.load()) this.context.go(this.context.view, this.context.params, { replace: true });
-    }, PAUSE_MS);
+    const { go, view, params: all } = this.context;
+    Object.assign(all, params);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(async () => (await this.load()) && go(view, all, { replace: true }), 150);
   }
 
   /** Opens the conversation at a message or a request. */
@@ -73,7 +68,7 @@ export class DrawnView extends HTMLElement {
   }
 }
 
-export function button(text, onclick, attributes = {}) {
+export function button(text, onclick, attributes) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
@@ -81,14 +76,22 @@ export function link(text, onclick) {
   return button(text, onclick, { class: "link" });
 }
 
+export function strong(...words) {
+  return h("strong", words);
+}
+
+export function fold(name, ...content) {
+  return h("details", h("summary", name), content);
+}
+
+/** What `dl` holds for [[name, value], …]. */
+export function facts(rows) {
+  return rows.map(([name, value]) => h("div", h("dt", name), h("dd", value)));
+}
+
 /** Rows of a table: the first cell of each is its heading. */
 export function table(className, heads, rows) {
-  const boxed = (cell, at) => (at ? h("td", {}, cell) : h("th", { scope: "row" }, cell));
-  const cells = (row) => row.map((cell, at) => (cell instanceof HTMLTableCellElement ? cell : boxed(cell, at)));
-  return h(
-    "table",
-    { class: className },
-    h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, cells(row)))),
-  );
+  const boxed = (cell, at) => (cell instanceof HTMLTableCellElement ? cell : at ? h("td", cell) : h("th", { scope: "row" }, cell));
+  const head = h("tr", heads.map((one) => h("th", { scope: "col" }, one)));
+  return h("table", { class: className }, h("thead", head), h("tbody", rows.map((row) => h("tr", row.map(boxed)))));
 }
