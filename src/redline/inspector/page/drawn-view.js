@@ -1,5 +1,5 @@
 // What timeline, branches, compare and what if share: asking, leaving, going on to the conversation, and small pieces.
-import { fill, h } from "./dom.js";
+import { button, fill, h } from "./dom.js";
 
 /** A view says what it depends on (`wanted`), how it asks (`ask`) and what becomes of the answer (`place`). */
 export class DrawnView extends HTMLElement {
@@ -7,10 +7,10 @@ export class DrawnView extends HTMLElement {
 
   show(context) {
     this.context = context;
-    if (this.#key() !== this.shown) this.load();
+    if (this.key() !== this.shown) this.load();
   }
 
-  #key() {
+  key() {
     return JSON.stringify([this.context.session.id, this.wanted()]);
   }
 
@@ -29,19 +29,19 @@ export class DrawnView extends HTMLElement {
     this.shown = null;
   }
 
-  /** Asks the server, and says whether there was an answer; of several questions only the newest gets one. */
+  /** Of several questions only the newest gets an answer; whether this one did. */
   async load() {
     this.leave();
-    this.shown = this.#key();
+    this.shown = this.key();
     const { signal } = (this.asking = new AbortController());
     try {
       const found = await this.ask(`sessions/${this.context.session.id}`, { signal });
-      if (!signal.aborted) this.place(found);
+      if (signal.aborted) return false;
+      this.place(found);
+      return true;
     } catch (problem) {
       if (!signal.aborted) this.fail(problem);
-      return false;
     }
-    return !signal.aborted;
   }
 
   fail({ message }) {
@@ -54,44 +54,27 @@ export class DrawnView extends HTMLElement {
     fill(this, fill(this.said, words));
   }
 
-  /** Asks anew with other parameters, once nothing was changed for a moment. What could be answered goes into the address. */
-  change(params) {
-    const { go, view, params: all } = this.context;
-    Object.assign(all, params);
+  /** Asks anew, once nothing was changed for a moment. What could be answered goes into the address. */
+  change(changed) {
+    const { go, view, params } = this.context;
+    Object.assign(params, changed);
     clearTimeout(this.timer);
-    this.timer = setTimeout(async () => (await this.load()) && go(view, all, { replace: true }), 150);
+    this.timer = setTimeout(async () => (await this.load()) && go(view, params, { replace: true }), 150);
   }
 
-  /** Opens the conversation at a message or a request. */
   open(params) {
     this.context.go("conversation", params);
   }
 }
 
-export function button(text, onclick, attributes) {
-  return h("button", { type: "button", onclick, ...attributes }, text);
-}
+export const link = (text, onclick) => button(text, onclick, { class: "link" });
+export const strong = (...words) => h("strong", words);
+export const fold = (name, ...content) => h("details", h("summary", name), content);
+export const facts = (rows) => rows.map(([name, value]) => h("div", h("dt", name), h("dd", value)));
 
-export function link(text, onclick) {
-  return button(text, onclick, { class: "link" });
-}
-
-export function strong(...words) {
-  return h("strong", words);
-}
-
-export function fold(name, ...content) {
-  return h("details", h("summary", name), content);
-}
-
-/** What `dl` holds for [[name, value], …]. */
-export function facts(rows) {
-  return rows.map(([name, value]) => h("div", h("dt", name), h("dd", value)));
-}
-
-/** Rows of a table: the first cell of each is its heading. */
+/** The first cell of each row is its heading. */
 export function table(className, heads, rows) {
   const boxed = (cell, at) => (cell instanceof HTMLTableCellElement ? cell : at ? h("td", cell) : h("th", { scope: "row" }, cell));
-  const head = h("tr", heads.map((one) => h("th", { scope: "col" }, one)));
-  return h("table", { class: className }, h("thead", head), h("tbody", rows.map((row) => h("tr", row.map(boxed)))));
+  const head = h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one))));
+  return h("table", { class: className }, head, h("tbody", rows.map((row) => h("tr", row.map(boxed)))));
 }

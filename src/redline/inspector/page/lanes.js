@@ -1,10 +1,10 @@
 // Records as lanes, as `git log --graph` draws them: a row for each, oldest first, the present path straight.
 import { svg } from "./dom.js";
 
-const MIDDLE = 18;
+const MIDDLE = 18; // rows are as high as they like, but not below twice this
 const x = (lane) => Math.min(lane, 12) * 16 + 8;
 
-/** A small drawing for each row. Rows are as high as they like, but not below twice MIDDLE. */
+/** A small drawing for each row. */
 export function drawLanes(records) {
   const parents = records.map(({ parent }, row) => records.findLastIndex(({ number }, before) => before < row && number <= parent));
   const lanes = placeLanes(records, parents);
@@ -13,18 +13,18 @@ export function drawLanes(records) {
     if (parent < 0) return;
     const [from, to] = [x(lanes[parent]), x(lanes[row])];
     const className = records[row].is_current && records[parent].is_current ? "lane current" : "lane";
-    const upright = (y1, y2) => svg("line", { class: className, x1: to, x2: to, y1, y2 });
+    const upright = (at, y1, y2) => strokes[at].push(svg("line", { class: className, x1: to, x2: to, y1, y2 }));
     const fork = `M${from} ${MIDDLE}C${from} ${2 * MIDDLE} ${to} ${MIDDLE} ${to} ${2 * MIDDLE}`;
-    strokes[parent].push(svg("path", { class: className, d: fork }), upright(2 * MIDDLE, "100%"));
-    for (let between = parent + 1; between < row; between += 1) strokes[between].push(upright(0, "100%"));
-    strokes[row].push(upright(0, MIDDLE));
+    strokes[parent].push(svg("path", { class: className, d: fork }));
+    upright(parent, 2 * MIDDLE, "100%");
+    for (let between = parent + 1; between < row; between += 1) upright(between, 0, "100%");
+    upright(row, 0, MIDDLE);
   });
   const head = records.findLastIndex((record) => record.is_current && record.type !== "subagent");
-  const width = x(Math.max(...lanes)) + 10;
   return records.map((record, row) => {
     const className = row === head ? "node head" : record.is_current ? "node current" : "node";
     const node = svg("circle", { class: className, cx: x(lanes[row]), cy: MIDDLE, r: 5 });
-    return svg("svg", { class: "lanes", width, "aria-hidden": "true" }, strokes[row], node);
+    return svg("svg", { class: "lanes", width: x(Math.max(...lanes)) + 10, "aria-hidden": "true" }, strokes[row], node);
   });
 }
 

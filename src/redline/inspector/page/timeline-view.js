@@ -1,23 +1,24 @@
 // The timeline: how large each request was and of what, what was struck, and what it cost.
 import { get } from "./api.js";
-import { amount, highest, onWidth } from "./chart.js";
-import { fill, h } from "./dom.js";
-import { DrawnView, button, facts, fold, link, strong, table } from "./drawn-view.js";
-import { brief, count, counted, percent, when } from "./format.js";
+import { amount, highest, onWidth, verdict } from "./chart.js";
+import { button, fill, h } from "./dom.js";
+import { DrawnView, facts, fold, link, table } from "./drawn-view.js";
+import { brief, count, counted, when } from "./format.js";
 import { line } from "./said.js";
 import { drawTimeline } from "./timeline-drawing.js";
 
 const ROWS = 25;
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
 const HELP = "❙ cold cache, ▼ compaction. Point or press arrows for numbers; click or press Enter to go there.";
+const total = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
 
 class TimelineView extends DrawnView {
-  hidden_kinds = new Set();
+  off = new Set();
   at = Infinity;
   plot = h("div");
   hair = h("div.hair");
   cursor = this.#makeCursor();
-  stage = h("div.stage", this.plot, this.hair, this.cursor);
+  stage = h("div.stage", this.plot, this.cursor);
   heading = h("h2");
   legend = h("ul.legend");
   facts = h("dl");
@@ -25,31 +26,28 @@ class TimelineView extends DrawnView {
   pages = h("p.inline", { role: "status" });
   fold = fold("Numbers", this.numbers, this.pages);
 
-  constructor() {
-    super();
-    onWidth(this.stage, () => this.#draw());
-    this.fold.addEventListener("toggle", () => this.#turn(Infinity));
-  }
-
   ask(path, options) {
     return get(`${path}/timeline`, { ...this.context.query(), points: 1000 }, options);
   }
 
   place(timeline) {
-    const { points, kinds, requests } = timeline;
+    const { points, kinds, requests, costs, unit, is_hypothetical: isHypothetical } = timeline;
     if (!points.length) return this.say("No request was made in this conversation yet.");
     if (this.at >= this.timeline?.points.length - 1) this.at = Infinity;
-    const isNew = String(this.timeline?.kinds) !== String(kinds);
+    if (String(this.timeline?.kinds) !== String(kinds)) this.#name([...kinds, "struck"]);
     this.timeline = timeline;
-    if (isNew) this.#name([...kinds, "struck"]);
-    if (!this.stage.isConnected) {
-      const readout = h("section", { "aria-label": "Numbers of the request" }, this.heading, this.legend, this.facts);
-      fill(this, this.said, h("div.columns", this.stage, readout), h("p.says", HELP), this.fold);
-    }
-    fill(this.said, saved(timeline));
-    this.cursor.setAttribute("aria-valuemax", requests - 1);
+    fill(this.said, verdict(...costs.map(({ values }) => values.at(-1)), unit, isHypothetical));
+    this.cursor.ariaValueMax = requests - 1;
+    if (!this.stage.isConnected) this.#build();
     this.#turn(Infinity);
     this.#draw();
+  }
+
+  #build() {
+    const readout = h("section", { "aria-label": "Numbers of the request" }, this.heading, this.legend, this.facts);
+    fill(this, this.said, h("div.columns", this.stage, readout), h("p.says", HELP), this.fold);
+    this.fold.ontoggle = () => this.#turn(Infinity);
+    onWidth(this.stage, () => this.#draw());
   }
 
   /** What lies over the drawing and is pointed at; for the keyboard it is a slider over the requests. */
@@ -67,7 +65,7 @@ class TimelineView extends DrawnView {
     };
     const onclick = (event) => event.pointerType !== "touch" && this.#open(); // a finger has to be able to look first
     const on = { onpointermove, onpointerdown: onpointermove, onclick, onkeydown };
-    return h("div.cursor", { tabindex: 0, role: "slider", "aria-label": "Request", "aria-valuemin": 0, ...on });
+    return h("div.cursor", { tabindex: 0, role: "slider", "aria-label": "Request", "aria-valuemin": 0, ...on }, this.hair);
   }
 
   #open(at = this.at) {
@@ -77,38 +75,39 @@ class TimelineView extends DrawnView {
   /** The legend: what each colour is, to be shown or not. */
   #name(names) {
     this.values = names.map(() => h("span.number"));
-    const toggles = names.map((name, at) => {
-      const swatch = h("span", { class: name === "struck" ? "swatch hatched" : `swatch k${at % 10}` });
-      const toggle = button([swatch, h("bdi", line(name, 60)), this.values[at]], () => {
-        if (!this.hidden_kinds.delete(name)) this.hidden_kinds.add(name);
-        toggle.ariaPressed = !this.hidden_kinds.has(name);
+    const toggle = (name, at) => {
+      const swatch = h(name === "struck" ? "span.swatch.hatched" : `span.swatch.k${at % 10}`);
+      const onclick = () => {
+        if (!this.off.delete(name)) this.off.add(name);
+        made.ariaPressed = !this.off.has(name);
         this.#draw();
-      });
-      toggle.ariaPressed = !this.hidden_kinds.has(name);
-      return h("li", toggle);
-    });
-    fill(this.legend, toggles.reverse());
+      };
+      const made = button([swatch, h("bdi", line(name, 60)), this.values[at]], onclick, { "aria-pressed": String(!this.off.has(name)) });
+      return h("li", made);
+    };
+    fill(this.legend, names.map(toggle).reverse());
   }
 
   #draw() {
-    const { drawing, xs, top, bottom } = drawTimeline(this.timeline, this.stage.clientWidth, this.hidden_kinds);
-    drawing.ariaLabel = inWords(this.timeline);
+    const { points, requests } = this.timeline;
+    const { drawing, xs, top, bottom } = drawTimeline(this.timeline, this.stage.clientWidth, this.off);
+    const most = brief(highest(points.map(({ sizes }) => total(sizes))));
+    drawing.ariaLabel = `Tokens by kind over ${counted(requests, "request")}, ${most} at most. The table “Numbers” has all of it.`;
     fill(this.plot, drawing);
     this.xs = xs;
-    for (const { style } of [this.hair, this.cursor]) [style.top, style.height] = [`${top}px`, `${bottom - top}px`];
+    Object.assign(this.cursor.style, { top: `${top}px`, height: `${bottom - top}px` });
     this.#move(this.at);
   }
 
   #move(to) {
-    const at = (this.at = Math.max(0, Math.min(to, this.xs.length - 1)));
-    const point = this.timeline.points[at];
-    const known = factsOf(this.timeline, at).filter(([, value]) => value);
-    this.hair.style.transform = `translateX(${this.xs[at]}px)`;
-    [...point.sizes, point.struck].forEach((size, nth) => fill(this.values[nth], count(size)));
-    fill(this.heading, link(`Request ${count(point.request)}`, () => this.#open()));
+    this.at = Math.max(0, Math.min(to, this.xs.length - 1));
+    const { request, sizes, struck } = this.timeline.points[this.at];
+    const known = factsOf(this.timeline, this.at).filter(([, value]) => value);
+    this.hair.style.left = `${this.xs[this.at]}px`;
+    [...sizes, struck].forEach((size, nth) => fill(this.values[nth], count(size)));
+    fill(this.heading, link(`Request ${count(request)}`, () => this.#open()));
     fill(this.facts, facts(known));
-    this.cursor.setAttribute("aria-valuenow", point.request);
-    this.cursor.setAttribute("aria-valuetext", `${point.request}: ${known.map((fact) => fact.join(" ")).join(", ")}`);
+    Object.assign(this.cursor, { ariaValueNow: request, ariaValueText: `${request}: ${known.map((fact) => fact.join(" ")).join(", ")}` });
   }
 
   /** The numbers as a table, a page at a time. */
@@ -117,18 +116,14 @@ class TimelineView extends DrawnView {
     const { points, kinds } = this.timeline;
     const last = Math.ceil(points.length / ROWS) - 1;
     const page = Math.min(last, to);
-    const row = (point, nth) => {
-      const at = page * ROWS + nth;
-      return [link(count(point.request), () => this.#open(at)), ...point.sizes.map(count), ...factsOf(this.timeline, at).map(([, value]) => value)];
-    };
-    const heads = ["request", ...kinds.map((kind) => h("bdi", line(kind, 60))), ...factsOf(this.timeline, 0).map(([name]) => name)];
+    const known = points.map((_, at) => factsOf(this.timeline, at));
+    const row = ({ request, sizes }, at) => [link(count(request), () => this.#open(at)), ...sizes.map(count), ...known[at].map(([, value]) => value)];
+    const heads = ["request", ...kinds.map((kind) => h("bdi", line(kind, 60))), ...known[0].map(([name]) => name)];
     const turner = (name, by, disabled) => button(name, () => this.#turn(page + by), { disabled });
-    fill(this.numbers, table("", heads, points.slice(page * ROWS, (page + 1) * ROWS).map(row)));
+    fill(this.numbers, table("", heads, points.map(row).slice(page * ROWS, (page + 1) * ROWS)));
     fill(this.pages, turner("Earlier", -1, page === 0), `Page ${page + 1} of ${last + 1}`, turner("Later", 1, page === last));
   }
 }
-
-const total = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
 
 /** What is known of one request: [[name, value], …]. */
 function factsOf({ points, costs, unit }, at) {
@@ -143,27 +138,6 @@ function factsOf({ points, costs, unit }, at) {
     ["time", when(time)],
     ["note", [isCold && `cold: ${why}`, compaction && "after a compaction"].filter(Boolean).join("; ")],
   ];
-}
-
-/** What the policy saved over the whole session. */
-function saved({ costs, unit, is_hypothetical: isHypothetical }) {
-  const format = amount(unit);
-  const [all, chosen] = costs.map(({ values }) => values.at(-1));
-  if (all === undefined) return "What it cost is not known.";
-  if (chosen === undefined) return [strong(format(all)), " for everything that was sent."];
-  if (chosen === all) return [strong(format(all)), ". Nothing is struck in it that would have changed that."];
-  const gain = `${format(all - chosen)} of ${format(all)} ${isHypothetical ? "would be saved" : "saved"}`;
-  const share = percent(all && Math.abs(all - chosen) / all, 1);
-  const words = chosen > all ? `${format(chosen - all)} more than ${format(all)}` : gain;
-  return [strong(words), ` (${share})${isHypothetical ? ` with the policy “${costs[1].name}”` : ""}.`];
-}
-
-/** The drawing in a sentence, for those who do not see it. */
-function inWords({ points, kinds, requests }) {
-  const { sizes, struck } = points.at(-1);
-  const most = brief(highest(points.map((point) => total(point.sizes))));
-  const mostly = `${kinds[sizes.indexOf(highest(sizes))]}, with ${brief(struck)} struck`;
-  return `Tokens by kind over ${counted(requests, "request")}, ${most} at most; the last is mostly ${mostly}. The table “Numbers” has all of it.`;
 }
 
 customElements.define("redline-timeline", TimelineView);

@@ -1,7 +1,7 @@
 // What a policy would have done to a session: money, tokens, both risks, and the policy as a text to take away.
 import { amount, drawLines, onWidth, scale } from "./chart.js";
-import { fill, h, svg } from "./dom.js";
-import { button, facts, fold, link, strong, table } from "./drawn-view.js";
+import { button, fill, h, svg } from "./dom.js";
+import { facts, fold, link, strong, table } from "./drawn-view.js";
 import { brief, count, counted, percent } from "./format.js";
 import { spaced } from "./policy-form.js";
 import { line } from "./said.js";
@@ -12,39 +12,21 @@ const STRICT = "The agent later used a distinctive word, such as a path, that wa
 /** {element, show(found)}; `open(params)` opens the conversation with the policy. */
 export function whatIfAnswer(open) {
   const [numbers, curves, details] = [h("dl.figures"), h("div.curves"), h("div")];
-  const texts = { toml: textToCopy("redline.toml"), python: textToCopy("Python") };
+  const [toml, python] = ["redline.toml", "Python"].map(textToCopy);
+  const look = button("Look at the conversation with it", () => open({}), { class: "main" });
+  const taken = [h("h2", "Take it with you"), h("p.inline", toml.copy, python.copy, look), toml.shown, python.shown];
   let found = null;
-  const draw = () => found?.requests > 1 && fill(curves, charts(found, curves.clientWidth));
-  const element = h(
-    "section",
-    { "aria-label": "What it would have done" },
-    numbers,
-    curves,
-    details,
-    h("h2", "Take it with you"),
-    h("p.inline", texts.toml.copy, texts.python.copy, button("Look at the conversation with it", () => open({}), { class: "main" })),
-    texts.toml.shown,
-    texts.python.shown,
-  );
+  const draw = () => found?.requests && fill(curves, charts(found, curves.clientWidth));
   const show = (answer) => {
     found = answer;
     fill(numbers, facts(figures(found)));
     fill(details, risks(found), misses(found.misses, open), byRule(found.by_rule));
-    for (const kind of ["toml", "python"]) texts[kind].set(found[kind]);
+    toml.set(found.toml);
+    python.set(found.python);
     draw();
   };
   onWidth(curves, draw);
-  return { element, show };
-}
-
-export function verdict({ refused, strikes, saved_share: share, unit, cost, cost_without: without }) {
-  if (refused) return [h("strong.problem", "The model would refuse this. "), refused];
-  if (share === null) return "What it would have cost is not known.";
-  const format = amount(unit);
-  if (!strikes) return [strong("Nothing would be struck"), `: ${format(cost)}, as for sending everything.`];
-  const [word, sign] = cost > without ? ["more", "+"] : ["saved", "−"];
-  const rest = `: ${format(cost)} instead of ${format(without)} for sending everything (${sign}${percent(Math.abs(share), 1)}).`;
-  return [strong(format(Math.abs(without - cost)), " ", word), rest];
+  return { element: h("section", { "aria-label": "What it would have done" }, numbers, curves, details, taken), show };
 }
 
 function figures(found) {
@@ -60,10 +42,11 @@ function figures(found) {
 
 function risks({ strikes, requests, quoted, strict }) {
   const part = (number, whole, what) => [strong(counted(number, what)), ` (${percent(number / whole, 1)})`];
-  const inWords = (risk) => [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")];
-  const told = (name, risk, says) => h("div", name, h("p", risk.strikes ? inWords(risk) : "None seen."), h("small", says));
-  const pair = [told("Read or quoted again", quoted, QUOTED), told("Named again", strict, STRICT)];
-  return [h("h2", "Risk"), h("div.pair", pair)];
+  const told = (name, risk, says) => {
+    const seen = [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")];
+    return h("div", name, h("p", risk.strikes ? seen : "None seen."), h("small", says));
+  };
+  return [h("h2", "Risk"), h("div.pair", told("Read or quoted again", quoted, QUOTED), told("Named again", strict, STRICT))];
 }
 
 function misses(found, open) {
@@ -80,20 +63,20 @@ function byRule(rules) {
   const rows = found.map(([name, { strikes, tokens }]) => {
     const bar = h("span.amount");
     bar.style.width = `${(60 * tokens) / (found[0][1].tokens || 1)}%`;
-    return [spaced(name), count(strikes), [bar, ` ${count(tokens)}`]];
+    return [spaced(name), count(strikes), [bar, " ", count(tokens)]];
   });
   return rows.length > 0 && [h("h2", "By rule"), table("", ["Rule", "Strikes", "Tokens"], rows)];
 }
 
 function charts({ curve, unit }, room) {
   const width = room > 620 ? Math.floor(room / 2) - 17 : room;
-  const area = { left: 52, right: width - 8, top: 30, bottom: 150 };
-  const xs = curve.points.map(scale(curve.points[0], curve.points.at(-1), area.left, area.right));
-  const chart = (title, kind, without, chosen) => {
-    const series = [{ name: "everything sent", values: without }, { name: "this policy", values: chosen }];
-    const said = series.map(({ name, values }) => `${amount(kind)(values.at(-1))} with ${name}`);
-    const drawn = { class: "drawing", width, height: 160, role: "img", "aria-label": `${title}: ${said.join(", ")}` };
-    return svg("svg", drawn, drawLines(title, area, xs, series, kind));
+  const place = { left: 52, right: width - 8, top: 30, bottom: 150 };
+  const xs = curve.points.map(scale(curve.points[0], curve.points.at(-1), place.left, place.right));
+  const chart = (title, kind, all, chosen) => {
+    const series = [{ name: "everything sent", values: all }, { name: "this policy", values: chosen }];
+    const said = series.map(({ name, values }) => `${amount(kind)(values.at(-1))} with ${name}`).join(", ");
+    const size = { class: "drawing", width, height: 160, role: "img", "aria-label": `${title}: ${said}` };
+    return svg("svg", size, drawLines(title, place, xs, series, kind));
   };
   return [chart("Cost so far", unit, curve.cost_without, curve.cost), chart("Tokens sent", "", curve.sizes_without, curve.sizes)];
 }
@@ -103,7 +86,7 @@ function textToCopy(name) {
   const text = h("pre", { tabindex: 0, "aria-label": name });
   const shown = fold(name, text);
   const said = h("span", { role: "status" });
-  const onclick = async () => {
+  const copy = button([`Copy ${name}`, said], async () => {
     try {
       await navigator.clipboard.writeText(text.textContent);
       fill(said, " ✓");
@@ -112,7 +95,7 @@ function textToCopy(name) {
       getSelection().selectAllChildren(text);
       fill(said, ": select it below");
     }
-  };
-  const set = (value) => fill(said, fill(text, value) && "");
-  return { copy: button([`Copy ${name}`, said], onclick), shown, set };
+  });
+  const set = (value) => [fill(text, value), fill(said)];
+  return { copy, shown, set };
 }

@@ -1,9 +1,10 @@
 // What if: choose a policy and see at once what this session would have cost with it, and what it would have risked.
 import { get, post } from "./api.js";
+import { verdict } from "./chart.js";
 import { fill, h } from "./dom.js";
 import { DrawnView } from "./drawn-view.js";
 import { policyForm } from "./policy-form.js";
-import { verdict, whatIfAnswer } from "./what-if-answer.js";
+import { whatIfAnswer } from "./what-if-answer.js";
 
 class WhatIfView extends DrawnView {
   wanted() {
@@ -19,25 +20,20 @@ class WhatIfView extends DrawnView {
   }
 
   place(found) {
-    fill(this.said, verdict(found));
+    const { refused, cost_without: all, cost, unit } = found;
+    fill(this.said, refused ? h("span.problem", "The model would refuse this. ", refused) : verdict(all, cost, unit, true));
     this.answer.show(found);
   }
 
   #start(policy) {
-    this.custom = this.#first(policy);
+    const { presets } = this.offers;
+    const named = [policy, this.context.session.policy, "default"].map((wanted) => presets.find(({ name }) => name === wanted));
+    const { name: preset, settings } = named.find(Boolean);
+    this.custom = policy?.startsWith("{") ? { rules: [], ...JSON.parse(policy) } : structuredClone({ ...settings, preset });
     this.written = policy;
     const form = policyForm(this.offers, this.custom, () => this.change({ policy: (this.written = JSON.stringify(this.custom)) }));
     this.answer = whatIfAnswer((params) => this.open({ policy: JSON.stringify(this.custom), ...params }));
     fill(this, this.said, h("div.columns", form, this.answer.element));
-  }
-
-  /** The policy that the address holds or names, or the one that the session is shown with. */
-  #first(policy) {
-    if (policy?.startsWith("{")) return { rules: [], ...JSON.parse(policy) };
-    const { presets } = this.offers;
-    const named = [policy, this.context.session.policy, "default"].map((name) => presets.find((preset) => preset.name === name));
-    const { name, settings } = named.find(Boolean);
-    return structuredClone({ ...settings, preset: name });
   }
 }
 
