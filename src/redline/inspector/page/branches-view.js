@@ -1,13 +1,8 @@
 // The record as a tree: messages, strikes, branches and batches, and the way back to each of them.
-import { get, post } from "./api.js";
-import { button, fill, h } from "./dom.js";
-import { DrawnView, link } from "./drawn-view.js";
-import { count, counted, when } from "./format.js";
+import { DrawnView, button, count, counted, fill, get, h, line, link, post, when } from "./drawn-view.js";
 import { drawLanes } from "./lanes.js";
-import { line } from "./said.js";
 
 const ROWS = 400;
-/** What is acted on, what the button asks for and where, and what that appends. */
 const ACTIONS = {
   rewind: ["index", "Rewind", "here", "goes on after message #. What came later stays in the file as a branch."],
   switch: ["branch", "Switch", "to this branch", "goes on at the end of branch #. The present one stays in the file."],

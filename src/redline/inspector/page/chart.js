@@ -1,7 +1,5 @@
 // Scales, ticks and lines: what the drawings are made of.
-import { svg } from "./dom.js";
-import { strong } from "./drawn-view.js";
-import { brief, money, percent } from "./format.js";
+import { brief, money, percent, strong, svg } from "./drawn-view.js";
 
 export const amount = (unit) => (unit === "usd" ? money : (value) => `${brief(value)} tokens`);
 export const highest = (values) => values.reduce((high, value) => Math.max(high, value), 0);
@@ -15,7 +13,6 @@ export function verdict(all, bill, unit, isHypothetical) {
   return [strong(format(Math.abs(all - bill)), gain), ` (${share}): ${format(bill)} instead of sending everything.`];
 }
 
-/** From a range of values to a range of pixels. */
 export function scale(low, high, start, end) {
   return (value) => start + ((value - low) * (end - start)) / (high - low || 1);
 }
@@ -40,7 +37,6 @@ export function label(x, y, text, className, anchor) {
   return svg("text", { x, y, class: className, "text-anchor": anchor }, text);
 }
 
-/** Hairlines with their values at the left. */
 export function grid(values, y, { left, right }, format) {
   return values.map((value) => [
     path(value ? "grid" : "grid base", [left, right], [y(value), y(value)]),
@@ -48,7 +44,6 @@ export function grid(values, y, { left, right }, format) {
   ]);
 }
 
-/** Lines over the same requests, what everything would have cost first, with their title and names above. */
 export function drawLines(title, place, xs, series, unit) {
   const format = (value) => (unit !== "usd" ? brief(value) : Number.isInteger(value) ? `$${brief(value)}` : money(value));
   const marks = ticks(highest(series.flatMap(({ values }) => values)), 3);
@@ -63,7 +58,6 @@ export function drawLines(title, place, xs, series, unit) {
   ];
 }
 
-/** Calls `draw` now and whenever the width of the element changes. */
 export function onWidth(element, draw) {
   let drawn = 0;
   const look = () => element.clientWidth && drawn !== (drawn = element.clientWidth) && draw();

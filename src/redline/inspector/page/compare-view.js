@@ -1,9 +1,5 @@
 // Two requests side by side: what each of them sent, struck or did not have.
-import { get } from "./api.js";
-import { button, fill, h } from "./dom.js";
-import { DrawnView, link, strong, table } from "./drawn-view.js";
-import { count, counted, money, when } from "./format.js";
-import { line } from "./said.js";
+import { DrawnView, button, count, counted, fill, get, h, line, link, money, strong, table, when } from "./drawn-view.js";
 
 const ROWS = 300;
 const TOTALS = { Sent: "sent_tokens", Struck: "struck_tokens", Messages: "messages", "Read from cache": "read_tokens", Cost: "cost_usd" };

@@ -1,6 +1,22 @@
 // What timeline, branches, compare and what if share: asking, leaving, going on to the conversation, and small pieces.
 import { button, fill, h } from "./dom.js";
 
+export * from "./api.js";
+export * from "./dom.js";
+export * from "./format.js";
+export * from "./said.js";
+export const link = (text, onclick) => button(text, onclick, { class: "link" });
+export const strong = (...words) => h("strong", words);
+export const fold = (name, ...content) => h("details", h("summary", name), content);
+export const facts = (rows) => rows.map(([name, value]) => h("div", h("dt", name), h("dd", value)));
+
+/** The first cell of each row is its heading. */
+export function table(className, heads, rows) {
+  const boxed = (cell, at) => (cell instanceof HTMLTableCellElement ? cell : at ? h("td", cell) : h("th", { scope: "row" }, cell));
+  const head = h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one))));
+  return h("table", { class: className }, head, h("tbody", rows.map((row) => h("tr", row.map(boxed)))));
+}
+
 /** A view says what it depends on (`wanted`), how it asks (`ask`) and what becomes of the answer (`place`). */
 export class DrawnView extends HTMLElement {
   said = h("p.said", { role: "status", tabindex: -1 });
@@ -29,16 +45,15 @@ export class DrawnView extends HTMLElement {
     this.shown = null;
   }
 
-  /** Of several questions only the newest gets an answer; whether this one did. */
+  /** Whether there was an answer; of several questions only the newest gets one. */
   async load() {
     this.leave();
     this.shown = this.key();
     const { signal } = (this.asking = new AbortController());
     try {
       const found = await this.ask(`sessions/${this.context.session.id}`, { signal });
-      if (signal.aborted) return false;
-      this.place(found);
-      return true;
+      if (!signal.aborted) this.place(found);
+      return !signal.aborted;
     } catch (problem) {
       if (!signal.aborted) this.fail(problem);
     }
@@ -65,16 +80,4 @@ export class DrawnView extends HTMLElement {
   open(params) {
     this.context.go("conversation", params);
   }
-}
-
-export const link = (text, onclick) => button(text, onclick, { class: "link" });
-export const strong = (...words) => h("strong", words);
-export const fold = (name, ...content) => h("details", h("summary", name), content);
-export const facts = (rows) => rows.map(([name, value]) => h("div", h("dt", name), h("dd", value)));
-
-/** The first cell of each row is its heading. */
-export function table(className, heads, rows) {
-  const boxed = (cell, at) => (cell instanceof HTMLTableCellElement ? cell : at ? h("td", cell) : h("th", { scope: "row" }, cell));
-  const head = h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one))));
-  return h("table", { class: className }, head, h("tbody", rows.map((row) => h("tr", row.map(boxed)))));
 }

@@ -1,7 +1,5 @@
 // The form for a policy of one's own: preset, rules with their settings, schedule, price.
-import { fill, h } from "./dom.js";
-import { fold } from "./drawn-view.js";
-import { brief, span } from "./format.js";
+import { brief, fill, fold, h, span } from "./drawn-view.js";
 
 /** `keep_recent` as "keep recent" */
 export const spaced = (name) => name.replaceAll("_", " ");

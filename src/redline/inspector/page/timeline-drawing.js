@@ -1,7 +1,6 @@
 // The timeline as a drawing: tokens by kind above, what they cost below, over the same requests.
 import { area, drawLines, grid, highest, label, path, scale, ticks } from "./chart.js";
-import { svg } from "./dom.js";
-import { brief } from "./format.js";
+import { brief, svg } from "./drawn-view.js";
 
 /** The drawing for a width, where each point is in it, and from where to where it reaches: {drawing, xs, top, bottom}. */
 export function drawTimeline({ kinds, points: shown, costs, unit, window_tokens: window, tiers }, width, hidden) {
@@ -50,19 +49,15 @@ function stack(kinds, points, hidden) {
   });
 }
 
-/** The name of a layer, written into it where there is most room. */
+/** The name of a layer, written into it where it is highest. */
 function nameLayer({ name, floor, ceiling }, xs, y) {
-  const half = Math.ceil(((name.length * 3.4 + 3) / (xs.at(-1) - xs[0])) * (xs.length - 1));
-  let best = { room: 14 };
-  for (let at = half; at + half < xs.length; at += 1) {
-    const near = (values) => values.slice(at - half, at + half + 1);
-    const [top, bottom] = [y(Math.min(...near(ceiling))), y(Math.max(...near(floor)))];
-    if (bottom - top > best.room) best = { room: bottom - top, x: xs[at], y: (top + bottom) / 2 + 4 };
-  }
-  return best.x && label(best.x, best.y, name, "", "middle");
+  const rooms = ceiling.map((high, at) => y(floor[at]) - y(high));
+  const at = rooms.indexOf(highest(rooms));
+  const half = name.length * 3.4 + 3;
+  const x = Math.max(xs[0] + half, Math.min(xs[at], xs.at(-1) - half));
+  return rooms[at] > 14 && label(x, y((floor[at] + ceiling[at]) / 2) + 4, name, "", "middle");
 }
 
-/** Numbers of requests under the axis, and under them when they were made. */
 function requestTicks(points, xs, bottom, about) {
   const [first, last] = [points[0], points.at(-1)];
   const format = last.time_ms - first.time_ms > 36 * 3_600_000 ? { day: "numeric", month: "short" } : { timeStyle: "short" };
@@ -75,6 +70,7 @@ function requestTicks(points, xs, bottom, about) {
 }
 
 function hatch() {
-  const pattern = { id: "struck-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
-  return svg("pattern", pattern, svg("rect", { width: 6, height: 6 }), svg("line", { y2: 6 }));
+  const size = { width: 6, height: 6 };
+  const pattern = { id: "struck-hatch", ...size, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  return svg("pattern", pattern, svg("rect", size), svg("line", { y2: 6 }));
 }

@@ -1,10 +1,6 @@
 // The timeline: how large each request was and of what, what was struck, and what it cost.
-import { get } from "./api.js";
 import { amount, highest, onWidth, verdict } from "./chart.js";
-import { button, fill, h } from "./dom.js";
-import { DrawnView, facts, fold, link, table } from "./drawn-view.js";
-import { brief, count, counted, when } from "./format.js";
-import { line } from "./said.js";
+import { DrawnView, brief, button, count, counted, facts, fill, fold, get, h, line, link, table, when } from "./drawn-view.js";
 import { drawTimeline } from "./timeline-drawing.js";
 
 const ROWS = 25;
@@ -52,9 +48,8 @@ class TimelineView extends DrawnView {
 
   /** What lies over the drawing and is pointed at; for the keyboard it is a slider over the requests. */
   #makeCursor() {
-    const onpointermove = ({ clientX }) => {
-      const x = clientX - this.stage.getBoundingClientRect().left;
-      const away = this.xs.map((one) => Math.abs(one - x));
+    const onpointermove = ({ offsetX }) => {
+      const away = this.xs.map((x) => Math.abs(x - offsetX));
       this.#move(away.indexOf(Math.min(...away)));
     };
     const onkeydown = (event) => {
@@ -63,7 +58,7 @@ class TimelineView extends DrawnView {
       else return;
       event.preventDefault();
     };
-    const onclick = (event) => event.pointerType !== "touch" && this.#open(); // a finger has to be able to look first
+    const onclick = ({ pointerType }) => pointerType !== "touch" && this.#open(); // a finger has to be able to look first
     const on = { onpointermove, onpointerdown: onpointermove, onclick, onkeydown };
     return h("div.cursor", { tabindex: 0, role: "slider", "aria-label": "Request", "aria-valuemin": 0, ...on }, this.hair);
   }
@@ -72,17 +67,16 @@ class TimelineView extends DrawnView {
     this.open({ request: this.timeline.points[at].request });
   }
 
-  /** The legend: what each colour is, to be shown or not. */
   #name(names) {
     this.values = names.map(() => h("span.number"));
     const toggle = (name, at) => {
       const swatch = h(name === "struck" ? "span.swatch.hatched" : `span.swatch.k${at % 10}`);
-      const onclick = () => {
+      const made = button([swatch, h("bdi", line(name, 60)), this.values[at]], () => {
         if (!this.off.delete(name)) this.off.add(name);
         made.ariaPressed = !this.off.has(name);
         this.#draw();
-      };
-      const made = button([swatch, h("bdi", line(name, 60)), this.values[at]], onclick, { "aria-pressed": String(!this.off.has(name)) });
+      });
+      made.ariaPressed = !this.off.has(name);
       return h("li", made);
     };
     fill(this.legend, names.map(toggle).reverse());
@@ -110,7 +104,6 @@ class TimelineView extends DrawnView {
     Object.assign(this.cursor, { ariaValueNow: request, ariaValueText: `${request}: ${known.map((fact) => fact.join(" ")).join(", ")}` });
   }
 
-  /** The numbers as a table, a page at a time. */
   #turn(to) {
     if (!this.fold.open) return;
     const { points, kinds } = this.timeline;
@@ -125,7 +118,6 @@ class TimelineView extends DrawnView {
   }
 }
 
-/** What is known of one request: [[name, value], …]. */
 function factsOf({ points, costs, unit }, at) {
   const { sizes, struck, read, cost, time_ms: time, is_cold: isCold, cold_because: why, compaction } = points[at];
   const format = amount(unit);

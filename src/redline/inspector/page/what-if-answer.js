@@ -1,13 +1,10 @@
 // What a policy would have done to a session: money, tokens, both risks, and the policy as a text to take away.
 import { amount, drawLines, onWidth, scale } from "./chart.js";
-import { button, fill, h, svg } from "./dom.js";
-import { facts, fold, link, strong, table } from "./drawn-view.js";
-import { brief, count, counted, percent } from "./format.js";
+import { brief, button, count, counted, facts, fill, fold, h, line, link, percent, strong, svg, table } from "./drawn-view.js";
 import { spaced } from "./policy-form.js";
-import { line } from "./said.js";
 
-const QUOTED = "The agent later read the same unchanged lines again, or said a whole line that was only in what had been struck.";
-const STRICT = "The agent later used a distinctive word, such as a path, that was only in what had been struck. Much of it did no harm.";
+const QUOTED = "The agent later read the same lines again, or said a whole line that was only in what had been struck.";
+const STRICT = "The agent later used a rare word, such as a path, that was only in what had been struck. Much of it did no harm.";
 
 /** {element, show(found)}; `open(params)` opens the conversation with the policy. */
 export function whatIfAnswer(open) {

@@ -1,8 +1,6 @@
 // What if: choose a policy and see at once what this session would have cost with it, and what it would have risked.
-import { get, post } from "./api.js";
 import { verdict } from "./chart.js";
-import { fill, h } from "./dom.js";
-import { DrawnView } from "./drawn-view.js";
+import { DrawnView, fill, get, h, post } from "./drawn-view.js";
 import { policyForm } from "./policy-form.js";
 import { whatIfAnswer } from "./what-if-answer.js";
 
