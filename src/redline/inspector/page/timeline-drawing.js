@@ -49,13 +49,16 @@ function stack(kinds, points, hidden) {
   });
 }
 
-/** The name of a layer, written into it where it is highest. */
+/** The name of a layer, written into it where there is most room. */
 function nameLayer({ name, floor, ceiling }, xs, y) {
-  const rooms = ceiling.map((high, at) => y(floor[at]) - y(high));
-  const at = rooms.indexOf(highest(rooms));
-  const half = name.length * 3.4 + 3;
-  const x = Math.max(xs[0] + half, Math.min(xs[at], xs.at(-1) - half));
-  return rooms[at] > 14 && label(x, y((floor[at] + ceiling[at]) / 2) + 4, name, "", "middle");
+  const half = Math.ceil(((name.length * 3.4 + 3) * (xs.length - 1)) / (xs.at(-1) - xs[0]));
+  const rooms = xs.slice(half, -half).map((x, at) => {
+    const near = (values) => values.slice(at, at + 2 * half + 1);
+    const [top, bottom] = [y(Math.min(...near(ceiling))), y(Math.max(...near(floor)))];
+    return { room: bottom - top, x, middle: (top + bottom) / 2 + 4 };
+  });
+  const { room, x, middle } = rooms.reduce((one, other) => (other.room > one.room ? other : one), { room: 14 });
+  return room > 14 && label(x, middle, name, "", "middle");
 }
 
 function requestTicks(points, xs, bottom, about) {
