@@ -7,7 +7,7 @@ export const highest = (values) => values.reduce((high, value) => Math.max(high,
 /** A bill beside the one for sending everything, in words. */
 export function verdict(all, bill, unit, isHypothetical) {
   const format = amount(unit);
-  if (bill === all) return [strong(format(all)), ": nothing is struck that would have changed that."];
+  if (bill === all) return [strong(format(all)), ": nothing is saved by striking instead of sending everything."];
   const gain = bill > all ? ` more than ${format(all)}` : ` of ${format(all)} ${isHypothetical ? "would be " : ""}saved`;
   const share = percent(Math.abs(all - bill) / all, 1);
   return [strong(format(Math.abs(all - bill)), gain), ` (${share}): ${format(bill)} instead of sending everything.`];
