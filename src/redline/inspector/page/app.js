@@ -1,80 +1,75 @@
 // The shell: which address shows which view, the top of the page, the status line, and what the server tells while it is open.
 import { get, listen } from "./api.js";
-import { fill, h } from "./dom.js";
+import { button, fill, h, isThere } from "./dom.js";
 import { isTyping } from "./fields.js";
 import { line } from "./said.js";
-import { sessionHeader } from "./session-header.js";
+import { sessionHeader, TABS } from "./session-header.js";
 
-const VIEWS = {
-  sessions: () => import("./sessions-view.js"),
-  conversation: () => import("./conversation-view.js"),
-  timeline: () => import("./timeline-view.js"),
-  branches: () => import("./branches-view.js"),
-  compare: () => import("./compare-view.js"),
-  "what-if": () => import("./what-if-view.js"),
-};
-const KEPT = ["conversation", "policy"];
-const KEYS = [
-  ["/", "Search"],
-  ["j  k", "Next message, message before"],
-  ["Enter", "Open or fold the message"],
-  ["n  N", "Next hit, hit before"],
-  ["s", "Next strike"],
-  ["[  ]", "Request before, next request"],
-  ["G", "To the end"],
-  ["?", "This list"],
-];
+const KEPT = ["conversation", "policy"]; // parameters that go along from view to view
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };
+const KEYS = {
+  "/": "Search",
+  "j k": "Next message, message before",
+  Enter: "Open or fold the message",
+  "n N": "Next hit, hit before",
+  s: "Next strike",
+  "[ ]": "Request before, next request",
+  G: "To the end",
+  "?": "This list",
+};
 
-const main = document.getElementById("main");
-const status = document.getElementById("status");
-const dot = h("span", { class: "dot", role: "img", "aria-label": "connecting" });
+const root = document.documentElement;
+const [top, main, status] = ["top", "main", "status"].map((id) => document.getElementById(id));
+const dot = h("span.dot", { role: "img", "aria-label": "connecting" });
 const place = h("div", { id: "place" });
-let shown = null; // {route, session, element, context}
+const theme = button("", () => choose(Object.keys(THEMES)[(Object.keys(THEMES).indexOf(root.dataset.theme) + 1) % 3]), { class: "quiet" });
+let shown = null; // the context of the view in sight, with its element
 
-/** /s/ID/VIEW?… as {id, view, params} */
+/** /s/ID/VIEW?… */
 function readAddress() {
   const [, id, view] = /^\/s\/([^/]+)(?:\/([^/]+))?/.exec(location.pathname) ?? [];
   const params = Object.fromEntries(new URLSearchParams(location.search));
-  return { id, view: id ? (view in VIEWS ? view : "conversation") : "sessions", params };
+  return { id, view: id ? (Object.hasOwn(TABS, view) ? view : "conversation") : "sessions", params };
+}
+
+function kept(params) {
+  return Object.fromEntries(Object.entries(params).filter(([name]) => KEPT.includes(name)));
 }
 
 /** The address of a view of the session in sight; parameters of the same view are kept, null removes one. */
-function address(view, params = {}) {
-  const { id, view: present, params: before } = readAddress();
-  const kept = view === present ? before : Object.fromEntries(KEPT.filter((name) => name in before).map((name) => [name, before[name]]));
-  const all = Object.entries({ ...kept, ...params }).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  const path = view === "sessions" ? "/" : `/s/${id}${view === "conversation" ? "" : `/${view}`}`;
-  const query = new URLSearchParams(all).toString();
-  return query ? `${path}?${query}` : path;
+function href(view, params = {}) {
+  const { id, ...present } = readAddress();
+  const all = { ...(view === present.view ? present.params : kept(present.params)), ...params };
+  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => isThere(value) && value !== "")).toString();
+  return (view === "sessions" ? "/" : `/s/${id}${view === "conversation" ? "" : `/${view}`}`) + (query && `?${query}`);
 }
 
 function go(view, params, { replace = false } = {}) {
-  open(address(view, params), replace);
+  open(href(view, params), replace);
 }
 
-function open(href, replace = false) {
-  if (href !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", href);
+function open(address, replace) {
+  if (address !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", address);
   show();
 }
 
 async function show() {
   const route = readAddress();
-  const query = Object.fromEntries(KEPT.filter((name) => name in route.params).map((name) => [name, route.params[name]]));
-  const context = { ...route, session: null, go, href: address, say, query: () => ({ ...query }) };
+  const { id, view } = route;
+  const query = kept(route.params);
+  const key = JSON.stringify([id, query]);
   const turn = (show.turn = {});
   const busy = setTimeout(() => document.body.classList.add("busy"), 150);
   try {
-    const isSame = shown && shown.route.id === route.id && JSON.stringify(shown.query) === JSON.stringify(query);
-    const [session] = await Promise.all([isSame ? shown.session : route.id ? get(`sessions/${route.id}`, query) : null, VIEWS[route.view]()]);
+    const wanted = shown?.key === key ? shown.session : id && get(`sessions/${id}`, query);
+    const [session] = await Promise.all([wanted, import(`./${view}-view.js`)]);
     if (turn !== show.turn) return;
-    context.session = session;
-    const element = shown?.route.view === route.view ? shown.element : mounted(route.view);
-    shown = { route, query, session, element, context };
+    const element = shown?.view === view ? shown.element : mounted(view);
+    shown = { ...route, key, session, element, go, href, say, query: () => ({ ...query }) };
     document.title = session ? `${session.title || session.name} · Redline` : "Redline";
-    fill(place, session ? sessionHeader(context) : null);
-    if (session?.is_pending) grown.due ??= setTimeout(grown, 1000, { id: session.id });
-    await element.show(context);
+    fill(place, session && sessionHeader(shown));
+    if (session?.is_pending) growIn(1000);
+    await element.show(shown);
   } catch (problem) {
     if (turn === show.turn) failed(problem);
   } finally {
@@ -84,85 +79,78 @@ async function show() {
 }
 
 function mounted(view) {
-  shown?.element?.leave?.();
-  const element = h(`redline-${view}`, { class: "view" });
+  shown?.element.leave();
+  const element = h(`redline-${view}.view`);
   fill(main, element);
   return element;
 }
 
-function failed(problem) {
-  shown?.element?.leave?.();
+function failed({ message }) {
+  shown?.element.leave();
   shown = null;
   fill(place);
-  const words = [h("h1", {}, "This cannot be shown"), h("p", {}, line(problem.message, 600)), h("a", { href: "/" }, "All sessions")];
-  fill(main, h("div", { class: "failure", role: "alert" }, words));
+  fill(main, h("div.failure", { role: "alert" }, h("h1", "This cannot be shown"), h("p", line(message, 600)), h("a", { href: "/" }, "All sessions")));
 }
 
 /** Says something for a few seconds, aloud for screen readers. */
 function say(words, { isProblem = false } = {}) {
-  fill(status, h("p", { class: isProblem ? "problem" : "" }, line(words, 400)));
+  fill(status, h("p", { class: isProblem && "problem" }, line(words, 400)));
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => fill(status), isProblem ? 9000 : 4000);
+  say.timer = setTimeout(fill, isProblem ? 9000 : 4000, status);
 }
 
-async function heard(name, data) {
-  if (name === "connected" || name === "disconnected") {
-    dot.className = `dot ${name}`;
-    dot.setAttribute("aria-label", dot.title = name === "connected" ? "Live: what grows is shown at once" : "The server does not answer");
-  } else if (name === "sessions" && shown?.route.view === "sessions") shown.element.grown?.(data);
-  else if (name === "session" && shown?.session?.id === data.id) grown.due ??= setTimeout(grown, 250, data);
+function heard(name, data) {
+  if (name === "sessions") shown?.view === "sessions" && shown.element.grown();
+  else if (name === "session") shown?.session?.id === data.id && growIn(250);
+  else {
+    dot.className = `dot ${name === "open" ? "connected" : "disconnected"}`;
+    dot.ariaLabel = dot.title = name === "open" ? "Live: what grows is shown at once" : "The server does not answer";
+  }
 }
 
-async function grown(event) {
-  grown.due = null;
-  const { route, query, session: before } = shown ?? {};
-  if (route?.id !== event.id) return;
-  const session = await get(`sessions/${route.id}`, query).catch(() => null);
-  if (!session || shown?.session !== before) return;
-  shown.session = shown.context.session = session;
-  fill(place, sessionHeader(shown.context));
-  if (session.is_pending) grown.due ??= setTimeout(grown, 1000, event);
-  if (session.version === before.version && session.is_pending === before.is_pending) return;
-  shown.element.grown?.({ ...event, session, before });
+function growIn(ms) {
+  growIn.due ??= setTimeout(grow, ms);
+}
+
+async function grow() {
+  growIn.due = null;
+  const context = shown;
+  const before = context?.session;
+  const session = before && (await get(`sessions/${before.id}`, context.query()).catch(() => null));
+  if (!session || shown !== context) return;
+  context.session = session;
+  fill(place, sessionHeader(context));
+  if (session.is_pending) growIn(1000);
+  if (session.version !== before.version || session.is_pending !== before.is_pending) context.element.grown({ session, before });
 }
 
 function help() {
-  const keys = KEYS.map(([key, what]) => [h("dt", {}, key.split("  ").map((one) => h("kbd", {}, one))), h("dd", {}, what)]);
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const dialog = h("dialog", { "aria-label": "Keys", onclose: () => dialog.remove() }, h("h2", {}, "Keys"), h("dl", {}, keys), close);
+  const keys = Object.entries(KEYS).map(([key, what]) => [h("dt", key.split(" ").map((one) => h("kbd", one))), h("dd", what)]);
+  const dialog = h("dialog", { "aria-label": "Keys", onclose: () => dialog.remove() }, h("h2", "Keys"), h("dl", keys), button("Close", () => dialog.close()));
   document.body.append(dialog);
   dialog.showModal();
 }
 
-function themeButton() {
-  const root = document.documentElement;
-  const button = h("button", { class: "quiet", type: "button", onclick: () => choose(following(root.dataset.theme)) });
-  const following = (theme) => Object.keys(THEMES)[(Object.keys(THEMES).indexOf(theme) + 1) % 3];
-  const choose = (theme) => {
-    root.dataset.theme = theme;
-    localStorage.setItem("redline-theme", theme);
-    button.textContent = THEMES[theme] ?? THEMES.auto;
-    button.setAttribute("aria-label", button.title = `Colours: ${theme}`);
-  };
-  choose(root.dataset.theme);
-  return button;
+function choose(name) {
+  localStorage.setItem("redline-theme", (root.dataset.theme = name));
+  theme.textContent = THEMES[name];
+  theme.ariaLabel = theme.title = `Colours: ${name}`;
 }
 
+choose(root.dataset.theme);
 fill(
-  document.getElementById("top"),
-  h("div", { class: "brand" }, h("a", { href: "/", "aria-label": "Redline: all sessions" }, h("s", {}, "Red"), "line"), dot),
+  top,
+  h("div.brand", h("a", { href: "/", "aria-label": "Redline: all sessions" }, h("s", "Red"), "line"), dot),
   place,
-  h("div", { class: "buttons" }, themeButton(), h("button", { class: "quiet", type: "button", "aria-label": "Keys", onclick: help }, "?")),
+  h("div.buttons", theme, button("?", help, { class: "quiet", "aria-label": "Keys" })),
 );
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[href^='/']");
-  if (!link || link.target || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const link = event.target.closest("a[href^='/']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   open(link.getAttribute("href"));
 });
-document.addEventListener("keydown", (event) => {
-  if (event.key === "?" && !isTyping(event)) help();
-});
+document.addEventListener("keydown", (event) => event.key === "?" && !isTyping(event) && help());
 addEventListener("popstate", show);
 listen(heard);
 show();

@@ -1,17 +1,20 @@
 // Scales, ticks and lines: what the drawings are made of.
+import { brief, money, percent, strong, svg } from "./drawn-view.js";
 
-import { svg } from "./dom.js";
-import { brief, money } from "./format.js";
+export const amount = (unit) => (unit === "usd" ? money : (value) => `${brief(value)} tokens`);
+export const highest = (values) => values.reduce((high, value) => Math.max(high, value), 0);
 
-/** Money or tokens at an axis, in few characters. */
-export function axisFormat(unit) {
-  return (value) => (unit !== "usd" ? brief(value) : Number.isInteger(value) ? `$${brief(value)}` : money(value));
+/** A bill beside the one for sending everything, in words. */
+export function verdict(all, bill, unit, isHypothetical) {
+  const format = amount(unit);
+  if (bill === all) return [strong(format(all)), ": nothing is saved by striking instead of sending everything."];
+  const gain = bill > all ? ` more than ${format(all)}` : ` of ${format(all)} ${isHypothetical ? "would be " : ""}saved`;
+  const share = percent(Math.abs(all - bill) / all, 1);
+  return [strong(format(Math.abs(all - bill)), gain), ` (${share}): ${format(bill)} instead of sending everything.`];
 }
 
-/** From a range of values to a range of pixels. */
 export function scale(low, high, start, end) {
-  const factor = high > low ? (end - start) / (high - low) : 0;
-  return (value) => start + (value - low) * factor;
+  return (value) => start + ((value - low) * (end - start)) / (high - low || 1);
 }
 
 /** Round values from 0 on in steps of 1, 2 or 5; the last is the first that is not below `most`. */
@@ -22,44 +25,41 @@ export function ticks(most, about) {
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, number) => number * step);
 }
 
-export function linePath(xs, ys) {
-  return xs.map((x, at) => `${at ? "L" : "M"}${x.toFixed(1)} ${ys[at].toFixed(1)}`).join("");
+export function path(className, xs, ys) {
+  return svg("path", { class: className, d: `M${xs.map((x, at) => `${x.toFixed(1)} ${ys[at].toFixed(1)}`).join("L")}` });
 }
 
-export function areaPath(xs, tops, bottoms) {
-  return `${linePath(xs, tops)}L${linePath(xs.toReversed(), bottoms.toReversed()).slice(1)}Z`;
+export function area(className, xs, tops, bottoms) {
+  return path(className, [...xs, ...xs.toReversed()], [...tops, ...bottoms.toReversed()]);
 }
 
-export function label(x, y, text, className, anchor = "start") {
-  return svg("text", { x: x.toFixed(1), y: y.toFixed(1), class: className, "text-anchor": anchor }, text);
+export function label(x, y, text, className, anchor) {
+  return svg("text", { x, y, class: className, "text-anchor": anchor }, text);
 }
 
-/** Hairlines with their values at the left. */
-export function gridLines(values, y, { left, right, format }) {
+export function grid(values, y, { left, right }, format) {
   return values.map((value) => [
-    svg("line", { class: value ? "grid" : "grid base", x1: left, x2: right, y1: y(value), y2: y(value) }),
+    path(value ? "grid" : "grid base", [left, right], [y(value), y(value)]),
     label(left - 6, y(value) + 4, format(value), "tick", "end"),
   ]);
 }
 
-/** Lines over the same requests, what everything would have cost first, with their title and names above. */
-export function drawLines(title, area, xs, series, format) {
-  const marks = ticks(series.reduce((most, { values }) => values.reduce((high, value) => Math.max(high, value), most), 0), 3);
-  const y = scale(0, marks.at(-1) || 1, area.bottom, area.top);
+export function drawLines(title, place, xs, series, unit) {
+  const format = (value) => (unit !== "usd" ? brief(value) : Number.isInteger(value) ? `$${brief(value)}` : money(value));
+  const marks = ticks(highest(series.flatMap(({ values }) => values)), 3);
+  const y = scale(0, marks.at(-1), place.bottom, place.top);
   const lines = series.map(({ values }) => values.map(y));
   const names = series.map(({ name }, at) => svg("tspan", { class: "tick", dx: 14 }, `${at ? "━" : "┅"} ${name}`));
   return [
-    label(0, area.top - 16, [svg("tspan", { class: "title" }, title), names]),
-    gridLines(marks, y, { ...area, format }),
-    lines[1] && svg("path", { class: "between", d: areaPath(xs, ...lines) }),
-    lines.map((ys, at) => svg("path", { class: at ? "line" : "line dashed", d: linePath(xs, ys) })),
+    label(0, place.top - 16, [title, names], "title"),
+    grid(marks, y, place, format),
+    area("between", xs, ...lines),
+    lines.map((ys, at) => path(at ? "line" : "line dashed", xs, ys)),
   ];
 }
 
-/** Calls `draw(width)` now and whenever the width of the element changes. */
 export function onWidth(element, draw) {
   let drawn = 0;
-  new ResizeObserver(() => {
-    if (element.clientWidth && element.clientWidth !== drawn) draw((drawn = element.clientWidth));
-  }).observe(element);
+  const look = () => element.clientWidth && drawn !== (drawn = element.clientWidth) && draw();
+  new ResizeObserver(look).observe(element);
 }

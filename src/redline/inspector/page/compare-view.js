@@ -1,141 +1,89 @@
 // Two requests side by side: what each of them sent, struck or did not have.
-
-import { get } from "./api.js";
-import { fill, h } from "./dom.js";
-import { DrawnView, button, link, table } from "./drawn-view.js";
-import { count, counted, money, when } from "./format.js";
-import { line } from "./said.js";
+import { DrawnView, button, count, counted, fill, get, h, line, link, money, strong, table, when } from "./drawn-view.js";
 
 const ROWS = 300;
-const SIDES = ["a", "b"];
-const TOTALS = [
-  ["Sent", "sent_tokens", count],
-  ["Struck", "struck_tokens", count],
-  ["Messages", "messages", count],
-  ["Read from cache", "read_tokens", count],
-  ["Cost", "cost_usd", money],
-];
+const TOTALS = { Sent: "sent_tokens", Struck: "struck_tokens", Messages: "messages", "Read from cache": "read_tokens", Cost: "cost_usd" };
+const tag = (side) => h(`span.tag.side-${side}`, side.toUpperCase());
 
 class CompareView extends DrawnView {
+  answer = h("div");
+  form = h("form.versus", { onsubmit: (event) => event.preventDefault(), oninput: ({ target }) => this.#choose(target) });
+
   /** From the address, else the last request and the one before it. */
   wanted() {
     const { params, session } = this.context;
     const last = session.requests - 1;
-    const number = (text, otherwise) => (/^\d+$/.test(text) ? Math.min(Number(text), last) : Math.max(0, otherwise));
-    const policy = params.policy ?? "auto";
-    const policies = { policy_a: params.policy_a ?? policy, policy_b: params.policy_b ?? policy };
-    return { conversation: params.conversation, a: number(params.a, last - 1), b: number(params.b, last), ...policies };
+    const { conversation, a = Math.max(0, last - 1), b = last, policy = "auto", policy_a = policy, policy_b = policy } = params;
+    return { conversation, a: Math.min(a, last), b: Math.min(b, last), policy_a, policy_b };
   }
 
   async ask(path, options) {
-    if (!this.context.session.requests) return null;
-    this.policies ??= await get("policies");
-    return get(`${path}/compare`, this.wanted(), options);
+    this.offers ??= await get("policies");
+    return this.context.session.requests ? get(`${path}/compare`, this.wanted(), options) : null;
   }
 
   grown({ session }) {
-    this.context = { ...this.context, session };
-    for (const input of this.querySelectorAll("input")) input.max = session.requests - 1;
-  }
-
-  fail(problem) {
-    if (this.answer) fill(this.answer, h("p", { class: "problem", role: "alert" }, problem.message));
-    else super.fail(problem);
+    this.context.session = session;
+    for (const field of this.form) field.max = session.requests - 1;
   }
 
   place(found, most = ROWS) {
-    if (!found) {
-      this.say("No request was made in this conversation yet.");
-      return;
-    }
-    if (!this.answer) this.#build();
+    if (!found) return this.say("No request was made in this conversation yet.");
+    if (!this.answer.isConnected) fill(this, this.form, this.said, this.answer);
+    if (!this.form.contains(document.activeElement)) this.#build();
+    const wanted = this.wanted();
+    for (const field of this.form) if (field.name && field !== document.activeElement) field.value = wanted[field.name];
+    fill(this.said, firstDifference(found));
     const rest = found.rows.length - most;
-    fill(
-      this.answer,
-      h("p", { class: "said", role: "status" }, firstDifference(found)),
-      totals(found),
-      table("differences", ["Message", "What it says", "A", "B"], found.rows.slice(0, most).map((row) => this.#row(row))),
-      rest > 0 && button(`${counted(rest, "more row")}…`, () => this.place(found, most + ROWS)),
-    );
+    const rows = found.rows.slice(0, most).map((row) => this.#row(row));
+    const more = rest > 0 && button(`${counted(rest, "more row")}…`, () => this.place(found, most + ROWS));
+    fill(this.answer, totals(found), table("differences", ["Message", "What it says", "A", "B"], rows), more);
   }
 
   #build() {
-    this.answer = h("div");
+    const { policy_a: first, policy_b: second } = this.wanted();
+    const { is_log: isLog, requests } = this.context.session;
+    const names = isLog ? { auto: "as it was sent" } : { auto: "with Redline", sent: "as it was sent" };
+    for (const { name } of this.offers.presets) names[name] = name;
+    for (const name of [first, second]) names[name] ??= "my own policy";
+    const side = (name) => [
+      tag(name),
+      h("input", { type: "number", name, min: 0, max: requests - 1, "aria-label": `Request ${name}` }),
+      h("select", { name: `policy_${name}`, "aria-label": `Policy ${name}` }, Object.entries(names).map(([value, text]) => h("option", { value }, text))),
+    ];
     const swap = () => {
       const { a, b, policy_a, policy_b } = this.wanted();
-      this.change({ a: String(b), b: String(a), policy_a: policy_b, policy_b: policy_a });
-      fill(form, fields());
-      form.children[1].focus();
+      this.change({ a: b, b: a, policy_a: policy_b, policy_b: policy_a });
     };
-    const fields = () => [this.#side("a"), button("⇄", swap, { "aria-label": "Swap A and B" }), this.#side("b")];
-    const form = h("form", { class: "versus", onsubmit: (event) => event.preventDefault() }, fields());
-    fill(this, form, this.answer);
+    fill(this.form, side("a"), button("⇄", swap, { "aria-label": "Swap A and B" }), side("b"));
   }
 
-  #side(side) {
-    const { [side]: value, [`policy_${side}`]: policy } = this.wanted();
-    const common = { min: 0, max: this.context.session.requests - 1, value };
-    const set = (from, to) => {
-      if (!from.value || !from.validity.valid) return;
-      to.value = from.value;
-      this.change({ [side]: from.value });
-    };
-    const input = (type, oninput) => h("input", { ...common, type, "aria-label": `Request ${side}, as a ${type}`, oninput });
-    const number = input("number", () => set(number, slider));
-    const slider = input("range", () => set(slider, number));
-    const onchange = () => this.change({ [`policy_${side}`]: select.value });
-    const select = h("select", { "aria-label": `Policy ${side}`, onchange }, this.#offers(policy));
-    return h("div", { class: "side" }, tag(side), number, select, slider);
+  #choose({ name, value, validity }) {
+    if (value && validity.valid) this.change({ [name]: value });
   }
 
-  #offers(chosen) {
-    const asSent = "as it was sent";
-    const names = new Map(this.context.session.is_log ? [["auto", asSent]] : [["auto", "with Redline"], ["sent", asSent]]);
-    for (const { name } of this.policies.presets) names.set(name, name);
-    if (!names.has(chosen)) names.set(chosen, chosen.startsWith("{") ? "my own policy" : chosen);
-    return [...names].map(([value, text]) => h("option", { value, selected: value === chosen }, text));
+  #row({ index, role, says, count: same, from, tokens, ...row }) {
+    const go = (to, text) => link(text, () => this.open({ index: to }));
+    if (same) return [h("td.same", { colspan: 4 }, go(from, `${counted(same, "message")} the same, ${counted(tokens, "token")}`))];
+    const state = (side) => [h(`span.is-${row[side]}`, row[side]), row[side] !== "absent" && h("span.number", count(row[`tokens_${side}`]))];
+    return [go(index, count(index)), h("td.text", h("span.quiet", role, " "), h("bdi", line(says))), state("a"), state("b")];
   }
-
-  #row(row) {
-    const go = (index, text) => link(text, () => this.open({ index }));
-    if (row.count !== undefined) {
-      const says = `${counted(row.count, "message")} the same, ${counted(row.tokens, "token")}`;
-      return [h("td", { colspan: 4, class: "same" }, go(row.from, says))];
-    }
-    const cells = SIDES.map((side) => {
-      const state = row[side];
-      const tokens = state !== "absent" && h("span", { class: "number" }, count(row[`tokens_${side}`]));
-      return h("td", { class: `state is-${state}` }, tag(side), h("span", {}, state), tokens);
-    });
-    const says = h("td", { class: "text" }, h("span", { class: "quiet" }, row.role, " "), h("bdi", {}, line(row.says)));
-    return [go(row.index, count(row.index)), says, ...cells];
-  }
-}
-
-function tag(side) {
-  return h("span", { class: `tag side-${side}` }, side.toUpperCase());
 }
 
 function firstDifference({ rows, same_prefix_tokens: tokens }) {
-  const first = rows.find((row) => row.count === undefined);
-  if (!first) return [h("strong", {}, "Both are the same"), `: ${counted(tokens, "token")}.`];
-  const where = h("strong", {}, `First difference at message ${count(first.index)}`);
-  return [where, `: the cache is good up to ${counted(tokens, "token")}.`];
+  const first = rows.find((row) => !row.count);
+  if (!first) return [strong("Both are the same"), `: ${counted(tokens, "token")}.`];
+  return [strong(`First difference at message ${count(first.index)}`), `: the cache is good up to ${counted(tokens, "token")}.`];
 }
 
 function totals({ a, b }) {
-  const number = (text) => h("td", { class: "number" }, text);
-  const heads = [a, b].map((request, at) => {
-    const time = h("small", {}, when(request.time_ms), request.is_cold && ", cold");
-    return [tag(SIDES[at]), ` request ${count(request.number)} `, time];
+  const head = (side, { number, time_ms: time, is_cold: isCold }) => [tag(side), ` request ${count(number)} `, h("small", when(time), isCold && ", cold")];
+  const rows = Object.entries(TOTALS).map(([name, key]) => {
+    const format = key === "cost_usd" ? money : count;
+    const more = b[key] - a[key];
+    return [name, format(a[key]), format(b[key]), a[key] === null ? "–" : (more > 0 ? "+" : more < 0 ? "−" : "") + format(Math.abs(more))];
   });
-  const rows = TOTALS.map(([name, key, format]) => {
-    const isKnown = a[key] !== null && b[key] !== null;
-    const sign = b[key] > a[key] ? "+" : b[key] < a[key] ? "−" : "";
-    const difference = isKnown ? sign + format(Math.abs(b[key] - a[key])) : "–";
-    return [name, number(format(a[key])), number(format(b[key])), number(difference)];
-  });
-  return table("totals", ["Totals", ...heads, "Difference"], rows);
+  return table("totals", ["Totals", head("a", a), head("b", b), "Difference"], rows);
 }
 
 customElements.define("redline-compare", CompareView);

@@ -1,33 +1,37 @@
 // Elements made from plain values. Text always becomes text nodes: nothing that is shown is ever parsed as HTML.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-/** An HTML element: `h("button", {class: "quiet", onclick: undo}, "Undo")`. Nothing, false and null are left out. */
-export function h(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+/** h("p.note", { hidden: true }, "Words"): classes after dots; attributes and children that are null or false are left out. */
+export function h(tag, ...rest) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name);
+  if (classes.length) element.className = classes.join(" ");
+  return filled(element, rest);
 }
 
 /** An element of a drawing. */
-export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+export function svg(tag, ...rest) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), rest);
+}
+
+export function button(label, onclick, attributes = {}) {
+  return h("button", { type: "button", onclick, ...attributes }, label);
 }
 
 /** Puts new children into an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter(isShown));
+  element.replaceChildren(...children.flat(Infinity).filter(isThere));
   return element;
 }
 
-function filled(element, attributes, children) {
+export function isThere(value) {
+  return (value ?? false) !== false;
+}
+
+function filled(element, rest) {
+  const attributes = rest[0]?.constructor === Object ? rest.shift() : {};
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else if (isThere(value)) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter(isShown));
-  return element;
-}
-
-function isShown(child) {
-  return child !== null && child !== undefined && child !== false;
+  return fill(element, rest);
 }

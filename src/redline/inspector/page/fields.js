@@ -1,15 +1,32 @@
-// Small pieces of forms that more than one view has.
-import { h } from "./dom.js";
+// The fields of searches and filters. What is chosen in them is in the address.
+import { fill, h } from "./dom.js";
+import { line } from "./said.js";
 
-/** A checkbox with its label: `{input, label}`. */
-export function checkbox(name, onchange) {
-  const input = h("input", { type: "checkbox", onchange });
-  return { input, label: h("label", { class: "check" }, input, name) };
+export const search = (label, placeholder) => h("input", { type: "search", name: "text", "aria-label": label, placeholder, maxlength: 300 });
+export const select = (name, label) => h("select", { name, "aria-label": label });
+export const checkbox = (name, label) => h("label.check", h("input", { type: "checkbox", name }), label);
+export const found = () => h("output.found", { "aria-live": "polite" });
+
+/** Puts names into a select; without any it is hidden. */
+export function offer(field, all, names) {
+  const options = [...new Set(names.filter(Boolean))].sort().map((value) => h("option", { value }, line(value, 60)));
+  fill(field, h("option", { value: "" }, all), options);
+  field.hidden = !options.length;
 }
 
-/** What an address says of a checkbox: "1", or nothing. */
-export function flag({ input }) {
-  return input.checked ? "1" : null;
+/** What is chosen in a form, by the names of its fields. */
+export function chosen({ elements }) {
+  const value = (field) => (field.type === "checkbox" ? (field.checked ? "1" : "") : field.value);
+  return Object.fromEntries([...elements].filter(({ name }) => name).map((field) => [field.name, value(field)]));
+}
+
+/** Shows in a form what is chosen; not where someone types. */
+export function choose({ elements }, params) {
+  for (const field of elements) {
+    const value = params[field.name] ?? "";
+    if (field.type === "checkbox") field.checked = Boolean(value);
+    else if (field.name && field !== document.activeElement) field.value = value;
+  }
 }
 
 /** Whether a key is meant for a field or for a browser's own command, not for the page. */

@@ -1,56 +1,34 @@
 // Numbers, money, times and sizes as people read them.
-
 const COUNT = new Intl.NumberFormat("en");
 const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const known = (show, otherwise = "–") => (value, digits) => (value === null || value === undefined ? otherwise : show(value, digits));
 
-/** 12,345; a dash where nothing is known. */
-export function count(value) {
-  return value === null || value === undefined ? "–" : COUNT.format(Math.round(value));
-}
+/** 12,345 */
+export const count = known((value) => COUNT.format(Math.round(value)));
 
-/** 12.3k, 1.2M: for places where there is little room. */
-export function brief(value) {
-  if (value === null || value === undefined) return "–";
+/** 12.3k, 1.2M */
+export const brief = known((value) => {
   const size = Math.abs(value);
-  if (size < 1000) return String(Math.round(value));
-  if (size < 1e6) return `${(value / 1e3).toFixed(size < 1e4 ? 1 : 0)}k`;
-  return `${(value / 1e6).toFixed(size < 1e7 ? 1 : 0)}M`;
-}
+  if (size < 1e3) return String(Math.round(value));
+  return size < 1e6 ? `${(value / 1e3).toFixed(size < 1e4 ? 1 : 0)}k` : `${(value / 1e6).toFixed(size < 1e7 ? 1 : 0)}M`;
+});
 
 /** $0.0041, $12.30 */
-export function money(usd) {
-  if (usd === null || usd === undefined) return "–";
-  const size = Math.abs(usd);
-  return `${usd < 0 ? "−" : ""}$${size.toFixed(size && size < 0.1 ? 4 : 2)}`;
-}
+export const money = known((usd) => `${usd < 0 ? "−" : ""}$${Math.abs(usd).toFixed(usd && Math.abs(usd) < 0.1 ? 4 : 2)}`);
 
-/** A share as a percentage. */
-export function percent(share, digits = 0) {
-  return share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`;
-}
+export const percent = known((share, digits = 0) => `${(100 * share).toFixed(digits)} %`);
 
 /** The day and the time of day, in this browser's time zone. */
-export function when(timeMs) {
-  return timeMs === null || timeMs === undefined ? "" : TIME.format(new Date(timeMs));
-}
+export const when = known((timeMs) => TIME.format(timeMs), "");
 
-/** How long: 4 s, 12 min, 3 h, 5 days. */
-export function span(ms) {
-  if (ms === null || ms === undefined) return "";
-  const seconds = Math.max(0, ms / 1000);
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} days`;
-}
+/** 4 s, 12 min, 3 h, 5 days */
+export const span = known((ms) => {
+  const [size, unit] = [[1, "s"], [60, "min"], [3600, "h"], [86400, "days"]].findLast(([size]) => size === 1 || ms >= 1500 * size);
+  return `${Math.round(Math.max(0, ms) / 1000 / size)} ${unit}`;
+}, "");
 
 /** 4.1 MB */
-export function bytes(size) {
-  if (size === null || size === undefined) return "–";
-  return size < 1e3 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
-}
+export const bytes = known((size) => (size < 1e6 ? `${Math.ceil(size / 1e3)} kB` : `${(size / 1e6).toFixed(1)} MB`));
 
 /** 1 message, 2 messages */
-export function counted(number, what) {
-  return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
-}
+export const counted = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;

@@ -1,13 +1,13 @@
 // Markdown as elements: what agents write (headings, lists, tables, code, emphasis), never HTML, never images; links do nothing until asked.
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { line, said } from "./said.js";
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6}) +(.*)$/;
 const RULE = /^ {0,3}([-*_])(?: *\1){2,} *$/;
-const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?: +(.*))?$/;
+const ITEM = /^( *)(?:[-*+]|(\d{1,9})[.)])(?: +(.*))?$/;
 const QUOTE = /^ {0,3}> ?/;
-const DIVIDER = /^ *\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/;
+const TABLE = /^ *\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/; // the line below the heads
 const DEEPEST = 5;
 const MOST_COLUMNS = 40;
 
@@ -15,182 +15,109 @@ const MOST_COLUMNS = 40;
 export function markdown(text, depth = 0) {
   const lines = text.replace(/\r\n/g, "\n").replace(/\t/g, "    ").split("\n");
   const blocks = [];
-  for (let at = 0; at < lines.length; ) {
-    if (!lines[at].trim()) at += 1;
-    else {
-      const [block, next] = blockAt(lines, at, depth);
-      blocks.push(block);
-      at = next;
-    }
+  let at = 0;
+  const take = (isIn = () => false) => {
+    const from = at++;
+    while (at < lines.length && isIn(lines[at])) at += 1;
+    return lines.slice(from, at);
+  };
+  while (at < lines.length) {
+    const first = lines[at];
+    const [fence, heading, item] = [FENCE, HEADING, ITEM].map((pattern) => pattern.exec(first));
+    if (fence) {
+      const end = new RegExp(`^ *${fence[1]}${fence[1][0]}* *$`);
+      blocks.push(codeBlock(take((one) => !end.test(one)).slice(1).join("\n"), fence[2].trim()));
+      at += 1;
+    } else if (heading) {
+      blocks.push(h(`h${Math.min(6, heading[1].length + 1)}`, inline(heading[2])));
+      at += 1;
+    } else if (RULE.test(first)) {
+      blocks.push(h("hr"));
+      at += 1;
+    } else if (depth < DEEPEST && QUOTE.test(first)) {
+      const quoted = take((one) => QUOTE.test(one)).map((one) => one.replace(QUOTE, ""));
+      blocks.push(h("blockquote", markdown(quoted.join("\n"), depth + 1)));
+    } else if (depth < DEEPEST && item) {
+      const items = [];
+      const [, indent, number] = item;
+      const isNext = (next) => next && next[1] === indent && !next[2] === !number;
+      for (let next = item; isNext(next); next = ITEM.exec(lines[at] ?? "")) {
+        const rest = take((one) => !one.trim() || one.search(/\S/) > indent.length + 1).slice(1);
+        items.push(listItem([next[3] ?? "", ...rest.map((one) => one.slice(indent.length + 2))].join("\n"), depth + 1));
+      }
+      blocks.push(number ? h("ol", { start: number }, items) : h("ul", items));
+    } else if (first.includes("|") && TABLE.test(lines[at + 1])) blocks.push(table(take((one) => one.includes("|"))));
+    else if (first.trim()) {
+      const isText = (one) => one.trim() && ![FENCE, HEADING, RULE, ITEM, QUOTE].some((pattern) => pattern.test(one));
+      blocks.push(h("p", inline(take(isText).join("\n"))));
+    } else at += 1;
   }
   return blocks;
 }
 
 /** A block of code with its copy button. */
 export function codeBlock(code, language = "") {
-  const copy = h("button", { class: "quiet copy", type: "button", onclick: () => copied(copy, code) }, "Copy");
-  return h("div", { class: "code" }, h("pre", { tabindex: 0, "aria-label": "Code" }, h("code", {}, said(code))), h("span", { class: "corner" }, line(language, 20), copy));
-}
-
-async function copied(button, text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Not allowed";
-  }
-  setTimeout(() => (button.textContent = "Copy"), 1500);
-}
-
-function blockAt(lines, at, depth) {
-  const first = lines[at];
-  const fence = FENCE.exec(first);
-  if (fence) return fenced(lines, at, fence);
-  const heading = HEADING.exec(first);
-  if (heading) return [h(`h${Math.min(6, heading[1].length + 1)}`, {}, inline(heading[2])), at + 1];
-  if (RULE.test(first)) return [h("hr"), at + 1];
-  if (depth < DEEPEST && QUOTE.test(first)) {
-    const end = until(lines, at, (text) => !QUOTE.test(text));
-    const inner = lines.slice(at, end).map((text) => text.replace(QUOTE, ""));
-    return [h("blockquote", {}, markdown(inner.join("\n"), depth + 1)), end];
-  }
-  if (depth < DEEPEST && ITEM.test(first)) return list(lines, at, depth);
-  if (isTable(lines, at)) return table(lines, at);
-  const end = until(lines, at + 1, (text) => !text.trim() || startsBlock(text));
-  return [h("p", {}, inline(lines.slice(at, end).join("\n"))), end];
-}
-
-function until(lines, from, isEnd) {
-  let at = from;
-  while (at < lines.length && !isEnd(lines[at])) at += 1;
-  return at;
-}
-
-function startsBlock(text) {
-  return FENCE.test(text) || HEADING.test(text) || ITEM.test(text) || QUOTE.test(text) || RULE.test(text);
-}
-
-function fenced(lines, at, [, ticks, language]) {
-  const end = until(lines, at + 1, (text) => text.trim().startsWith(ticks) && !text.trim().slice(ticks.length).replaceAll(ticks[0], ""));
-  return [codeBlock(lines.slice(at + 1, end).join("\n"), language.trim()), end + 1];
-}
-
-function list(lines, at, depth) {
-  const [, indent, bullet] = ITEM.exec(lines[at]);
-  const isOrdered = /\d/.test(bullet);
-  const items = [];
-  let next = at;
-  while (next < lines.length) {
-    const item = ITEM.exec(lines[next]);
-    if (!item || item[1].length !== indent.length || /\d/.test(item[2]) !== isOrdered) break;
-    const inside = indent.length + 2;
-    const end = until(lines, next + 1, (text) => (text.trim() ? text.search(/\S/) < inside : false));
-    const body = [item[3] ?? "", ...lines.slice(next + 1, end).map((text) => text.slice(inside))];
-    items.push(h("li", {}, listItem(body.join("\n").trimEnd(), depth)));
-    next = end;
-  }
-  return [isOrdered ? h("ol", { start: parseInt(bullet, 10) }, items) : h("ul", {}, items), next];
+  const copy = button("Copy", async () => {
+    const copied = navigator.clipboard.writeText(code);
+    copy.textContent = await copied.then(() => "Copied", () => "Not allowed");
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
+  }, { class: "quiet" });
+  return h("div.code", h("pre", { tabindex: 0, "aria-label": "Code" }, h("code", said(code))), h("span.corner", line(language, 20), copy));
 }
 
 function listItem(text, depth) {
-  const blocks = markdown(text.replace(/^\[([ xX])\] /, (_, state) => (state === " " ? "☐ " : "☑ ")), depth + 1);
-  const [only, ...others] = blocks;
-  return only?.tagName === "P" ? [...only.childNodes, ...others] : blocks;
+  const [first, ...others] = markdown(text.replace(/^\[( |x)\] /i, (_, state) => (state === " " ? "☐ " : "☑ ")), depth);
+  return h("li", first?.tagName === "P" ? [...first.childNodes] : first, others);
 }
 
-function isTable(lines, at) {
-  if (!lines[at].includes("|") || !DIVIDER.test(lines[at + 1] ?? "") || !lines[at + 1].includes("|")) return false;
-  return lines[at].split("|").length < MOST_COLUMNS;
+function table([heads, , ...rows]) {
+  const row = (tag) => (text) => h("tr", text.trim().replace(/^\||\|$/g, "").split("|", MOST_COLUMNS).map((cell) => h(tag, inline(cell.trim()))));
+  return h("div.scrolls", { tabindex: 0, role: "group", "aria-label": "Table" }, h("table", h("thead", row("th")(heads)), h("tbody", rows.map(row("td")))));
 }
 
-function table(lines, at) {
-  const sides = cells(lines[at + 1]).map((text) => (text.endsWith(":") ? (text.startsWith(":") ? "center" : "right") : "left"));
-  const end = until(lines, at + 2, (text) => !text.includes("|"));
-  const row = (text, tag) => h("tr", {}, cells(text).slice(0, sides.length).map((cell, i) => h(tag, { class: sides[i] }, inline(cell))));
-  const body = lines.slice(at + 2, end).map((text) => row(text, "td"));
-  const label = { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Table" };
-  return [h("div", label, h("table", {}, h("thead", {}, row(lines[at], "th")), h("tbody", {}, body))), end];
-}
-
-function cells(text) {
-  return text.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
-}
-
-const SPAN = /(`+)|(\*+|_+|~~)|!?\[|https?:\/\/|\\[\\`*_{}[\]()#+\-.!~|]/g;
-const LINK = /!?\[([^[\]\n]{0,300})\]\(([^()\s]{1,2000})(?: +"[^"\n]{0,200}")?\)/y;
-const ADDRESS = /https?:\/\/[^\s<>"'`)\]*]{1,2000}/y;
-const FARTHEST = 1000;
-const TAGS = { "*": "em", _: "em", "**": "strong", __: "strong", "~~": "s", "***": "strong", ___: "strong" };
+const SPAN = new RegExp(
+  [
+    /(?<ticks>`+)(?!`)(?<code>[^]{0,1000}?[^`])\k<ticks>(?!`)/,
+    /(?<![*~])(?<stars>\*{1,3}|~~)(?![*~\s])(?<starred>[^]{0,1000}?[^\s*~])\k<stars>(?![*~])/,
+    /(?<!\w)(?<bars>_{1,3})(?![_\s])(?<barred>[^]{0,1000}?[^\s_])\k<bars>(?!\w)/,
+    /(?<image>!?)\[(?<label>[^[\]\n]{0,300})\]\((?<target>[^()\s]{1,2000})(?: +"[^"\n]{0,200}")?\)/,
+    /(?<address>https?:\/\/[^\s<>"'`)\]*]{1,2000}(?<![.,;:!?]))/,
+    /\\(?<escaped>[\\`*_{}[\]()#+\-.!~|])/,
+  ].map(({ source }) => source).join("|"),
+  "g",
+);
+const TAGS = { "*": "em", _: "em", "~~": "s" };
 
 /** The words of a line: code, emphasis, links. */
 function inline(text, depth = 0) {
   const nodes = [];
-  const spans = new RegExp(SPAN);
   let from = 0;
-  for (let found = spans.exec(text); found; found = spans.exec(text)) {
-    const [node, end] = spanAt(text, found, depth);
-    if (!node) continue;
-    nodes.push(...said(text.slice(from, found.index)), node);
-    from = end;
-    spans.lastIndex = end;
+  for (const { 0: all, index, groups } of depth < DEEPEST ? text.matchAll(SPAN) : []) {
+    nodes.push(said(text.slice(from, index)), span(groups, depth + 1));
+    from = index + all.length;
   }
-  return [...nodes, ...said(text.slice(from))];
+  return [...nodes, said(text.slice(from))];
 }
 
-function spanAt(text, found, depth) {
-  const [token, ticks, stars] = found;
-  const start = found.index;
-  if (ticks) return codeSpan(text, start, ticks);
-  if (stars) return depth < DEEPEST ? emphasis(text, start, stars, depth) : [];
-  if (token.startsWith("\\")) return [document.createTextNode(token[1]), start + 2];
-  const pattern = token.endsWith("[") ? LINK : ADDRESS;
-  pattern.lastIndex = start;
-  const link = pattern.exec(text);
-  if (!link) return [];
-  if (pattern === LINK) return [linkButton(token === "![" ? `image: ${link[1]}` : link[1], link[2]), start + link[0].length];
-  const address = link[0].replace(/[.,;:!?]+$/, "");
-  return [linkButton(address, address), start + address.length];
-}
-
-function codeSpan(text, start, ticks) {
-  for (let end = text.indexOf(ticks, start + ticks.length); end !== -1; end = text.indexOf(ticks, end)) {
-    let after = end;
-    while (text[after] === "`") after += 1;
-    if (after - end === ticks.length) return [h("code", {}, said(text.slice(start + ticks.length, end))), after];
-    end = after;
-  }
-  return [];
-}
-
-function emphasis(text, start, token, depth) {
-  const tag = TAGS[token];
-  const inside = start + token.length;
-  const isWord = (at) => token[0] === "_" && /\w/.test(text[at] ?? "");
-  if (!tag || /\s/.test(text[inside] ?? " ") || isWord(start - 1)) return [];
-  const end = text.slice(inside, inside + FARTHEST).search(closing(token));
-  if (end < 1 || isWord(inside + end + token.length)) return [];
-  return [h(tag, {}, inline(text.slice(inside, inside + end), depth + 1)), inside + end + token.length];
-}
-
-function closing(token) {
-  const sign = token[0] === "_" ? "_" : `\\${token[0]}`;
-  return new RegExp(`(?<=[^\\s${sign}])${sign}{${token.length}}(?!${sign})`);
+function span({ code, stars, bars = stars, starred, barred = starred, image, label, target, address = target, escaped }, depth) {
+  if (escaped) return escaped;
+  if (code) return h("code", said(code));
+  if (bars) return h(TAGS[bars] ?? "strong", inline(barred, depth));
+  return linkButton((image ? "image: " : "") + (label || address), address);
 }
 
 function linkButton(label, address) {
-  const button = h("button", { class: "link", type: "button", "aria-expanded": "false", title: "Show where this leads" }, line(label || address, 300));
-  const target = h("span", { class: "target", hidden: true });
-  button.addEventListener("click", () => {
+  const target = h("span.target", { hidden: true });
+  const shown = button(line(label, 300), () => {
+    shown.ariaExpanded = target.hidden;
     target.hidden = !target.hidden;
-    button.setAttribute("aria-expanded", String(!target.hidden));
-    if (!target.hidden) target.replaceChildren(...destination(address));
-  });
-  return h("span", {}, button, target);
+    if (!target.childNodes.length) target.append(...destination(address));
+  }, { class: "link", "aria-expanded": "false", title: "Show where this leads" });
+  return h("span", shown, target);
 }
 
 function destination(address) {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  const isWeb = url && ["https:", "http:"].includes(url.protocol);
-  if (!isWeb) return [h("code", {}, said(address)), " is not a web address."];
-  return [h("code", {}, said(url.href)), " ", h("a", { href: url.href, target: "_blank", rel: "noopener noreferrer" }, "Open in a new tab")];
+  const url = URL.canParse(address) && new URL(address);
+  if (!/^https?:$/.test(url.protocol)) return [h("code", said(address)), " is not a web address."];
+  return [h("code", said(url.href)), " ", h("a", { href: url.href, target: "_blank", rel: "noopener noreferrer" }, "Open in a new tab")];
 }

@@ -1,35 +1,38 @@
 // The form for a policy of one's own: preset, rules with their settings, schedule, price.
+import { brief, fill, fold, h, span } from "./drawn-view.js";
 
-import { fill, h } from "./dom.js";
-import { brief, span } from "./format.js";
+/** `keep_recent` as "keep recent" */
+export const spaced = (name) => name.replaceAll("_", " ");
 
-/** The form; `offers` is the answer of /api/policies, and `change(custom)` is called with each new policy. */
-export function policyForm(offers, custom, change) {
+/** `offers` is the answer of /api/policies; `custom` is kept as the form says, and `changed()` is called after each change. */
+export function policyForm({ presets, rules, schedules, prices }, custom, changed) {
   const form = h("form", { "aria-label": "Policy", onsubmit: (event) => event.preventDefault() });
-  const set = (changed) => {
-    custom = { ...custom, preset: null, ...changed };
-    if (!custom.preset) form.querySelector("#preset").value = "";
-    change(custom);
+  const own = () => {
+    custom.preset = null;
+    form.querySelector("#preset").value = "";
+    changed();
   };
-  const choose = (changed, id) => {
-    set(changed);
+  const choose = (id, choice) => {
+    Object.assign(custom, structuredClone(choice));
     draw();
     form.querySelector(`#${id}`).focus();
+    changed();
+  };
+  const toPreset = (one) => one && choose("preset", { ...one.settings, preset: one.name, price: custom.price });
+  const toSchedule = (one) => choose("schedule", { preset: null, schedule: one && { name: one.name, settings: {} } });
+  const toPrice = ({ target }) => {
+    custom.price = target.value.trim() || null;
+    changed();
   };
   const draw = () => {
-    const { presets, rules, schedules, prices } = offers;
     const schedule = schedules.find(({ name }) => name === custom.schedule?.name);
-    const toPreset = (preset) => preset && choose({ ...preset.settings, preset: preset.name, price: custom.price }, "preset");
-    const toSchedule = (one) => choose({ schedule: one && { name: one.name, settings: {} } }, "schedule");
-    const toPrice = () => set({ preset: custom.preset, price: price.value.trim() || null });
-    const given = { value: custom.price ?? "", placeholder: "the model's own", onchange: toPrice };
-    const price = h("input", { id: "price", list: "prices", ...given });
+    const price = h("input", { id: "price", list: "prices", value: custom.price ?? "", placeholder: "the model's own", onchange: toPrice });
     fill(
       form,
       chooser("preset", "Preset", presets, custom.preset, "of my own", toPreset),
-      h("fieldset", {}, h("legend", {}, "Rules"), ruleFields(rules, custom.rules, set)),
+      h("fieldset", h("legend", "Rules"), rules.map((rule) => ruleField(rule, custom, own))),
       chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", toSchedule),
-      schedule && settingFields(schedule, custom.schedule.settings ?? {}, (settings) => set({ schedule: { ...custom.schedule, settings } })),
+      schedule && settingFields(schedule, custom.schedule, own),
       field(price, "Price", "A model, or read / written / kept for, such as 0.1/1.25/5m."),
       h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
     );
@@ -38,84 +41,57 @@ export function policyForm(offers, custom, change) {
   return form;
 }
 
-/** `keep_recent` as "keep recent" */
-export function spaced(name) {
-  return name.replaceAll("_", " ");
-}
-
 function field(input, name, says) {
-  input.setAttribute("aria-describedby", `${input.id}-says`);
-  const below = h("p", { class: "says", id: `${input.id}-says` }, says);
-  return h("div", { class: "field" }, h("label", { for: input.id }, name), input, below);
+  const id = `${input.id}-says`;
+  input.setAttribute("aria-describedby", id);
+  return h("div.field", h("label", { for: input.id }, name), input, h("p.says", { id }, says));
 }
 
-/** One of several; `otherwise` is what it is called when it is none of them. */
-function chooser(id, name, choices, chosen, otherwise, choose) {
-  const found = choices.find((choice) => choice.name === chosen);
-  const none = h("option", { value: "", selected: !found }, otherwise);
-  const options = choices.map((choice) => h("option", { value: choice.name, selected: choice === found }, spaced(choice.name)));
-  const onchange = () => choose(choices.find((choice) => choice.name === select.value) ?? null);
-  const select = h("select", { id, onchange }, none, options);
-  return field(select, name, found?.says);
+function chooser(id, title, choices, chosen, otherwise, choose) {
+  const named = (wanted) => choices.find(({ name }) => name === wanted) ?? null;
+  const options = choices.map(({ name }) => h("option", { value: name, selected: name === chosen }, spaced(name)));
+  const onchange = ({ target }) => choose(named(target.value));
+  return field(h("select", { id, onchange }, h("option", { value: "" }, otherwise), options), title, named(chosen)?.says);
 }
 
-function ruleFields(rules, chosen, set) {
-  const settings = new Map(chosen.map((rule) => [rule.name, rule.settings ?? {}]));
-  const changed = () => set({ rules: Array.from(settings, ([name, own]) => ({ name, settings: own })) });
-  return rules.map((rule) => {
-    let own = settings.get(rule.name) ?? {};
-    const inner = settingFields(rule, own, (next) => {
-      settings.set(rule.name, (own = next));
-      changed();
-    });
-    const flip = () => {
-      if (!settings.delete(rule.name)) settings.set(rule.name, own);
-      inner.hidden = !box.checked;
-      changed();
-    };
-    const checked = settings.has(rule.name);
-    const box = h("input", { id: `rule-${rule.name}`, type: "checkbox", role: "switch", checked, onchange: flip });
+function ruleField({ name, says, settings }, custom, changed) {
+  const found = custom.rules.find((rule) => rule.name === name);
+  const rule = found ?? { name };
+  const inner = settingFields({ name, settings }, rule, changed);
+  const onchange = () => {
+    custom.rules = box.checked ? [...custom.rules, rule] : custom.rules.filter((one) => one !== rule);
     inner.hidden = !box.checked;
-    return h("div", { class: "rule" }, field(box, spaced(rule.name), rule.says), inner);
-  });
+    changed();
+  };
+  const box = h("input", { id: `rule-${name}`, type: "checkbox", role: "switch", checked: Boolean(found), onchange });
+  inner.hidden = !found;
+  return h("div.rule", field(box, spaced(name), says), inner);
 }
 
 /** The settings of a rule or a schedule, folded. Only those that differ from the default are kept. */
-function settingFields({ name, settings: known }, own, change) {
-  const fields = known.map((setting) =>
-    settingField(`${name}-${setting.name}`, setting, own[setting.name] ?? setting.default, (value) => {
-      const { [setting.name]: _, ...others } = own;
-      const isDefault = value === null || String(value) === String(setting.default);
-      change((own = isDefault ? others : { ...others, [setting.name]: value }));
-    }),
-  );
-  const summary = h("summary", {}, "Settings", h("span", { class: "hidden" }, ` of ${spaced(name)}`));
-  return known.length ? h("details", { class: "settings" }, summary, fields) : h("span");
+function settingFields({ name, settings }, chosen, changed) {
+  const own = (chosen.settings ??= {});
+  const fields = settings.map((setting) => settingField(`${name}-${setting.name}`, setting, own, changed));
+  return fields.length ? fold(["Settings", h("span.hidden", ` of ${spaced(name)}`)], fields) : h("span");
 }
 
-function settingField(id, setting, value, set) {
-  if (setting.type === "bool") {
-    const box = h("input", { id, type: "checkbox", checked: value === true, onchange: () => set(box.checked) });
-    return field(box, spaced(setting.name), setting.says);
-  }
-  const name = h("span", {}, spaced(setting.name), " ", h("small", {}, inUnits(setting, value)));
-  const type = setting.type === "number" ? { type: "number", step: "any", min: 0 } : { type: "text" };
-  const input = h("input", { id, ...type, value: value ?? "", placeholder: setting.default ?? "not set" });
-  input.addEventListener("input", () => {
-    const typed = read(setting.type, input.value.trim());
-    fill(name.lastChild, inUnits(setting, typed));
-    if (input.validity.valid) set(typed);
-  });
-  return field(input, name, setting.says);
-}
-
-function read(type, text) {
-  if (!text) return null;
-  return type === "number" ? Number(text) : type === "list" ? text.split(/[\s,]+/) : text;
-}
-
-/** How long milliseconds are and how many tokens, beside a field for the plain number. */
-function inUnits({ name, type }, value) {
-  if (type !== "number" || value === null) return "";
-  return name.endsWith("_ms") ? span(value) : name.endsWith("_tokens") ? brief(value) : "";
+function settingField(id, { name, type, default: usual, says }, own, changed) {
+  const value = own[name] ?? usual;
+  const hint = h("small");
+  const format = { ms: span, tokens: brief }[name.split("_").at(-1)];
+  const tell = (now) => fill(hint, format && now ? ` ${format(now)}` : "");
+  const read = (text) => (type === "number" ? Number(text) : type === "list" ? text.split(/[\s,]+/) : text);
+  const oninput = () => {
+    if (!input.validity.valid) return;
+    const text = input.value.trim();
+    const now = type === "bool" ? input.checked : text ? read(text) : usual;
+    own[name] = now;
+    if (String(now) === String(usual)) delete own[name];
+    tell(now);
+    changed();
+  };
+  const kinds = { bool: { type: "checkbox", checked: value === true }, number: { type: "number", step: "any", min: 0 } };
+  const input = h("input", { id, value: value ?? "", placeholder: usual ?? "not set", oninput, ...kinds[type] });
+  tell(value);
+  return field(input, [spaced(name), hint], says);
 }

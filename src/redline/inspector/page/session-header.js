@@ -3,66 +3,58 @@ import { h } from "./dom.js";
 import { brief, count, counted, money, percent } from "./format.js";
 import { line } from "./said.js";
 
-const TABS = { conversation: "Conversation", timeline: "Timeline", branches: "Branches", compare: "Compare", "what-if": "What if" };
+export const TABS = { conversation: "Conversation", timeline: "Timeline", branches: "Branches", compare: "Compare", "what-if": "What if" };
 
 export function sessionHeader(context) {
-  const { session } = context;
+  const { session, href, view } = context;
+  const tabs = Object.entries(TABS).map(([name, label]) => link(label, href(name), name === view));
   return [
-    h("div", { class: "about" }, h("h1", {}, line(session.title || session.name, 160)), h("p", { class: "facts" }, facts(session))),
-    problems(context),
-    h("div", { class: "choices" }, tabs(context), conversations(context), policies(context)),
+    h("div.about", h("h1", line(session.title || session.name, 160)), h("p.facts", facts(session).filter(Boolean).map((fact) => h("span", fact)))),
+    problems("problem", " a provider would refuse", session.problems.slice(0, 100), ({ index, law, rule, found }) => [
+      h("a", { href: href("conversation", { index }) }, `#${index}`), " ", line(found, 300), " ", h("code", line(law || rule, 60)),
+    ]),
+    h("div.choices", h("nav.tabs", { "aria-label": "Views" }, tabs), conversations(context), policies(context)),
   ];
 }
 
-function facts(session) {
-  const saved = session.cost_usd_without > session.input_cost_usd ? 1 - session.input_cost_usd / session.cost_usd_without : 0;
-  const word = session.is_hypothetical ? "would be saved" : "saved";
-  return [
-    line(session.agent, 40),
-    session.project ? h("span", { title: session.path }, line(session.project, 60)) : null,
-    session.model ? line(session.model, 40) : null,
-    counted(session.messages, "message"),
-    session.tokens ? `${brief(session.tokens.sent)} tokens${session.tokens.struck ? `, ${brief(session.tokens.struck)} struck` : ""}` : null,
-    session.is_pending ? "counting…" : null,
-    session.cost_usd === null ? null : [money(session.cost_usd), saved > 0.005 ? h("b", { class: "saved" }, ` ${percent(saved)} ${word}`) : ""],
-    session.observed ? h("em", {}, line(session.observed, 200)) : null,
-  ]
-    .filter((fact) => fact !== null)
-    .map((fact) => h("span", {}, fact));
-}
-
-function problems(context) {
-  const found = context.session.problems;
+/** What went wrong, folded: how many, and a row for each. */
+export function problems(what, happened, found, row) {
   if (!found.length) return null;
-  const row = ({ index, law, rule, found: what }) => {
-    const link = h("a", { href: context.href("conversation", { index }) }, `#${index}`);
-    return h("li", {}, link, " ", line(what, 300), " ", h("code", {}, line(law || rule, 60)));
-  };
-  const rows = found.slice(0, 100).map(row);
-  return h("details", { class: "problems" }, h("summary", {}, `${counted(found.length, "problem")} a provider would refuse`), h("ol", {}, rows));
+  return h("details.problems", h("summary", counted(found.length, what), happened), h("ol", found.map((one) => h("li", row(one)))));
 }
 
-function tabs(context) {
-  const tab = ([view, name]) => h("a", { href: context.href(view), "aria-current": view === context.view ? "page" : null }, name);
-  return h("nav", { class: "tabs", "aria-label": "Views" }, Object.entries(TABS).map(tab));
+function link(label, href, isCurrent) {
+  return h("a", { href, "aria-current": isCurrent && "true" }, label);
+}
+
+function facts({ agent, project, path, model, messages, tokens, observed, ...session }) {
+  const { cost_usd: cost, cost_usd_without: without, input_cost_usd: input, is_hypothetical: isHypothetical, is_pending: isPending } = session;
+  const saved = without > input ? 1 - input / without : 0;
+  return [
+    line(agent, 40),
+    project && h("span", { title: path }, line(project, 60)),
+    model && line(model, 40),
+    counted(messages, "message"),
+    tokens && `${brief(tokens.sent)} tokens${tokens.struck ? `, ${brief(tokens.struck)} struck` : ""}`,
+    isPending && "counting…",
+    cost !== null && [money(cost), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${isHypothetical ? "would be saved" : "saved"}`)],
+    observed && h("em", line(observed)),
+  ];
 }
 
 function conversations({ session, go, view }) {
   if (session.conversations.length < 2) return null;
-  const option = ({ number, title, messages, is_subagent: isSubagent }) => {
-    const label = [`${isSubagent ? "↳ " : ""}${number}: `, line(title, 50), ` (${count(messages)})`];
-    return h("option", { value: number, selected: number === session.conversation }, label);
-  };
+  const option = ({ number, title, messages, is_subagent: isSubagent }) =>
+    h("option", { value: number, selected: number === session.conversation }, isSubagent && "↳ ", `${number}: `, line(title, 50), ` (${count(messages)})`);
   const onchange = ({ target }) => go(view, { conversation: target.value, request: null, index: null, at: null });
   return h("select", { "aria-label": "Conversation", onchange }, session.conversations.map(option));
 }
 
-/** "As sent", "With Redline", and what else was chosen; the policy that is meant without a choice has no parameter. */
+/** The policy that is meant without a choice has no parameter. */
 function policies({ session, params, href, view }) {
   const usual = session.is_log ? "sent" : "default";
   const chosen = params.policy ?? usual;
-  const choices = [["sent", "As sent"], ["default", session.is_log ? "Default policy" : "With Redline"]];
-  if (!choices.some(([name]) => name === chosen)) choices.push([chosen, chosen.startsWith("{") ? "Custom" : chosen]);
-  const choice = ([name, label]) => h("a", { href: href(view, { policy: name === usual ? null : name }), "aria-current": name === chosen ? "true" : null }, line(label, 24));
-  return h("nav", { class: "segments", "aria-label": "Policy" }, choices.map(choice));
+  const names = { sent: "As sent", default: session.is_log ? "Default policy" : "With Redline" };
+  const choice = (name) => link(line(names[name] ?? (name[0] === "{" ? "Custom" : name), 24), href(view, { policy: name === usual ? null : name }), name === chosen);
+  return h("nav.segments", { "aria-label": "Policy" }, [...new Set(["sent", "default", chosen])].map(choice));
 }

@@ -1,60 +1,38 @@
 // What if: choose a policy and see at once what this session would have cost with it, and what it would have risked.
-
-import { get, post } from "./api.js";
-import { fill, h } from "./dom.js";
-import { DrawnView } from "./drawn-view.js";
+import { verdict } from "./chart.js";
+import { DrawnView, fill, get, h, post } from "./drawn-view.js";
 import { policyForm } from "./policy-form.js";
-import { WhatIfAnswer } from "./what-if-answer.js";
+import { whatIfAnswer } from "./what-if-answer.js";
 
 class WhatIfView extends DrawnView {
-  /** The policy in the form, and as the address has it. */
-  #custom = null;
-  #written = "";
-
   wanted() {
-    return [this.context.params.conversation, this.context.params.policy];
+    const { conversation = 0, policy } = this.context.params;
+    return { conversation, policy };
   }
 
   async ask(path, options) {
-    const { params } = this.context;
+    const { conversation, policy } = this.wanted();
     this.offers ??= await get("policies");
-    if (!this.#custom || params.policy !== this.#written) this.#start();
-    return post(`${path}/what-if`, this.#custom, { conversation: params.conversation ?? 0 }, options);
+    if (!this.custom || policy !== this.written) this.#start(policy);
+    return post(`${path}/what-if`, this.custom, { conversation }, options);
   }
 
   place(found) {
+    const { refused, cost_without: all, cost, unit } = found;
+    fill(this.said, refused ? h("span.problem", "The model would refuse this. ", refused) : verdict(all, cost, unit, true));
     this.answer.show(found);
   }
 
-  fail(problem) {
-    if (this.answer) this.answer.fail(problem);
-    else super.fail(problem);
+  #start(policy) {
+    const { presets } = this.offers;
+    const named = [policy, this.context.session.policy, "default"].map((wanted) => presets.find(({ name }) => name === wanted));
+    const { name: preset, settings } = named.find(Boolean);
+    this.custom = policy?.startsWith("{") ? { rules: [], ...JSON.parse(policy) } : structuredClone({ ...settings, preset });
+    this.written = policy;
+    const form = policyForm(this.offers, this.custom, () => this.change({ policy: (this.written = JSON.stringify(this.custom)) }));
+    this.answer = whatIfAnswer((params) => this.open({ policy: JSON.stringify(this.custom), ...params }));
+    fill(this, this.said, h("div.columns", form, this.answer.element));
   }
-
-  #start() {
-    this.#custom = policyToStart(this.offers, this.context);
-    this.#written = this.context.params.policy;
-    const form = policyForm(this.offers, this.#custom, (custom) => {
-      this.#custom = custom;
-      this.#written = JSON.stringify(custom);
-      this.change({ policy: this.#written });
-    });
-    this.answer = new WhatIfAnswer((params) => this.open({ policy: JSON.stringify(this.#custom), ...params }));
-    fill(this, this.answer.said, h("div", { class: "columns" }, form, this.answer.element));
-  }
-}
-
-/** The policy that the address holds or names, or the one that the session is shown with. */
-function policyToStart({ presets }, { params, session }) {
-  try {
-    const { preset = null, rules, schedule = null, price = null } = JSON.parse(params.policy);
-    if (Array.isArray(rules)) return { preset, rules, schedule, price };
-  } catch {
-    // The address names a preset, or none.
-  }
-  const names = [params.policy, session.policy, "default", presets[0].name];
-  const { name, settings } = names.map((wanted) => presets.find((preset) => preset.name === wanted)).find(Boolean);
-  return { ...settings, preset: name };
 }
 
 customElements.define("redline-what-if", WhatIfView);
