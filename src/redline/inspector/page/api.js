@@ -1,12 +1,10 @@
 // The server's answers. What goes wrong is an Error whose message can be shown as it is.
 import { isThere } from "./dom.js";
 
-/** The answer to GET /api/PATH. Parameters that are null or undefined are left out. */
 export function get(path, parameters, { signal } = {}) {
   return ask(path, parameters, { signal });
 }
 
-/** The answer to POST /api/PATH with a JSON body. */
 export function post(path, body, parameters, { signal } = {}) {
   const token = document.querySelector('meta[name="redline-token"]').content;
   const headers = { "Content-Type": "application/json", "X-Redline-Token": token };

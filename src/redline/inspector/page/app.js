@@ -1,7 +1,7 @@
 // The shell: which address shows which view, the top of the page, the status line, and what the server tells while it is open.
 import { get, listen } from "./api.js";
 import { button, fill, h, isThere } from "./dom.js";
-import { isTyping } from "./fields.js";
+import { onKeys } from "./fields.js";
 import { line } from "./said.js";
 import { sessionHeader, TABS } from "./session-header.js";
 
@@ -25,7 +25,6 @@ const place = h("div", { id: "place" });
 const theme = button("", () => choose(Object.keys(THEMES)[(Object.keys(THEMES).indexOf(root.dataset.theme) + 1) % 3]), { class: "quiet" });
 let shown = null; // the context of the view in sight, with its element
 
-/** /s/ID/VIEW?… */
 function readAddress() {
   const [, id, view] = /^\/s\/([^/]+)(?:\/([^/]+))?/.exec(location.pathname) ?? [];
   const params = Object.fromEntries(new URLSearchParams(location.search));
@@ -44,11 +43,11 @@ function href(view, params = {}) {
   return (view === "sessions" ? "/" : `/s/${id}${view === "conversation" ? "" : `/${view}`}`) + (query && `?${query}`);
 }
 
-function go(view, params, { replace = false } = {}) {
-  open(href(view, params), replace);
+function go(view, params, options) {
+  open(href(view, params), options);
 }
 
-function open(address, replace) {
+function open(address, { replace = false } = {}) {
   if (address !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", address);
   show();
 }
@@ -92,7 +91,6 @@ function failed({ message }) {
   fill(main, h("div.failure", { role: "alert" }, h("h1", "This cannot be shown"), h("p", line(message, 600)), h("a", { href: "/" }, "All sessions")));
 }
 
-/** Says something for a few seconds, aloud for screen readers. */
 function say(words, { isProblem = false } = {}) {
   fill(status, h("p", { class: isProblem && "problem" }, line(words, 400)));
   clearTimeout(say.timer);
@@ -109,11 +107,11 @@ function heard(name, data) {
 }
 
 function growIn(ms) {
-  growIn.due ??= setTimeout(grow, ms);
+  grow.due ??= setTimeout(grow, ms);
 }
 
 async function grow() {
-  growIn.due = null;
+  grow.due = null;
   const context = shown;
   const before = context?.session;
   const session = before && (await get(`sessions/${before.id}`, context.query()).catch(() => null));
@@ -126,7 +124,7 @@ async function grow() {
 
 function help() {
   const keys = Object.entries(KEYS).map(([key, what]) => [h("dt", key.split(" ").map((one) => h("kbd", one))), h("dd", what)]);
-  const dialog = h("dialog", { "aria-label": "Keys", onclose: () => dialog.remove() }, h("h2", "Keys"), h("dl", keys), button("Close", () => dialog.close()));
+  const dialog = h("dialog", { "aria-label": "Keys", onclose: () => dialog.remove() }, h("dl", keys), button("Close", () => dialog.close()));
   document.body.append(dialog);
   dialog.showModal();
 }
@@ -150,7 +148,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   open(link.getAttribute("href"));
 });
-document.addEventListener("keydown", (event) => event.key === "?" && !isTyping(event) && help());
+onKeys(() => ({ "?": help }));
 addEventListener("popstate", show);
 listen(heard);
 show();

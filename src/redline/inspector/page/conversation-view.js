@@ -1,7 +1,7 @@
 // The conversation: all messages, or exactly those of one request, with what is struck; searched, filtered and followed as it grows.
 import { get, post } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { isTyping } from "./fields.js";
+import { onKeys } from "./fields.js";
 import "./find-bar.js";
 import { counted } from "./format.js";
 import { indicesOf, MessageStore } from "./message-store.js";
@@ -28,12 +28,7 @@ class ConversationView extends HTMLElement {
     this.findBar.onhit = (index, at) => this.jump(index, at, true);
     this.slider.onchoose = (request) => choose({ request });
     this.list.addEventListener("range", () => this.inSight());
-    this.keys = (event) => this.key(event);
-    document.addEventListener("keydown", this.keys);
-  }
-
-  leave() {
-    document.removeEventListener("keydown", this.keys);
+    this.leave = onKeys((event) => this.key(event));
   }
 
   async show(context) {
@@ -45,20 +40,18 @@ class ConversationView extends HTMLElement {
     if (isOther) this.start();
     const changed = (...names) => isOther || names.some((name) => before[name] !== params[name]);
     this.findBar.show(params, session.tools);
-    if (changed("request")) this.showSlider();
+    if (changed("request")) this.slider.show(context);
     if (changed("request", "text", ...FILTERS)) await this.arrange(isOther || !before.request);
     if (this.context === context && changed("index", "at") && params.index) this.jump(Number(params.index), params.at);
   }
 
-  /** More was written to the session. */
   grown({ session, before }) {
     const added = session.messages - before.messages;
-    this.showSlider();
-    if (this.request) this.slider.details(this.request);
+    this.slider.show(this.context, this.request);
     this.store.forget(before.is_pending ? 0 : before.messages - CHANGED_BEFORE);
     this.loadStrikes();
     if (!this.request && added > 0 && !this.list.isAtEnd) {
-      this.added = this.pill.hidden ? added : this.added + added;
+      this.added = (this.pill.hidden ? 0 : this.added) + added;
       this.pill.hidden = false;
       fill(this.pill, `${counted(this.added, "new message")} ↓`);
     }
@@ -74,20 +67,14 @@ class ConversationView extends HTMLElement {
     this.loadStrikes();
   }
 
-  showSlider() {
-    const { params, session } = this.context;
-    this.slider.show(params.request ? Number(params.request) : null, session.requests);
-  }
-
   async loadStrikes() {
     const { source } = this;
-    const { strikes } = await get(`${this.path}/strikes`, this.context.query()).catch((problem) => this.fail(problem)) ?? {};
-    if (!strikes || source !== this.source) return;
-    this.strikes = new Map(strikes.map((strike) => [strike.number, strike]));
+    const found = await get(`${this.path}/strikes`, this.context.query()).catch((problem) => this.fail(problem));
+    if (!found || source !== this.source) return;
+    this.strikes = new Map(found.strikes.map((strike) => [strike.number, strike]));
     this.list.refresh();
   }
 
-  /** Works out which messages are listed: those of the request, those that pass the filters. */
   async arrange(isFirst) {
     this.calls?.abort();
     const calls = (this.calls = new AbortController());
@@ -102,7 +89,7 @@ class ConversationView extends HTMLElement {
       ]);
       if (calls.signal.aborted) return;
       this.request = request;
-      if (request) this.slider.details(request);
+      this.slider.show(this.context, request);
       this.findBar.results(hits, passed);
       this.place(passed, isFirst);
     } catch (problem) {
@@ -131,7 +118,7 @@ class ConversationView extends HTMLElement {
     return messageView(message, this);
   }
 
-  /** Draws one row again, and leaves the keyboard's place where it was. */
+  /** Draws a row again; the keyboard's place stays where it was. */
   refresh(key) {
     const focused = document.activeElement?.dataset.focus;
     this.list.refresh(new Set([key]));
@@ -163,17 +150,15 @@ class ConversationView extends HTMLElement {
   jump(index, at, isHit = false) {
     const position = this.order.indexOf(index);
     if (position < 0) return this.context.say(`Message ${index} is not among those shown here.`);
-    if (isHit) for (const name of ["all", "body", "call", "strike"]) this.opened.set(`${index}/${at}/${name}`, true);
-    if (isHit) this.list.refresh(new Set([index]));
+    for (const name of isHit ? ["all", "body", "call", "strike"] : []) this.opened.set(`${index}/${at}/${name}`, true);
+    this.list.refresh(new Set([index]));
     this.goTo(position);
-    if (at) requestAnimationFrame(() => this.flash(index, at, isHit));
-  }
-
-  flash(index, at, isHit) {
-    const part = this.rowOf(index)?.querySelector(`[data-at="${CSS.escape(at)}"]`);
-    if (isHit) part?.querySelector("mark")?.scrollIntoView({ block: "nearest" });
-    part?.classList.add("flash");
-    setTimeout(() => part?.classList.remove("flash"), 1200);
+    requestAnimationFrame(() => {
+      const part = this.rowOf(index)?.querySelector(`[data-at="${CSS.escape(at)}"]`);
+      if (isHit) part?.querySelector("mark")?.scrollIntoView({ block: "nearest" });
+      part?.classList.add("flash");
+      setTimeout(() => part?.classList.remove("flash"), 1200);
+    });
   }
 
   rowOf(key) {
@@ -202,9 +187,8 @@ class ConversationView extends HTMLElement {
     else this.jump(next, struck.get(next));
   }
 
-  key(event) {
-    const { key, target } = event;
-    const keys = {
+  key({ target }) {
+    return {
       "/": () => this.findBar.input.focus(),
       j: () => this.move(1),
       k: () => this.move(-1),
@@ -216,9 +200,6 @@ class ConversationView extends HTMLElement {
       G: () => this.toEnd(),
       Enter: target.classList.contains("row") && (() => toggle(target)),
     };
-    if (isTyping(event) || !keys[key]) return;
-    event.preventDefault();
-    keys[key]();
   }
 
   toEnd() {

@@ -8,7 +8,6 @@ export function h(tag, ...rest) {
   return filled(element, rest);
 }
 
-/** An element of a drawing. */
 export function svg(tag, ...rest) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), rest);
 }
@@ -17,7 +16,6 @@ export function button(label, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, label);
 }
 
-/** Puts new children into an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter(isThere));
   return element;

@@ -7,20 +7,17 @@ export const select = (name, label) => h("select", { name, "aria-label": label }
 export const checkbox = (name, label) => h("label.check", h("input", { type: "checkbox", name }), label);
 export const found = () => h("output.found", { "aria-live": "polite" });
 
-/** Puts names into a select; without any it is hidden. */
 export function offer(field, all, names) {
   const options = [...new Set(names.filter(Boolean))].sort().map((value) => h("option", { value }, line(value, 60)));
   fill(field, h("option", { value: "" }, all), options);
   field.hidden = !options.length;
 }
 
-/** What is chosen in a form, by the names of its fields. */
 export function chosen({ elements }) {
   const value = (field) => (field.type === "checkbox" ? (field.checked ? "1" : "") : field.value);
   return Object.fromEntries([...elements].filter(({ name }) => name).map((field) => [field.name, value(field)]));
 }
 
-/** Shows in a form what is chosen; not where someone types. */
 export function choose({ elements }, params) {
   for (const field of elements) {
     const value = params[field.name] ?? "";
@@ -29,7 +26,14 @@ export function choose({ elements }, params) {
   }
 }
 
-/** Whether a key is meant for a field or for a browser's own command, not for the page. */
-export function isTyping(event) {
-  return event.ctrlKey || event.metaKey || event.altKey || Boolean(event.target.closest("input, select, textarea, dialog"));
+/** Does `actions(event)[key]()` for keys that are not meant for a field or the browser; the answer ends it. */
+export function onKeys(actions) {
+  const press = (event) => {
+    const act = actions(event)[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    event.preventDefault();
+    act();
+  };
+  document.addEventListener("keydown", press);
+  return () => document.removeEventListener("keydown", press);
 }

@@ -7,7 +7,6 @@ import { line, said } from "./said.js";
 
 const KINDS = { "": "All kinds", text: "Text", reasoning: "Reasoning", call: "Calls", result: "Results", media: "Images" };
 
-/** Calls `onfilter({text, kind, tool, struck, error})` and `onhit(index, at)`. */
 class FindBar extends HTMLElement {
   connectedCallback() {
     this.input = search("Search in this conversation", "Search");
@@ -20,7 +19,11 @@ class FindBar extends HTMLElement {
     this.moves = h("span.moves", move(-1, "Hit before", "↑"), move(1, "Next hit", "↓"), this.hits);
     const filters = h("div.filters", this.kind, this.tool, checkbox("struck", "Struck"), checkbox("error", "Errors"));
     const fold = button("Filter", () => (fold.ariaExpanded = filters.classList.toggle("open")), { class: "quiet unfold", "aria-expanded": "false" });
-    this.form = h("form", { role: "search", oninput: (event) => this.typed(event), onsubmit: (event) => this.submitted(event) }, this.input, this.found, this.moves, fold, filters);
+    const submit = (event) => {
+      event.preventDefault();
+      this.move(1);
+    };
+    this.form = h("form", { role: "search", oninput: (event) => this.typed(event), onsubmit: submit }, this.input, this.found, this.moves, fold, filters);
     this.append(this.form);
   }
 
@@ -41,7 +44,6 @@ class FindBar extends HTMLElement {
     fill(this.snippets, this.first.map(row));
   }
 
-  /** To the next hit (1) or the one before (-1); at first to the one after a message. */
   move(by, from = 0) {
     const { length } = this.indices;
     const first = Math.max(0, this.indices.findIndex((index) => index >= from));
@@ -59,11 +61,6 @@ class FindBar extends HTMLElement {
   typed({ target }) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.onfilter(chosen(this.form)), target === this.input ? 200 : 0);
-  }
-
-  submitted(event) {
-    event.preventDefault();
-    this.move(1);
   }
 }
 

@@ -3,7 +3,6 @@ const COUNT = new Intl.NumberFormat("en");
 const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 const known = (show, otherwise = "–") => (value, digits) => (value === null || value === undefined ? otherwise : show(value, digits));
 
-/** 12,345 */
 export const count = known((value) => COUNT.format(Math.round(value)));
 
 /** 12.3k, 1.2M */
@@ -18,7 +17,6 @@ export const money = known((usd) => `${usd < 0 ? "−" : ""}$${Math.abs(usd).toF
 
 export const percent = known((share, digits = 0) => `${(100 * share).toFixed(digits)} %`);
 
-/** The day and the time of day, in this browser's time zone. */
 export const when = known((timeMs) => TIME.format(timeMs), "");
 
 /** 4 s, 12 min, 3 h, 5 days */
@@ -30,5 +28,4 @@ export const span = known((ms) => {
 /** 4.1 MB */
 export const bytes = known((size) => (size < 1e6 ? `${Math.ceil(size / 1e3)} kB` : `${(size / 1e6).toFixed(1)} MB`));
 
-/** 1 message, 2 messages */
 export const counted = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;

@@ -11,7 +11,6 @@ const TABLE = /^ *\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/; // the line below the h
 const DEEPEST = 5;
 const MOST_COLUMNS = 40;
 
-/** The blocks of a text. */
 export function markdown(text, depth = 0) {
   const lines = text.replace(/\r\n/g, "\n").replace(/\t/g, "    ").split("\n");
   const blocks = [];
@@ -55,7 +54,6 @@ export function markdown(text, depth = 0) {
   return blocks;
 }
 
-/** A block of code with its copy button. */
 export function codeBlock(code, language = "") {
   const copy = button("Copy", async () => {
     const copied = navigator.clipboard.writeText(code);
@@ -88,7 +86,6 @@ const SPAN = new RegExp(
 );
 const TAGS = { "*": "em", _: "em", "~~": "s" };
 
-/** The words of a line: code, emphasis, links. */
 function inline(text, depth = 0) {
   const nodes = [];
   let from = 0;

@@ -2,37 +2,28 @@
 import { get } from "./api.js";
 
 const MOST_KEPT = 2_000;
-const AT_ONCE = 60;
-const MOST_CALLS = 3;
 
-/** `arrived(indices)` is called when messages came, `failed(problem)` when they did not. */
 export class MessageStore {
   messages = new Map();
   coming = new Set();
-  wanted = [];
-  calls = 0;
 
   constructor(path, query, arrived, failed) {
     Object.assign(this, { path, query, arrived, failed });
   }
 
-  /** Forgets messages from an index on, because the session grew or was changed. */
   forget(from) {
     for (const index of this.messages.keys()) if (index >= from) this.messages.delete(index);
   }
 
-  /** Fetches what is not here; the latest wish replaces the earlier ones that were not sent yet. */
+  /** Fetches what is not here; of the wishes of a moment only the latest counts. */
   want(indices) {
-    this.wanted = indices.filter((index) => !this.messages.has(index) && !this.coming.has(index));
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fetch(), 30);
+    const missing = indices.filter((index) => !this.messages.has(index) && !this.coming.has(index));
+    if (missing.length) this.timer = setTimeout(() => this.fetch(missing), 30);
   }
 
-  async fetch() {
-    if (!this.wanted.length || this.calls >= MOST_CALLS) return;
-    const indices = this.wanted.splice(0, AT_ONCE);
+  async fetch(indices) {
     for (const index of indices) this.coming.add(index);
-    this.calls += 1;
     try {
       const { messages } = await get(`${this.path}/messages`, { ...this.query, indices: indices.join() });
       for (const message of messages) this.messages.set(message.index, message);
@@ -42,8 +33,6 @@ export class MessageStore {
       this.failed(problem);
     }
     for (const index of indices) this.coming.delete(index);
-    this.calls -= 1;
-    this.fetch();
   }
 }
 

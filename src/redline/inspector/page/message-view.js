@@ -12,7 +12,6 @@ const STRUCK_LINES = 3;
 const MOST_MARKS = 300;
 const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
 
-/** The nodes of a message's row in a conversation's view. */
 export function messageView(message, view) {
   const parts = h("div.parts", message.parts.map((part) => partView(part, message, view)));
   const words = view.context.params.text;
@@ -22,7 +21,7 @@ export function messageView(message, view) {
 
 function rail(message, view) {
   const { context, request } = view;
-  const { index, tokens, time_ms: timeMs, is_pinned: isPinned, usage, role } = message;
+  const { index, time_ms: timeMs, is_pinned: isPinned, usage } = message;
   if (index === undefined) return h("div.rail", h("b", "🔧 repaired"));
   const nowMs = request?.time_ms ?? context.session.ended_ms;
   const paid = usage && `${count(usage.input)} in, ${count(usage.output)} out, ${count(usage.cache_read)} read from the cache`;
@@ -32,8 +31,8 @@ function rail(message, view) {
   const pin = () => view.act({ action: isPinned ? "unpin" : "pin", index });
   return h(
     "div.rail",
-    h("span", { title: message.model }, h("b", roleOf(message)), " ", link(`#${index}`, { index }), role === "assistant" && saw()),
-    h("span", { title: paid }, timeMs && clock(), counted(tokens, "token")),
+    h("span", { title: message.model }, h("b", roleOf(message)), " ", link(`#${index}`, { index }), message.role === "assistant" && saw()),
+    h("span", { title: paid }, timeMs && clock(), counted(message.tokens, "token")),
     isPinned && h("span.pinned", "pinned"),
     context.session.can_act && button(isPinned ? "Unpin" : "Pin", pin, { class: "quiet", "data-focus": `pin ${index}` }),
   );
@@ -60,7 +59,6 @@ function partView(part, message, view) {
   );
 }
 
-/** The first lines of what was struck; all of it is in the card. */
 function struckPart(part, strike, { text }, view) {
   return [part.tool && heading(part, view, title(part)), text && h("del.pre", said(head(text, STRUCK_LINES))), struckPreview(strike, view)];
 }
@@ -130,8 +128,8 @@ function clamped(part, fold, lines, body) {
   const short = head(fold.text, lines);
   const isOpen = fold.isOpen("all");
   if (isOpen && fold.isPartial) fold.fetch();
-  const isCut = short.length < fold.text.length || fold.isPartial;
-  return [body(isOpen ? fold.text : short), isCut && more(fold, fold.isPartial ? counted(part.length, "character") : counted(fold.text.split("\n").length, "line"))];
+  const all = fold.isPartial ? counted(part.length, "character") : counted(fold.text.split("\n").length, "line");
+  return [body(isOpen ? fold.text : short), (fold.isPartial || short !== fold.text) && more(fold, all)];
 }
 
 function more(fold, all) {
@@ -145,7 +143,6 @@ function diffView(diff, fold) {
   return [h("pre.pre.diff", { tabindex: 0, "aria-label": "Changes" }, rows), diff.length > RESULT_LINES && more(fold, counted(diff.length, "line"))];
 }
 
-/** Wraps each place where the words occur in a <mark>. */
 function highlight(root, words) {
   const wanted = new RegExp(words.replace(/[^\w\s]/g, "\\$&"), "i");
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -3,41 +3,24 @@ import { button, fill, h } from "./dom.js";
 import { count, counted, money, when } from "./format.js";
 import { line } from "./said.js";
 
-/** Calls `onchoose(number)`, or `onchoose(null)` for the whole session, a moment after the last move. */
+/** Calls `onchoose(number)`, or null for the whole session, a moment after the last move. */
 class RequestSlider extends HTMLElement {
   connectedCallback() {
     const step = (by, label, sign) => button(sign, () => this.step(by), { class: "quiet step", "aria-label": label });
     this.range = h("input", { type: "range", min: 0, "aria-label": "Request", oninput: () => this.move(Number(this.range.value)) });
     this.name = h("output.request");
     this.numbers = h("p.numbers", { "aria-live": "polite" });
-    this.whole = button("Whole session", () => this.onchoose(null), { class: "quiet" });
+    this.whole = button("Whole session", () => this.move(null), { class: "quiet" });
     this.append(h("div.track", this.name, step(-1, "Request before", "‹"), this.range, step(1, "Next request", "›"), this.whole), this.numbers);
   }
 
-  /** `request` is the chosen number or null, `of` how many there are. */
-  show(request, of) {
-    clearTimeout(this.timer);
-    this.of = of;
-    this.hidden = !of;
-    this.range.max = of - 1;
-    this.label(request);
-    if (request === null) fill(this.numbers, "All messages. Move the slider to see exactly what the model saw at a request.");
-  }
-
-  /** The numbers of the chosen request. */
-  details({ sent_tokens: sent, struck_tokens: struck, read_tokens: read, is_cold: isCold, cold_because: because, cost_usd: cost, repairs, ...found }) {
-    fill(
-      this.numbers,
-      fact(counted(sent, "token"), "sent"),
-      fact(count(struck), "struck"),
-      read !== null && fact(count(read), "read from cache"),
-      cost !== null && fact(money(cost), ""),
-      isCold ? h("span.cold", "cold", because && [": ", line(because)]) : h("span", "warm"),
-      found.new.length > 0 && fact(counted(found.new.length, "strike"), "new here"),
-      found.held > 0 && fact(count(found.held), "waiting"),
-      repairs.length > 0 && h("span", { title: repairs.map(({ what }) => what).join("\n") }, `🔧 ${counted(repairs.length, "repair")}`),
-      h("span", when(found.time_ms)),
-    );
+  show({ params, session }, found = null) {
+    this.of = session.requests;
+    this.hidden = !this.of;
+    this.range.max = this.of - 1;
+    if (!this.timer) this.label(params.request ? Number(params.request) : null);
+    if (found) fill(this.numbers, facts(found));
+    else if (!params.request) fill(this.numbers, "All messages. Move the slider to see exactly what the model saw at a request.");
   }
 
   step(by) {
@@ -47,7 +30,10 @@ class RequestSlider extends HTMLElement {
   move(request) {
     this.label(request);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.onchoose(request), 90);
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.onchoose(request);
+    }, 90);
   }
 
   label(request) {
@@ -59,6 +45,20 @@ class RequestSlider extends HTMLElement {
     this.whole.hidden = isWhole;
     fill(this.name, isWhole ? counted(this.of, "request") : ["Request ", h("b", request), ` / ${this.of - 1}`]);
   }
+}
+
+function facts(found) {
+  return [
+    fact(counted(found.sent_tokens, "token"), "sent"),
+    fact(count(found.struck_tokens), "struck"),
+    found.read_tokens !== null && fact(count(found.read_tokens), "read from cache"),
+    found.cost_usd !== null && fact(money(found.cost_usd)),
+    found.is_cold ? h("span.cold", "cold", found.cold_because && [": ", line(found.cold_because)]) : h("span", "warm"),
+    found.new.length > 0 && fact(counted(found.new.length, "strike"), "new here"),
+    found.held > 0 && fact(count(found.held), "waiting"),
+    found.repairs.length > 0 && h("span", { title: found.repairs.map(({ what }) => what).join("\n") }, `🔧 ${counted(found.repairs.length, "repair")}`),
+    h("span", when(found.time_ms)),
+  ];
 }
 
 function fact(value, name) {

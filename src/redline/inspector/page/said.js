@@ -6,7 +6,6 @@ const COLOURS = /\x1b\[[0-9;:]*m/g;
 const UNSEEN = /([\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}])\1*/gu;
 const MOST_SHOWN = 200_000;
 
-/** The nodes that show a text. */
 export function said(text) {
   const clean = String(text ?? "").slice(0, MOST_SHOWN).replace(COLOURS, "").replace(/\r\n/g, "\n");
   const nodes = [];
@@ -19,7 +18,6 @@ export function said(text) {
   return [...nodes, clean.slice(from), more];
 }
 
-/** A text on one line, at most so many characters. */
 export function line(text, most = 200) {
   const flat = String(text ?? "").slice(0, most * 4).replace(/\s+/g, " ").trim();
   return said(flat.length > most ? `${flat.slice(0, most)}…` : flat);

@@ -17,7 +17,6 @@ export function sessionHeader(context) {
   ];
 }
 
-/** What went wrong, folded: how many, and a row for each. */
 export function problems(what, happened, found, row) {
   if (!found.length) return null;
   return h("details.problems", h("summary", counted(found.length, what), happened), h("ol", found.map((one) => h("li", row(one)))));
@@ -27,17 +26,17 @@ function link(label, href, isCurrent) {
   return h("a", { href, "aria-current": isCurrent && "true" }, label);
 }
 
-function facts({ agent, project, path, model, messages, tokens, observed, ...session }) {
-  const { cost_usd: cost, cost_usd_without: without, input_cost_usd: input, is_hypothetical: isHypothetical, is_pending: isPending } = session;
-  const saved = without > input ? 1 - input / without : 0;
+function facts(session) {
+  const { project, model, tokens, observed } = session;
+  const saved = 1 - session.input_cost_usd / session.cost_usd_without;
   return [
-    line(agent, 40),
-    project && h("span", { title: path }, line(project, 60)),
+    line(session.agent, 40),
+    project && h("span", { title: session.path }, line(project, 60)),
     model && line(model, 40),
-    counted(messages, "message"),
+    counted(session.messages, "message"),
     tokens && `${brief(tokens.sent)} tokens${tokens.struck ? `, ${brief(tokens.struck)} struck` : ""}`,
-    isPending && "counting…",
-    cost !== null && [money(cost), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${isHypothetical ? "would be saved" : "saved"}`)],
+    session.is_pending && "counting…",
+    session.cost_usd !== null && [money(session.cost_usd), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_hypothetical ? "would be saved" : "saved"}`)],
     observed && h("em", line(observed)),
   ];
 }

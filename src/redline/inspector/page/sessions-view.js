@@ -1,24 +1,36 @@
 // The sessions that were found: searched, filtered and sorted; rows are added as one scrolls.
 import { get } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { checkbox, choose, chosen, found, isTyping, offer, search, select } from "./fields.js";
+import { checkbox, choose, chosen, found, offer, onKeys, search, select } from "./fields.js";
 import { brief, bytes, count, counted, money, span, when } from "./format.js";
 import { line } from "./said.js";
 import { problems } from "./session-header.js";
 
 const PAGE = 80;
-const COLUMNS = {
-  when: ["When", (row) => row.ended_ms ?? row.started_ms ?? 0],
-  project: ["Project", (row) => row.project ?? ""],
-  title: ["Session", (row) => row.title || row.name],
-  agent: ["Agent", (row) => row.agent],
-  messages: ["Messages", (row) => row.messages ?? -1],
-  tokens: ["Tokens", (row) => row.tokens ?? -1],
-  cost: ["Cost", (row) => row.cost_usd ?? -1],
-  saved: ["Saved", (row) => row.saved_usd ?? -1],
-  problems: ["Problems", (row) => row.problems ?? -1],
-};
 const NAMES = ["project", "title", "agent"]; // sorted from A to Z at first; numbers from the largest
+const timeOf = (row) => row.ended_ms ?? row.started_ms ?? 0;
+const number = (label, name, show) => [label, (row) => row[name] ?? -1, (row) => show(row[name])];
+const live = () => h("span.dot.connected", { role: "img", "aria-label": "live" });
+// a column's label, what it is sorted by, what it shows
+const COLUMNS = {
+  when: ["When", timeOf, (row) => [row.is_live && live(), h("time", { title: when(timeOf(row)) }, `${span(Date.now() - timeOf(row))} ago`)]],
+  project: ["Project", (row) => row.project ?? "", (row) => h("span", { title: row.project }, line(row.project?.split(/[\\/]/).filter(Boolean).at(-1), 40))],
+  title: ["Session", titleOf, (row) => h("a", { href: `/s/${row.id}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(titleOf(row), 140))],
+  agent: ["Agent", (row) => row.agent, (row) => line(row.agent, 30)],
+  messages: number("Messages", "messages", count),
+  tokens: number("Tokens", "tokens", brief),
+  cost: number("Cost", "cost_usd", money),
+  saved: number("Saved", "saved_usd", (usd) => usd > 0 && money(usd)),
+  problems: number("Problems", "problems", (found) => found > 0 && h("strong", count(found))),
+};
+
+const START = [
+  h("h2", "No sessions yet"),
+  h("p", "Sessions of agents on this computer appear here by themselves. To look at others, name a file, a folder or an address:"),
+  h("pre.pre", "redline serve ~/sessions"),
+  h("p", "To have Redline at work in one:"),
+  h("pre.pre", "redline run claude"),
+];
 
 class SessionsView extends HTMLElement {
   rows = [];
@@ -28,23 +40,14 @@ class SessionsView extends HTMLElement {
     this.agent = select("agent", "Agent");
     this.project = select("project", "Project");
     this.found = found();
-    this.head = h("tr");
-    this.body = h("tbody");
+    [this.head, this.body, this.end, this.empty, this.unreadable] = ["tr", "tbody", "div", "div.failure", "div"].map((tag) => h(tag));
     this.table = h("table.sessions", h("thead", this.head), this.body);
-    this.end = h("div");
-    this.empty = h("div.failure");
-    this.unreadable = h("div");
     const filter = () => this.context.go("sessions", chosen(this.form), { replace: true });
     const fields = [this.search, this.agent, this.project, checkbox("problems", "Problems"), checkbox("live", "Live"), this.found];
     this.form = h("form.controls", { role: "search", oninput: filter, onsubmit: (event) => event.preventDefault() }, fields);
     this.append(h("h1.hidden", "Sessions"), this.form, this.table, this.end, this.empty, this.unreadable);
     new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.add(), { rootMargin: "600px" }).observe(this.end);
-    this.keys = (event) => {
-      if (event.key !== "/" || isTyping(event)) return;
-      event.preventDefault();
-      this.search.focus();
-    };
-    document.addEventListener("keydown", this.keys);
+    this.leave = onKeys(() => ({ "/": () => this.search.focus() }));
   }
 
   async show(context) {
@@ -53,19 +56,14 @@ class SessionsView extends HTMLElement {
     this.arrange();
   }
 
-  /** The list changed; several changes in a moment are fetched once. */
   grown() {
     this.due ??= setTimeout(async () => {
       this.due = null;
       await this.load().catch(() => null);
-      const focused = this.body.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      const focused = document.activeElement.getAttribute("href");
       this.arrange(this.body.children.length);
       if (focused) this.body.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true });
     }, 700);
-  }
-
-  leave() {
-    document.removeEventListener("keydown", this.keys);
   }
 
   async load() {
@@ -83,15 +81,16 @@ class SessionsView extends HTMLElement {
     const { text = "", agent, project, problems, live, sort = "-when" } = this.context.params;
     choose(this.form, this.context.params);
     const words = text.toLowerCase().split(/\s+/);
-    const passes = (row) => (!agent || row.agent === agent) && (!project || row.project === project) && (!problems || row.problems) && (!live || row.is_live);
-    this.listed = this.rows.filter((row) => passes(row) && words.every((word) => row.words.includes(word))).sort(order(sort));
+    const isOf = (row) => (!agent || row.agent === agent) && (!project || row.project === project);
+    const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
+    this.listed = this.rows.filter(passes).sort(order(sort));
     fill(this.head, Object.keys(COLUMNS).map((name) => this.heading(name, sort)));
     const all = counted(this.rows.length, "session") + this.counting;
     fill(this.found, this.listed.length === this.rows.length ? all : `${count(this.listed.length)} of ${all}`);
     fill(this.body, this.listed.slice(0, Math.max(shown, PAGE)).map(sessionRow));
     this.empty.hidden = this.listed.length;
     this.table.hidden = !this.listed.length;
-    fill(this.empty, this.rows.length ? h("p", "No session passes these filters.") : START.map(([tag, words]) => h(tag, words)));
+    fill(this.empty, this.rows.length ? h("p", "No session passes these filters.") : START);
   }
 
   heading(name, sort) {
@@ -109,35 +108,20 @@ class SessionsView extends HTMLElement {
   }
 }
 
-const START = [
-  ["h2", "No sessions yet"],
-  ["p", "Sessions of agents on this computer appear here by themselves. To look at others, name a file, a folder or an address:"],
-  ["pre.pre", "redline serve ~/sessions"],
-  ["p", "To have Redline at work in one:"],
-  ["pre.pre", "redline run claude"],
-];
-
 function order(sort) {
   const [, value] = COLUMNS[sort.replace("-", "")] ?? COLUMNS.when;
   const sign = sort[0] === "-" ? -1 : 1;
-  return (a, b) => sign * (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+  return (a, b) => sign * (Number(value(a) > value(b)) - Number(value(a) < value(b)));
+}
+
+function titleOf(row) {
+  return row.title || row.name;
 }
 
 function sessionRow(row) {
-  const timeMs = row.ended_ms ?? row.started_ms;
-  const number = (name, value) => h(`td.${name}${row.is_pending ? ".pending" : ""}`, { "data-label": name }, row.is_pending ? h("span.hidden", "being counted") : value);
-  return h(
-    "tr",
-    h("td.when", row.is_live && h("span.dot.connected", { role: "img", "aria-label": "live" }), timeMs && h("time", { title: when(timeMs) }, `${span(Date.now() - timeMs)} ago`)),
-    h("td.project", { title: row.project }, line(row.project?.split(/[\\/]/).filter(Boolean).at(-1), 40)),
-    h("td.title", h("a", { href: `/s/${row.id}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(row.title || row.name, 140))),
-    h("td.agent", line(row.agent, 30)),
-    number("messages", count(row.messages)),
-    number("tokens", brief(row.tokens)),
-    number("cost", money(row.cost_usd)),
-    number("saved", row.saved_usd > 0 && money(row.saved_usd)),
-    number("problems", row.problems > 0 && h("strong", count(row.problems))),
-  );
+  const isPending = (at) => row.is_pending && at > 3;
+  const cell = ([name, [, , shown]], at) => h(`td.${name}${isPending(at) ? ".pending" : ""}`, { "data-label": at > 3 && name }, isPending(at) ? h("span.hidden", "being counted") : shown(row));
+  return h("tr", Object.entries(COLUMNS).map(cell));
 }
 
 customElements.define("redline-sessions", SessionsView);

@@ -8,7 +8,6 @@ export function inForce({ first, end }, { request }) {
   return request ? first <= request.number && (end === null || end > request.number) : end === null;
 }
 
-/** The line above a struck part; a click opens the card. */
 export function badge(strike, view, fold) {
   const { first, end, because, tokens_before: before, tokens_after: after } = strike;
   const isStruck = inForce(strike, view);
@@ -19,7 +18,6 @@ export function badge(strike, view, fold) {
   return fold.button("strike", `badge${isStruck ? "" : " past"}`, [h("b", standing, ":"), " ", h("span", line(because)), " ", saved]);
 }
 
-/** What is sent in place of a struck part, in short. */
 export function struckPreview({ replacement }, { context }) {
   const word = context.session.is_hypothetical ? "would be sent" : "sent";
   return h("p.instead", replacement === null ? `Nothing ${word} in its place.` : [h("span", `${word}: `), line(replacement, 300)]);
@@ -45,21 +43,22 @@ function side(title, text, otherwise) {
   return h("figure", h("figcaption", title), text ? h("pre.pre", { tabindex: 0 }, said(text)) : h("p.empty", otherwise));
 }
 
-function facts({ tokens_before: before, tokens_after: after, rewrite_tokens: anew, saved_usd: saved, used_at: used, ...strike }, view) {
-  const { first, end, ended_because: ended, chance } = strike;
-  const toRequest = (request, word) =>
-    button(`${word} request ${request}`, () => view.context.go("conversation", { request, index: null, at: null }), { class: "link" });
+function facts(strike, { context }) {
+  const { first, end, ended_because: ended, chance, why_now: whyNow, saved_usd: saved, used_at: usedAt, used_words: words } = strike;
+  const toRequest = (request, word) => button(`${word} request ${request}`, () => context.go("conversation", { request, index: null, at: null }), { class: "link" });
+  const price = [
+    `${counted(strike.tokens_before - strike.tokens_after, "token")} fewer in each request; `,
+    saved !== null && `${money(saved)} so far; `,
+    strike.rewrite_tokens ? `${counted(strike.rewrite_tokens, "token")} were cached anew when it was applied` : "nothing had to be cached anew",
+  ];
   return [
     ["Reason", line(strike.because, 600)],
-    ["Why now", strike.why_now && line(strike.why_now, 600)],
+    ["Why now", whyNow && line(whyNow, 600)],
     ["Rule", h("code", line(strike.rule, 60))],
     ["In force", [toRequest(first, "since"), end !== null && ` until request ${end}`, ended && ` (${ended})`]],
-    ["Price", [
-      `${counted(before - after, "token")} fewer in each request`, saved !== null && `; ${money(saved)} so far`,
-      anew ? `; ${counted(anew, "token")} were cached anew when it was applied` : "; nothing had to be cached anew",
-    ]],
+    ["Price", price],
     ["Chance of use", chance !== null && `${percent(chance, 1)} of such parts were used again in recorded sessions`],
-    ["Used again", used !== null && [toRequest(used, "at"), strike.used_words && [": “", line(strike.used_words, 300), "”"]]],
+    ["Used again", usedAt !== null && [toRequest(usedAt, "at"), words && [": “", line(words, 300), "”"]]],
   ];
 }
 

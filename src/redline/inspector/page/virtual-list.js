@@ -5,7 +5,7 @@ const TALLEST = 6_000_000; // px; browsers lay out no more than about 17 million
 const AHEAD = 700; // px of rows that are made before they come into sight
 const MOST_ROWS = 250;
 const FRAME_MS = 9; // of making rows, then the browser may paint
-const PAUSE_MS = 150; // without scrolling, until the scroll bar is put right
+const PAUSE_MS = 150; // without scrolling, then the scroll bar is put right
 const ESTIMATE = 120; // px of a row that was never seen
 const BELOW = 8; // px above a row that was gone to
 
@@ -30,6 +30,7 @@ class VirtualList extends HTMLElement {
     this.append(this.extent);
     this.tabIndex = 0;
     this.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.addEventListener("keydown", (event) => this.toEnds(event));
     this.sizes = new ResizeObserver((entries) => this.measured(entries));
     new ResizeObserver(() => this.draw()).observe(this);
   }
@@ -52,11 +53,17 @@ class VirtualList extends HTMLElement {
     this.settleAt(this.above(position) - BELOW, position);
   }
 
+  toEnds(event) {
+    const top = { Home: 0, End: Infinity }[event.key];
+    if (top === undefined) return;
+    event.preventDefault();
+    this.settleAt(top);
+  }
+
   goToEnd() {
     this.settleAt(Infinity);
   }
 
-  /** Makes rows anew: those with the keys, or all. */
   refresh(keys = null) {
     for (const [key, row] of this.rows) if (!keys || keys.has(key)) row.isMade = false;
     this.later();
@@ -66,7 +73,6 @@ class VirtualList extends HTMLElement {
     return this.top >= this.lowest - 40;
   }
 
-  /** The first position in sight. */
   get first() {
     return this.at(this.top + BELOW + 1);
   }
@@ -75,7 +81,6 @@ class VirtualList extends HTMLElement {
     return Math.max(0, this.total + 40 - this.clientHeight);
   }
 
-  /** How far the scroll bar goes, for each pixel of rows. */
   get scale() {
     return Math.min(1, (TALLEST - this.clientHeight) / this.lowest);
   }
@@ -193,10 +198,10 @@ class VirtualList extends HTMLElement {
 
   newRow(key) {
     const element = h("article.row", { tabindex: -1 });
-    element.row = { key, element };
-    this.rows.set(key, element.row);
+    const row = (element.row = { key, element });
+    this.rows.set(key, row);
     this.sizes.observe(element);
-    return element.row;
+    return row;
   }
 
   /** Fills rows that are not made yet, those in sight first, for as long as a frame has time. */
