@@ -20,7 +20,7 @@ export class RequestSlider extends HTMLElement {
     this.of = of;
     this.hidden = of < 1;
     this.range.max = Math.max(0, of - 1);
-    clearTimeout(this.timer);
+    if (this.timer) return; // someone is moving it
     this.#label(request);
     if (request === null) fill(this.numbers, "All messages. Move the slider to see exactly what the model saw at a request.");
   }
@@ -65,6 +65,7 @@ export class RequestSlider extends HTMLElement {
 
   #choose(request) {
     clearTimeout(this.timer);
+    this.timer = 0;
     this.onchoose(request);
   }
 }
