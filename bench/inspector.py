@@ -1,5 +1,6 @@
 """How quick the inspector is: answers at 10,000 messages, first paint of a session of 40 MB: `python -m bench.inspector`."""
 
+import gzip
 import json
 import os
 import shutil
@@ -33,8 +34,9 @@ def main() -> None:
             _print_first_paint(url)
         with _inspector(path) as (url, token):
             _print_answers(url, token)
-    sizes = [file.stat().st_size for file in _PAGE.iterdir()]
-    print(f"\nThe page's own code: {sum(sizes) / 1000:.1f} kB in {len(sizes)} files")
+    contents = [file.read_bytes() for file in _PAGE.iterdir()]
+    written, sent = sum(map(len, contents)), sum(len(gzip.compress(content)) for content in contents)
+    print(f"\nThe page's own code: {written / 1000:.1f} kB in {len(contents)} files, {sent / 1000:.1f} kB as sent")
 
 
 def _print_first_paint(url: str) -> None:

@@ -1,9 +1,11 @@
 """The inspector's routes: the page's own files, and what it asks for."""
 
 import contextlib
+import gzip
 import logging
 import re
 from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -271,13 +273,22 @@ def _index(token: str) -> Callable[[Request], Any]:
 
 
 async def _page_file(request: Request) -> Response:
-    """One of the page's own files, by its name; there are no others."""
+    """One of the page's own files, by its name, compressed for whoever takes that; there are no others."""
     name = request.path_params["name"]
-    known = {one.name: one for one in files("redline.inspector").joinpath("page").iterdir()}
     kind = _TYPES.get(name[name.rfind(".") :])
-    if name not in known or kind is None:
+    content = _page_content(name) if kind is not None else None
+    if content is None:
         return problem_response(404, "The page has no such file.")
-    return Response(known[name].read_bytes(), media_type=kind)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(content), media_type=kind)
+    return Response(content, media_type=kind, headers={"content-encoding": "gzip", "vary": "accept-encoding"})
+
+
+@lru_cache(maxsize=64)
+def _page_content(name: str) -> bytes | None:
+    """A file of the page, compressed; None if it has no such file."""
+    known = {one.name: one for one in files("redline.inspector").joinpath("page").iterdir()}
+    return gzip.compress(known[name].read_bytes(), mtime=0) if name in known else None
 
 
 async def _unknown(_: Request) -> Response:
