@@ -6,7 +6,7 @@ from tests.inspector.support import SOURCE
 
 PAGE = SOURCE / "redline" / "inspector" / "page"
 MOST_WRITTEN = 130_000
-MOST_SENT = 50_000
+MOST_SENT = 60_000
 
 
 def test_the_page_stays_small(running):
