@@ -22,6 +22,7 @@ def log(tmp_path):
 
 def confirm(page, place, offer, verb):
     """Asks for something, once without meaning it."""
+    expect(page.get_by_role("banner")).not_to_contain_text("counting")
     place.get_by_role("button", name=offer).click()
     asked = place.get_by_role("group", name=offer)
     expect(asked).to_contain_text("A record is appended")

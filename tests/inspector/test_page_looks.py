@@ -27,7 +27,7 @@ def drawn(page, place):
         "/timeline": lambda: page.get_by_role("img", name="Tokens by kind"),
         "/branches": lambda: page.get_by_role("list", name="Records, oldest first"),
         "/compare": lambda: page.get_by_role("status").filter(has_text="First difference"),
-        "/what-if": lambda: page.get_by_role("status").filter(has_text="for sending everything"),
+        "/what-if": lambda: page.get_by_role("status").filter(has_text="sending everything"),
     }
     expect(shown[place]()).to_be_visible()
 

@@ -49,7 +49,7 @@ def test_the_numbers_under_the_pointer(tabs, running, name):
         number = int(cursor.get_attribute("aria-valuenow"))
         seen.add(number)
         at, point = points[number]
-        numbers = page.get_by_role("region", name="The request", exact=True)
+        numbers = page.get_by_role("region", name="Numbers of the request", exact=True)
         expect(numbers.get_by_role("heading")).to_have_text(f"Request {number}")
         for kind, size in zip([*told["kinds"], "struck"], [*point["sizes"], point["struck"]], strict=True):
             expect(numbers.get_by_role("button", name=re.compile(f"^{kind} "))).to_have_text(f"{kind}{size:,}")

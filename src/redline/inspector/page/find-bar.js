@@ -8,6 +8,9 @@ import { line, said } from "./said.js";
 const KINDS = { "": "All kinds", text: "Text", reasoning: "Reasoning", call: "Calls", result: "Results", media: "Images" };
 
 class FindBar extends HTMLElement {
+  indices = [];
+  timer = 0;
+
   connectedCallback() {
     this.input = search("Search in this conversation", "Search");
     this.kind = fill(select("kind", "Kind"), Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
@@ -21,7 +24,9 @@ class FindBar extends HTMLElement {
     const fold = button("Filter", () => (fold.ariaExpanded = filters.classList.toggle("open")), { class: "quiet unfold", "aria-expanded": "false" });
     const submit = (event) => {
       event.preventDefault();
-      this.move(1);
+      this.isAsked = this.timer > 0;
+      if (this.isAsked) this.filter();
+      else this.move(1);
     };
     this.form = h("form", { role: "search", oninput: (event) => this.typed(event), onsubmit: submit }, this.input, this.found, this.moves, fold, filters);
     this.append(this.form);
@@ -42,6 +47,8 @@ class FindBar extends HTMLElement {
     fill(this.found, number === undefined ? "" : number ? counted(number, "message") : "Nothing found");
     const row = (hit) => h("li", button([h("span.index", `#${hit.index}`), snippet(hit)], () => this.go(this.indices.indexOf(hit.index), hit.at)));
     fill(this.snippets, this.first.map(row));
+    if (this.isAsked) this.move(1); // Enter came before what was typed was searched for
+    this.isAsked = false;
   }
 
   move(by, from = 0) {
@@ -60,7 +67,13 @@ class FindBar extends HTMLElement {
 
   typed({ target }) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.onfilter(chosen(this.form)), target === this.input ? 200 : 0);
+    this.timer = setTimeout(() => this.filter(), target === this.input ? 200 : 0);
+  }
+
+  filter() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.onfilter(chosen(this.form));
   }
 }
 
