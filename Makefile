@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 AGENTS ?= .agents
 
-.PHONY: demo test test-agents check bench format clean
+.PHONY: demo test test-agents test-inspector check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -20,6 +20,10 @@ test: $(DEV)
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
+
+# The inspector in a real Chromium, with a session of 100,000 messages; about three minutes.
+test-inspector: $(DEV)
+	REDLINE_SLOW=1 $(BIN)/python -m pytest -n $(WORKERS) tests/inspector -rs
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench

@@ -215,24 +215,34 @@ def test_policies_are_described(running):
 # --- logs
 
 
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """An inspector over a log of every format, in files and in a database."""
+    place = tmp_path_factory.mktemp("logs")
+    database = f"sqlite:///{place}/chats.db"
+    for format in FORMATS:
+        write_log(place / f"{format}.jsonl", format=format)
+        write_log(f"{database}#{format}", format=format)
+    with inspector(place, home=tmp_path_factory.mktemp("home")) as served:
+        yield {"file": "{}", "sqlite": f"{database}#{{}}"}, served
+
+
 @pytest.mark.parametrize("format", sorted(FORMATS))
 @pytest.mark.parametrize("kind", ["file", "sqlite"])
-def test_logs_are_shown_as_they_were_sent(tmp_path, format, kind):
+def test_logs_are_shown_as_they_were_sent(logs, format, kind):
     """Requests with their time, usage and strikes; the strikes say why, since when, and what they save."""
-    address = tmp_path / "chat.jsonl" if kind == "file" else f"sqlite:///{tmp_path}/chats.db#chat"
-    write_log(address, format=format)
-    with inspector(address, home=tmp_path) as served:
-        session = served.session()
-        header = when_ready(served, session)
-        assert (header["policy"], header["is_hypothetical"], header["can_act"]) == ("sent", False, True)
-        requests = [served.get(f"{session}/requests/{number}") for number in range(header["requests"])]
-        decided = [one for one in requests if one["time_ms"] in [NOW + n * 1_000_000 for n in range(6)]]
-        assert [one["usage"]["input"] for one in decided if one["usage"]] == [2000 * (n + 1) for n in range(6)]
-        strikes = served.get(f"{session}/strikes")["strikes"]
-        assert len(strikes) == 4
-        assert all(one["is_undoable"] and one["why_now"] and one["because"] for one in strikes)
-        assert len(requests[-1]["strikes"]) == 4
-        assert len(requests[0]["strikes"]) == 0
+    names, served = logs
+    session = served.session(names[kind].format(format))
+    header = when_ready(served, session)
+    assert (header["policy"], header["is_hypothetical"], header["can_act"]) == ("sent", False, True)
+    requests = [served.get(f"{session}/requests/{number}") for number in range(header["requests"])]
+    decided = [one for one in requests if one["time_ms"] in [NOW + n * 1_000_000 for n in range(6)]]
+    assert [one["usage"]["input"] for one in decided if one["usage"]] == [2000 * (n + 1) for n in range(6)]
+    strikes = served.get(f"{session}/strikes")["strikes"]
+    assert len(strikes) == 4
+    assert all(one["is_undoable"] and one["why_now"] and one["because"] for one in strikes)
+    assert len(requests[-1]["strikes"]) == 4
+    assert len(requests[0]["strikes"]) == 0
 
 
 def test_branches_and_batches(tmp_path):
@@ -270,15 +280,13 @@ def test_branches_and_batches(tmp_path):
         ([], 400),
     ],
 )
-def test_what_cannot_be_done_says_why(tmp_path, body, status):
+def test_what_cannot_be_done_says_why(running, folder, body, status):
     """And nothing is written."""
-    path = write_log(tmp_path / "chat.jsonl")
-    before = path.read_bytes()
-    with inspector(path, home=tmp_path) as served:
-        found, problem = served.post(f"{served.session()}/actions", body)
+    before = (folder / "chat.jsonl").read_bytes()
+    found, problem = running.post(f"{running.session('chat')}/actions", body)
     assert found == status
     assert problem["error"]
-    assert path.read_bytes() == before
+    assert (folder / "chat.jsonl").read_bytes() == before
 
 
 @pytest.mark.parametrize("kind", ["file", "sqlite"])

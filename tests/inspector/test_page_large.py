@@ -1,5 +1,6 @@
 """A hundred thousand messages in a browser: any of them is in sight at once, and scrolling stays smooth."""
 
+import os
 import re
 
 import pytest
@@ -7,6 +8,8 @@ from playwright.sync_api import expect
 
 from tests.inspector.browser import message, page_of
 from tests.inspector.claude_code import write_messages
+
+pytestmark = pytest.mark.skipif(not os.environ.get("REDLINE_SLOW"), reason="takes a minute; `make test-inspector` runs it")
 
 MESSAGES = 100_000
 MOST_ROWS = 400

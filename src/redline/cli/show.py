@@ -10,7 +10,7 @@ from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, REQUEST_HELP, 
 from redline.cli.message_lines import MessageLines
 from redline.cli.on_each import FINE
 from redline.cli.output import Line, Styled, columns_of_terminal, counted, is_drawn_in_color, say_json, show_page
-from redline.cli.printable import wrapped
+from redline.cli.printable import printable, shortened, wrapped
 from redline.cli.session_argument import SESSION
 from redline.inspection.playback import Playback
 from redline.inspection.read_session import AUTO
@@ -124,7 +124,7 @@ def _title(looked_at: LookedAt, playback: Playback, request: int | None) -> Iter
     recording, width = playback.recording, columns_of_terminal()
     told = [recording.agent, playback.player.model or "", counted(recording.count, "message")]
     told.append(counted(len(recording.requests), "request"))
-    yield (Styled(looked_at.source.name, is_bold=True),)
+    yield (Styled(shortened(printable(looked_at.source.name), width), is_bold=True),)
     yield (Styled(" · ".join(filter(None, told)), is_dim=True),)
     if recording.requests:
         for line in wrapped(_sizes(playback, len(recording.requests) - 1 if request is None else request), width):
