@@ -9,7 +9,7 @@ from struct import pack
 START = 1_770_163_200
 
 
-def line(number, role, content, *, cwd="/work/app", model="claude-sonnet-4-5", seconds=20, **more):
+def line(number, role, content, *, cwd="/srv/app", model="claude-sonnet-4-5", seconds=20, **more):
     """One message of a session, after the one before it."""
     message = {"role": role, "content": content}
     if role == "assistant":

@@ -36,7 +36,7 @@ def hostile_messages():
     for number, payload in enumerate(PAYLOADS):
         tool, arguments = [
             ("Bash", {"command": payload, **POISONED}),
-            ("Read", {"file_path": f"/work/{NAME}/{payload[:60]}"}),
+            ("Read", {"file_path": f"/srv/{NAME}/{payload[:60]}"}),
             ("Edit", {"file_path": payload[:60], "old_string": payload, "new_string": f"{NAME}\n{payload}"}),
             (f"{NAME}\u202e\x1b[31m", POISONED),
             ("__proto__", POISONED),
@@ -54,7 +54,7 @@ def hostile_messages():
 def write_hostile_transcript(folder):
     """A Claude Code session, hostile in its name, project, model, tools and texts."""
     path = folder / f"{NAME}.jsonl"
-    return write_messages(path, hostile_messages(), cwd=f"/work/{NAME}", model=SCRIPT, seconds=90)
+    return write_messages(path, hostile_messages(), cwd=f"/srv/{NAME}", model=SCRIPT, seconds=90)
 
 
 def write_hostile_log(folder):

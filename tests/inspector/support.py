@@ -114,7 +114,7 @@ def write_transcript(path, turns=30, *, words=None, model="claude-sonnet-4-5"):
             "uuid": f"u{number}",
             "parentUuid": parent,
             "sessionId": "s1",
-            "cwd": "/work/app",
+            "cwd": "/srv/app",
             "timestamp": time,
         }
         parent = record["uuid"]
@@ -126,12 +126,12 @@ def write_transcript(path, turns=30, *, words=None, model="claude-sonnet-4-5"):
             ("Bash", {"command": f"pytest -k part{number}"}, f"collected {number} items\n" + "a line of test output\n" * 60),
             (
                 "Read",
-                {"file_path": "/work/app/dates.py"},
+                {"file_path": "/srv/app/dates.py"},
                 "\n".join(f"{n}\tvalue_{number}_{n} = parse({n})" for n in range(40)),
             ),
             (
                 "Edit",
-                {"file_path": "/work/app/dates.py", "old_string": "value = 1\nkeep", "new_string": "value = 2\nkeep"},
+                {"file_path": "/srv/app/dates.py", "old_string": "value = 1\nkeep", "new_string": "value = 2\nkeep"},
                 "The file was changed.",
             ),
         ][number % 3]

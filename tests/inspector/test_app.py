@@ -36,7 +36,7 @@ def test_the_list(running):
     rows = {row["name"]: row for row in found["sessions"]}
     assert rows.keys() == {"talk", "chat"}
     talk, chat = rows["talk"], rows["chat"]
-    assert (talk["agent"], talk["project"], talk["title"]) == ("Claude Code", "/work/app", "Fix the parser of dates")
+    assert (talk["agent"], talk["project"], talk["title"]) == ("Claude Code", "/srv/app", "Fix the parser of dates")
     assert (talk["messages"], talk["requests"], talk["is_log"], chat["is_log"]) == (62, 31, False, True)
     assert talk["cost_usd"] > 0
     assert talk["tokens"] > 1000

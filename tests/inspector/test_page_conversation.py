@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("sessions")
     write_transcript(place / "talk.jsonl")
     write_log(place / "chat.jsonl")
-    edit = {"file_path": "/work/app/a.py", "old_string": "old = 1\nkeep", "new_string": "new = 2\nkeep"}
+    edit = {"file_path": "/srv/app/a.py", "old_string": "old = 1\nkeep", "new_string": "new = 2\nkeep"}
     messages = [
         ("user", [{"type": "text", "text": "Look at this"}, picture()]),
         (

@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("sessions")
     write_transcript(place / "talk.jsonl")
     write_messages(
-        place / "short.jsonl", [("user", "Paint the shed"), ("assistant", "Done.")], cwd="/work/garden", seconds=100_000
+        place / "short.jsonl", [("user", "Paint the shed"), ("assistant", "Done.")], cwd="/srv/garden", seconds=100_000
     )
     write_log(place / "chat.jsonl")
     return place
@@ -61,7 +61,7 @@ def test_filters(tabs, running):
     page.get_by_role("combobox", name="Agent").select_option("Redline")
     expect(page.get_by_role("row").get_by_role("link")).to_have_text(["step 0"])
     page.get_by_role("combobox", name="Agent").select_option("")
-    page.get_by_role("combobox", name="Project").select_option("/work/app")
+    page.get_by_role("combobox", name="Project").select_option("/srv/app")
     expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Fix the parser of dates"])
 
 
