@@ -156,7 +156,29 @@ def test_what_if(running):
     assert bold["quoted"]["strikes"] + bold["strict"]["strikes"] >= mild["quoted"]["strikes"] + mild["strict"]["strikes"]
     assert "keep_recent = 1" in bold["toml"]
     assert len(bold["curve"]["points"]) == 31
-    compile(bold["python"], "python", "exec")
+
+
+@pytest.mark.parametrize(
+    "custom",
+    [
+        {"preset": "default"},
+        {"preset": "balanced"},
+        {"rules": []},
+        {"rules": [{"name": "masked_results", "settings": {"keep_recent": 1}}], "schedule": {"name": "eager"}},
+        {"rules": [{"name": "faded"}], "schedule": {"name": "budget", "settings": {"trigger_tokens": 9000, "keep": 1}}},
+    ],
+)
+def test_both_ways_to_copy_a_policy_make_the_same_one(running, tmp_path, monkeypatch, custom):
+    """The Python program runs as it is, and its policy is that of the file."""
+    monkeypatch.chdir(tmp_path)
+    answer = running.post(f"{running.session('talk')}/what-if", custom)[1]
+    (tmp_path / "redline.toml").write_text(answer["toml"])
+    made = {}
+    exec(answer["python"], made)
+    copied, loaded = made["policy"], redline.Policy.load("redline.toml")
+    assert copied.made_rules() == loaded.made_rules()
+    assert copied.schedule == loaded.schedule
+    assert copied.words == loaded.words
 
 
 def test_the_policy_that_is_copied_is_the_one_that_was_tried(running, tmp_path):

@@ -141,13 +141,26 @@ def what_if(player: Player, custom: object) -> dict[str, Any]:
 
 
 def _python(policy: Policy, model: str | None) -> str:
-    settings = policy.toml().strip()
-    return (
-        "import redline\n\n"
-        f'policy = redline.Policy.load("redline.toml")  # with the settings below\n'
-        f'with redline.open("chat.jsonl", policy=policy, model={json.dumps(model or "your-model")}) as conversation:\n'
-        "    request = conversation.request()\n\n" + "\n".join(f"# {line}" for line in settings.splitlines()) + "\n"
-    )
+    """A program that opens a conversation with the policy."""
+    rules = policy.made_rules()
+    names = ", ".join(sorted({type(rule).__name__ for rule in rules}))
+    imports = [f"from redline.rules import {names}"] if names else []
+    settings = [f"    rules=[{', '.join(map(_called, rules))}],"]
+    if policy.schedule is not None and not isinstance(policy.schedule, str):
+        imports.append(f"from redline.schedules import {type(policy.schedule).__name__}")
+    if policy.schedule is not None:
+        settings.append(f"    schedule={_called(policy.schedule)},")
+    lines = ["import redline", *imports, "", "policy = redline.Policy(", *settings, "    words=redline.EN,", ")"]
+    opened = f'redline.open("chat.jsonl", policy=policy, model={json.dumps(model or "your-model")})'
+    return "\n".join([*lines, f"with {opened} as conversation:", "    request = conversation.request()"]) + "\n"
+
+
+def _called(unit: Any) -> str:
+    """A rule or a schedule as one writes it: what differs from its defaults."""
+    if isinstance(unit, str):
+        return json.dumps(unit)
+    settings = ", ".join(f"{name}={value!r}" for name, value in _set(unit)["settings"].items())
+    return f"{type(unit).__name__}({settings})"
 
 
 def _curve(outcome: WhatIfOutcome, plain: WhatIfOutcome, unit: float) -> dict[str, Any]:
