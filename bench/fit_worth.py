@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -23,8 +23,9 @@ from redline import Policy, read_transcript
 from redline.prices import PRICE_RULES
 from redline.replay.session import sessions_in
 from redline.replay.what_if import WhatIf
-from redline.rules import Rule
-from redline.rules.faded import FADED_PRESETS, Faded, FadedFold
+from redline.rules import OldReasoning, Rule
+from redline.rules.faded import Faded, FadedFold
+from redline.rules.presets import PRESET_RULES
 from redline.rules.rule import Fold
 from redline.rules.worth import WorthModel, chance
 from redline.rules.worth_facts import FEATURES
@@ -32,7 +33,7 @@ from redline.rules.worth_facts import FEATURES
 __all__ = ["ModelledFaded", "frontier_of"]
 
 MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "rules" / "worth.json"
-PENALTIES = (0, 6_000, 12_000, 60_000, 250_000, 500_000)
+PENALTIES = (0, 4_000, 8_000, 12_000, 17_000, 25_000, 40_000, 70_000, 120_000, 300_000)
 _FOLDS = 8
 _RULE = PRICE_RULES["0.1/1.25/5m"]
 
@@ -76,8 +77,7 @@ def main(arguments: Sequence[str]) -> None:
     known = projects()
     by_project = {project: by_fold[fold] for project, fold in folds.items()}
     weights = {path: by_project.get(known[path], whole) for path in recorded_files()}
-    penalties = sorted({*PENALTIES, *(preset.penalty_tokens for preset in FADED_PRESETS.values())})
-    _print_frontier(frontier_of(weights, penalties))
+    _print_frontier(frontier_of(weights, tried_rules()))
 
 
 def make_model(weights: Iterable[float]) -> WorthModel:
@@ -85,24 +85,45 @@ def make_model(weights: Iterable[float]) -> WorthModel:
     return WorthModel("", "", "", {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)})
 
 
-def frontier_of(weights: dict[Path, tuple[float, ...]], penalties: Sequence[float]) -> dict[float, Counter[str]]:
-    """By penalty, the sums over session files, each tried with a model of its own."""
-    sums = {penalty: Counter[str]() for penalty in penalties}
+def tried_rules() -> dict[str, tuple[Rule, ...]]:
+    """By name: the presets, and `faded` alone or with what goes besides results, at many penalties."""
+    reasoning = OldReasoning(keep_recent=3, bound_too=True)
+    tried = {
+        f"{name} {penalty:,}": rules
+        for penalty in PENALTIES
+        for name, rules in (
+            ("results", (Faded(penalty),)),
+            ("results, reasoning", (Faded(penalty), reasoning)),
+            ("results, reasoning, inputs", (Faded(penalty, inputs=True), reasoning)),
+        )
+    }
+    return {**PRESET_RULES, **dict(sorted(tried.items(), key=lambda item: item[0].rpartition(" ")[0]))}
+
+
+def modelled(rules: Iterable[Rule], weights: tuple[float, ...], project_root: str) -> tuple[Rule, ...]:
+    """The rules, with a model of one's own for `faded`."""
+    return tuple(
+        ModelledFaded(replace(rule, project_root=project_root), weights) if isinstance(rule, Faded) else rule for rule in rules
+    )
+
+
+def frontier_of(weights: dict[Path, tuple[float, ...]], tried: dict[str, tuple[Rule, ...]]) -> dict[str, Counter[str]]:
+    """By name of the rules, the sums over session files, each tried with a model of its own."""
+    sums = {name: Counter[str]() for name in tried}
     with ProcessPoolExecutor() as pool:
-        for found in pool.map(partial(_tried, penalties=tuple(penalties)), weights.keys(), weights.values()):
-            for penalty, numbers in found:
-                sums[penalty].update(numbers)
+        for found in pool.map(partial(_tried, tried=tried), weights.keys(), weights.values()):
+            for name, numbers in found:
+                sums[name].update(numbers)
     return sums
 
 
-def _tried(path: Path, weights: tuple[float, ...], penalties: Sequence[float]) -> list[tuple[float, dict[str, float]]]:
-    found = list[tuple[float, dict[str, float]]]()
+def _tried(path: Path, weights: tuple[float, ...], tried: dict[str, tuple[Rule, ...]]) -> list[tuple[str, dict[str, float]]]:
+    found = list[tuple[str, dict[str, float]]]()
     for session in sessions_in(read_transcript(path)):
         what_if = WhatIf(session)
         whole = what_if.try_policy(Policy(rules=()), _RULE).cost
-        for penalty in penalties:
-            faded: Rule = ModelledFaded(Faded(penalty, project_root=session.project_root), weights)
-            outcome = what_if.try_policy(Policy(rules=(faded,)), _RULE)
+        for name, rules in tried.items():
+            outcome = what_if.try_policy(Policy(rules=modelled(rules, weights, session.project_root)), _RULE)
             numbers = {
                 "whole": whole,
                 "requests": len(session.requests),
@@ -114,7 +135,7 @@ def _tried(path: Path, weights: tuple[float, ...], penalties: Sequence[float]) -
                 "strict_strikes": outcome.strict.strikes,
                 "strict_requests": outcome.strict.requests,
             }
-            found.append((penalty, numbers))
+            found.append((name, numbers))
     return found
 
 
@@ -144,11 +165,10 @@ def _plot(bins: Sequence[tuple[float, float, int]], path: Path) -> None:
     figure.savefig(path)
 
 
-def _print_frontier(sums: dict[float, Counter[str]]) -> None:
-    presets = {preset.penalty_tokens: name for name, preset in FADED_PRESETS.items()}
+def _print_frontier(sums: dict[str, Counter[str]]) -> None:
     columns = ("bill", "with re-reads", "strikes", "quoted: strikes", "requests", "strict: strikes", "requests")
-    print(f"| penalty | {' | '.join(columns)} | preset |\n|{'---|' * (len(columns) + 2)}")
-    for penalty, found in sums.items():
+    print(f"| what may go, penalty | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, found in sums.items():
         strikes, requests = max(found["strikes"], 1), found["requests"]
         bills = [f"{found[name] / found['whole']:.3f}" for name in ("cost", "with_rereads")]
         risks = [
@@ -156,7 +176,7 @@ def _print_frontier(sums: dict[float, Counter[str]]) -> None:
             for kind in ("quoted", "strict")
             for what, of in (("strikes", strikes), ("requests", requests))
         ]
-        print(f"| {penalty:,.0f} | {' | '.join([*bills, f'{strikes:,}', *risks])} | {presets.get(penalty, '')} |")
+        print(f"| {name} | {' | '.join([*bills, f'{strikes:,}', *risks])} |")
 
 
 if __name__ == "__main__":

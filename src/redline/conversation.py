@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
-from redline.blobs.retrieval import recall
+from redline.blobs.retrieval import excerpt_of, recall
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
@@ -47,7 +47,7 @@ from redline.log.records import (
     ViewChanged,
 )
 from redline.log.timeline import Branch
-from redline.policy import Policy
+from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
@@ -56,7 +56,9 @@ from redline.schedules import Schedule
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_count, check_function, check_methods, make_list, shown
+from redline.values.messages import ToolResult
 from redline.values.payloads import Payload
+from redline.values.references import find_reference, reference_to
 from redline.values.times import check_time_ms
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
 
@@ -115,7 +117,7 @@ class Conversation:
         self,
         messages: Iterable[Payload] = (),
         *,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         model: Model | None = None,
         system: str | Sequence[Mapping[str, Any]] | None = None,
         tools: Iterable[Mapping[str, Any]] = (),
@@ -133,9 +135,7 @@ class Conversation:
     ) -> None:
         own = {"strategy": strategy, "project_root": project_root, "protection": protection}
         given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
-        if policy is not None and not isinstance(policy, Policy):
-            raise ValidationError(f"policy must be a redline.Policy, not {policy!r}")
-        self._policy = dataclasses.replace(policy or Policy(), **given)
+        self._policy = dataclasses.replace(make_policy(policy), **given)
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
@@ -522,6 +522,7 @@ class Conversation:
         settings, ask = self._asked(now, rules, schedule, model, preamble)
         return self._finished(self._engine.preview(settings, ask), ask)
 
+    @_whole
     def recall(
         self,
         reference: str,
@@ -530,10 +531,19 @@ class Conversation:
         grep: str | None = None,
         max_chars: int | None = 30_000,
     ) -> str:
-        """What an offload stub refers to, all or some lines of it."""
+        """What the stub of a struck or an offloaded result refers to, all or some lines of it."""
+        if isinstance(reference, str) and (place := find_reference(reference)):
+            return excerpt_of(self._recorded_text(*place), lines=lines, grep=grep, max_chars=max_chars)
         if self._blobs is None:
             raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")
         return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
+
+    def _recorded_text(self, index: int, place: int) -> str:
+        state = self._state
+        parts = state.message(index, state.view.version_of(index)).parts if index < len(state) else ()
+        if place < len(parts) and isinstance(part := parts[place], ToolResult):
+            return part.text
+        raise ValidationError(f"There is no result {reference_to(index, place)} here. Copy the reference from the stub.")
 
     # --- what a request is made with
 

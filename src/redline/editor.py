@@ -43,7 +43,7 @@ from redline.log.records import (
 )
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
-from redline.policy import Policy
+from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Legalizer, Strategy
 from redline.rules.rule import Mark
@@ -107,15 +107,13 @@ class Editor:
         self,
         store: str | os.PathLike[str] | None = None,
         *,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         clock: Callable[[], float] = now_ms,
         blobs: Blobs | None = None,
         counter: Counter | None = None,
         redact: Redact | None = None,
         durability: Durability = "os",
     ) -> None:
-        if policy is not None and not isinstance(policy, Policy):
-            raise ValidationError(f"policy must be a redline.Policy, not {shown(policy)}")
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
@@ -123,7 +121,7 @@ class Editor:
             check_methods("blobs", blobs, "put", "get")
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
-        self._policy, self._clock, self._blobs = policy or Policy(), clock, blobs
+        self._policy, self._clock, self._blobs = make_policy(policy), clock, blobs
         self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)

@@ -45,7 +45,7 @@ _HEAD_BYTES = 4096
 def open(  # noqa: A001 - the public word, as in gzip.open
     address: str | os.PathLike[str],
     *,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     model: Model | None = None,
     system: str | Sequence[Mapping[str, Any]] | None = None,
     tools: Iterable[Mapping[str, Any]] = (),

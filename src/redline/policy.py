@@ -1,7 +1,7 @@
 """The settings of a conversation: which rules mark, when marks are applied, how interrupted calls are repaired."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
@@ -12,13 +12,16 @@ from redline.policy_file import policy_toml, read_policy_file, read_policy_table
 from redline.prices.model import Model
 from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
+from redline.rules.faded import Faded
+from redline.rules.presets import PRESET_RULES
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
 from redline.schedules import Schedule, find_schedule
 from redline.tools import DEFAULT, ToolBook
-from redline.values.words import DOCUMENTS, Words
+from redline.values.checks import shown
+from redline.values.words import DOCUMENTS, EN, Words
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "make_policy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -91,6 +94,40 @@ class Policy:
         """To the letter of the requirement documents: their two rules, applied at once, whatever the model."""
         return cls(schedule="eager", **settings)
 
+    @classmethod
+    def careful(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+        """Strikes results that will hardly be used again, and old reasoning, when that is free or pays.
+
+        `recall_tool` is the name under which the model can ask for what was struck (`Conversation.recall`), if it can.
+        What each of the three saves and risks is in docs/results.md.
+        """
+        return cls._preset("careful", recall_tool, settings)
+
+    @classmethod
+    def balanced(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+        """As `careful`, for half as much again of the saving and twice the risk; also strikes long inputs of calls."""
+        return cls._preset("balanced", recall_tool, settings)
+
+    @classmethod
+    def bold(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+        """As `balanced`, for a third of the bill and twice its risk: best where the model can recall what was struck."""
+        return cls._preset("bold", recall_tool, settings)
+
+    @classmethod
+    def named(cls, name: str) -> "Policy":
+        """The policy of a name: `careful`, `balanced`, `bold`, `documents`."""
+        if name == "documents":
+            return cls.documents()
+        if not isinstance(name, str) or name not in PRESET_RULES:
+            known = ", ".join((*PRESET_RULES, "documents"))
+            raise ValidationError(f"There is no policy named {shown(name)}. Names are {known}; Policy.load reads a file.")
+        return cls._preset(name, None, {})
+
+    @classmethod
+    def _preset(cls, name: str, recall_tool: str | None, settings: Mapping[str, Any]) -> "Policy":
+        rules = [replace(rule, recall_tool=recall_tool) if isinstance(rule, Faded) else rule for rule in PRESET_RULES[name]]
+        return cls(**{"rules": rules, "schedule": "when_free", "words": EN, **settings})
+
     def made_rules(self, rules: Iterable[Rule | str] | None = None) -> tuple[Rule, ...]:
         """The rules as objects, for this project and in these words; others for one request."""
         return self._made_rules if rules is None else make_rules(rules, words=self.words, project_root=self.project_root)
@@ -110,3 +147,14 @@ class Policy:
 
 
 _DEFAULT = Policy()
+
+
+def make_policy(given: Policy | str | None) -> Policy:
+    """The policy that a caller gives: itself, its name, or the default for None."""
+    if given is None:
+        return _DEFAULT
+    if isinstance(given, str):
+        return Policy.named(given)
+    if not isinstance(given, Policy):
+        raise ValidationError(f"policy must be a redline.Policy or the name of one, not {shown(given)}")
+    return given

@@ -11,7 +11,7 @@ from redline.blobs.grep import grep_lines
 from redline.blobs.result_files import file_name_in, read_offloaded
 from redline.errors import ValidationError
 
-__all__ = ["is_recall", "recall", "recall_tool"]
+__all__ = ["excerpt_of", "is_recall", "recall", "recall_tool"]
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
@@ -37,11 +37,17 @@ def recall(
     # A model fills these in, so their types are not to be relied upon.
     if not isinstance(reference, str):
         raise ValidationError(f"reference must be a text, copied from the stub, not {_shown(reference)}")
+    return excerpt_of(_stored(reference, blobs), lines=lines, grep=grep, max_chars=max_chars)
+
+
+def excerpt_of(
+    content: str, *, lines: str | Sequence[int] | None = None, grep: str | None = None, max_chars: int | None = 30_000
+) -> str:
+    """A text, or some lines of it, as `recall` gives it."""
     if grep is not None and not isinstance(grep, str):
         raise ValidationError(f"grep must be a regular expression, not {_shown(grep)}")
     if max_chars is not None and (not isinstance(max_chars, int) or max_chars <= _NOTICE_CHARS):
         raise ValidationError(f"max_chars must be a number above {_NOTICE_CHARS}, or None, not {_shown(max_chars)}")
-    content = _stored(reference, blobs)
     if not lines and not grep:
         return _cut(content, 1, max_chars)
     all_lines = content.removesuffix("\n").split("\n")
@@ -83,7 +89,7 @@ def is_recall(tool: str | None, name: str) -> bool:
 
 
 _DESCRIPTION = (
-    "Reads back a tool result that was stored elsewhere because it is long. The stub in its place names the reference. "
+    "Reads back a tool result that was left out or stored elsewhere. The stub in its place names the reference. "
     "Ask for some lines or for a pattern rather than for all of it."
 )
 

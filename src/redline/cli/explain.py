@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from redline.cli.figures import date_and_time, dollars, share
-from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, LookedAt, chosen_policy, look_at, one_session
+from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, LookedAt, look_at, one_session
 from redline.cli.on_each import FINE
 from redline.cli.output import Column, counted, say, say_json, show_rows, show_title
 from redline.cli.session_argument import SESSION
 from redline.errors import ValidationError
 from redline.inspection.explanation import PartExplanation, Situation, explain_part
 from redline.inspection.playback import Playback
-from redline.inspection.presets import says_of
+from redline.inspection.presets import find_policy, says_of
 from redline.inspection.read_session import AUTO, SENT, resolved_policy
 from redline.inspection.shown import part_key, shown_message
 from redline.inspection.shown_requests import made_request, shown_strike
@@ -58,7 +58,7 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
     if request is not None:
         made_request(playback, request)
     asked = resolved_policy(policy, is_log=looked_at.is_log)
-    rules = chosen_policy("default" if asked == SENT else asked)
+    rules = find_policy("default" if asked == SENT else asked)
     waiting = waiting_marks(playback, request, looked_at.session.log, rules)
     can_undo = looked_at.can_be_opened and not playback.is_hypothetical
     situation = Situation(playback, request, rules, waiting, can_undo=can_undo)

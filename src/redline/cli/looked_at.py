@@ -1,21 +1,18 @@
 """The one session that a command looks at, played back as it was sent or under a policy."""
 
-import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from redline.cli.output import complain, say
 from redline.cli.places import damage_words
 from redline.errors import RedlineError, ValidationError
 from redline.inspection.playback import Playback, Player
-from redline.inspection.presets import PRESETS
+from redline.inspection.presets import PRESETS, find_policy
 from redline.inspection.read_session import SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.inspection.stores import is_observed
-from redline.policy import Policy
 
-__all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "chosen_policy", "look_at", "one_session"]
+__all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "look_at", "one_session"]
 
 CONVERSATION_HELP = "Which one, in a file that holds several."
 POLICY_HELP = f"{', '.join((SENT, *PRESETS))}, or a redline.toml; without it {SENT} for Redline's logs, else default."
@@ -47,7 +44,7 @@ class LookedAt:
     def playback(self, policy: str) -> Playback:
         """As it was sent, or as a policy would have sent it."""
         name = resolved_policy(policy, is_log=self.is_log)
-        return self.player.play() if name == SENT else self.player.play_with(chosen_policy(name), name)
+        return self.player.play() if name == SENT else self.player.play_with(find_policy(name), name)
 
 
 def one_session(argument: str) -> SessionInput:
@@ -81,12 +78,3 @@ def look_at(source: SessionInput, number: int) -> LookedAt:
     if len(damage) > _MOST_DAMAGE:
         complain(f"{source.name}: and {len(damage) - _MOST_DAMAGE:,} more; `redline check` names them")
     return LookedAt(source, session, number, Player(recording))
-
-
-def chosen_policy(name: str) -> Policy:
-    """A preset by its name, or the policy of a file."""
-    if name in PRESETS:
-        return PRESETS[name].make()
-    if not Path(name).exists() and os.sep not in name and "." not in name:
-        raise ValidationError(f"There is no policy {name!r}, and no such file. Names are {', '.join((SENT, *PRESETS))}.")
-    return Policy.load(name)

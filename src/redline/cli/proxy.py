@@ -9,6 +9,7 @@ import click
 
 from redline.cli.output import say
 from redline.errors import MissingExtraError
+from redline.inspection.presets import PRESETS
 
 if TYPE_CHECKING:
     from redline.proxy import ProxySettings
@@ -23,7 +24,7 @@ __all__ = ["command"]
     "--store", default="~/.redline", show_default=True, metavar="ADDRESS", help="A folder, sqlite:///FILE, postgresql://…"
 )
 @click.option(
-    "--policy", default="default", show_default=True, metavar="NAME_OR_FILE", help="default, documents, or a redline.toml."
+    "--policy", default="default", show_default=True, metavar="NAME_OR_FILE", help=f"{', '.join(PRESETS)}, or a redline.toml."
 )
 @click.option(
     "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="For anthropic, openai or gemini; again for each."

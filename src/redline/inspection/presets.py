@@ -1,18 +1,20 @@
 """Policies by name, for looking at a session under them: what each strikes, in a sentence."""
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 
+from redline.errors import ValidationError
 from redline.policy import Policy
-from redline.rules.faded import FADED_PRESETS
 from redline.rules.masked_results import MaskedResults
+from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.values.words import EN
 from redline.wire.editing import wire_policy
 
-__all__ = ["PRESETS", "Preset", "says_of"]
+__all__ = ["PRESETS", "Preset", "find_policy", "says_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,15 @@ class Preset:
     make: Callable[[], Policy]
 
 
+_STALE = (StaleTerminal(text_blocks=True), "historical_reads")
+
+
+def _stale() -> Policy:
+    return Policy(rules=_STALE, words=EN)
+
+
 def _superseded() -> Policy:
-    plain = wire_policy()
-    return Policy(rules=(*plain.rules, SupersededReads(until_read_again=False)), words=EN)
-
-
-def _faded(preset: str) -> Policy:
-    return Policy(rules=(FADED_PRESETS[preset],), words=EN)
+    return Policy(rules=(*_STALE, SupersededReads(until_read_again=False)), words=EN)
 
 
 def _masking() -> Policy:
@@ -40,16 +44,25 @@ def _masking() -> Policy:
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("default", "Old command output and old reads of files, when the cache loses nothing by it.", wire_policy),
-        Preset("documents", "The same, at once, whatever the cache loses.", lambda: Policy.documents(words=EN)),
-        Preset("superseded", "As default, and reads of files that were changed since.", _superseded),
-        Preset("careful", "Results that will hardly be used again; a miss counts for much.", partial(_faded, "careful")),
-        Preset("balanced", "Results that will hardly be used again; a miss counts.", partial(_faded, "balanced")),
-        Preset("bold", "Results that will hardly be used again; a miss counts for little.", partial(_faded, "bold")),
+        Preset("default", "What `redline proxy` does unless it is told otherwise: careful.", wire_policy),
+        Preset("careful", "Results that will hardly be used again, and old reasoning; a miss counts for much.", Policy.careful),
+        Preset("balanced", "As careful, and long inputs of calls; a miss counts.", Policy.balanced),
+        Preset("bold", "As balanced; a miss counts for little.", Policy.bold),
+        Preset("stale", "Old command output and old reads of files, when the cache loses nothing by it.", _stale),
+        Preset("superseded", "As stale, and reads of files that were changed since.", _superseded),
+        Preset("documents", "As stale, at once, whatever the cache loses.", lambda: Policy.documents(words=EN)),
         Preset("masking", "All results but the last ten, when the cache loses nothing by it.", _masking),
     )
 }
-"""The first is what `redline proxy` does unless it is told otherwise."""
+
+
+def find_policy(name: str) -> Policy:
+    """A policy by its name, or from its file."""
+    if name in PRESETS:
+        return PRESETS[name].make()
+    if not Path(name).exists() and os.sep not in name and "." not in name:
+        raise ValidationError(f"There is no policy named {name!r}, and no such file. Names are {', '.join(PRESETS)}.")
+    return Policy.load(name)
 
 
 def says_of(kind: type) -> str:

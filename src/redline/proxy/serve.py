@@ -11,12 +11,13 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from redline.editor import Editor
+from redline.inspection.presets import find_policy
 from redline.listening import bind, ended_by_signals
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
-from redline.proxy.settings import ProxySettings, load_policy
+from redline.proxy.settings import ProxySettings
 from redline.redaction import redact
 from redline.tokens import Estimate
 from redline.wire.editing import WireEditor
@@ -66,7 +67,7 @@ def make_relay(settings: ProxySettings) -> Relay:
 
 def _open_editor(settings: ProxySettings) -> CallEditor:
     """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
-    policy, redaction = load_policy(settings.policy), redact if settings.redacts else None
+    policy, redaction = find_policy(settings.policy), redact if settings.redacts else None
     editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate())
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 

@@ -1,22 +1,16 @@
 """How a proxy is to run, checked where it is said."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from redline.errors import ValidationError
+from redline.inspection.presets import find_policy
 from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
-from redline.policy import Policy
 from redline.proxy.upstreams import Upstream, parse_upstreams
-from redline.wire.editing import wire_policy
 
-__all__ = ["POLICIES", "ProxySettings", "load_policy"]
-
-POLICIES = ("default", "documents")
-"""The policies that have a name; any other is a file."""
+__all__ = ["ProxySettings"]
 
 _LEAST_TOKEN = 16
 _MOST_WORKERS = 256
@@ -58,7 +52,7 @@ class ProxySettings:
             raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
         if not self.deadline_ms > 0:
             raise ValidationError(f"--deadline must be more than 0 ms, not {self.deadline_ms:g}")
-        load_policy(self.policy)
+        find_policy(self.policy)
 
     @property
     def mode(self) -> str:
@@ -69,15 +63,3 @@ class ProxySettings:
     def access(self) -> Access:
         """Who may use it."""
         return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
-
-
-def load_policy(policy: str) -> Policy:
-    """A policy by its name, or from its file."""
-    match policy:
-        case "default":
-            return wire_policy()
-        case "documents":
-            return Policy.documents()
-    if not Path(policy).exists() and os.sep not in policy and "." not in policy:
-        raise ValidationError(f"There is no policy named {policy!r}, and no such file. Names are {', '.join(POLICIES)}.")
-    return Policy.load(policy)

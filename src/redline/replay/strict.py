@@ -1,17 +1,20 @@
-"""The strict measure of risk: distinctive words that an answer uses and that only tool results had told the model.
+"""The strict measure of risk: distinctive words that an answer uses and that only parts that may be struck had told the model.
 
 A name, a path, a number is used without its line being quoted, so that this finds several times as much as `risk.uses_in`.
-What is in words of the user, or in words and calls of the assistant, is taken to be visible from then on: rules hardly ever
-strike those. So each word is used once in a window, and all uses together cost one look at each message.
+Results, reasoning and the long inputs of calls may be struck. What is in words of the user or the assistant, or in a call with
+a short input, is taken to be visible from then on: rules hardly ever strike those.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import compress
+from operator import not_
 
 from redline.replay.risk import Holder, Use, said_after, texts_of
 from redline.replay.session import Session
-from redline.values.messages import Part, ToolResult
+from redline.rules.worth_words import LONG_CHARS
+from redline.values.messages import Part, Reasoning, ToolCall, ToolResult
 
 __all__ = ["strict_uses_in"]
 
@@ -24,7 +27,7 @@ _SHOWN_WORDS = 3
 
 
 def strict_uses_in(session: Session) -> tuple[Use, ...]:
-    """Where an answer uses distinctive words that are in tool results and in nothing else that was sent since a compaction."""
+    """Where an answer uses distinctive words that are in parts that may be struck, and in nothing else since a compaction."""
     answers = [place for request in session.requests for place in said_after(session, request)]
     said = {place: _distinctive(session.messages[place].parts) for place in answers}
     every_word = frozenset(word for words in said.values() for word in words)
@@ -43,7 +46,7 @@ def strict_uses_in(session: Session) -> tuple[Use, ...]:
 
 
 class _Told:
-    """What a window has told the model: the words that are visible for good, and the results that hold the others."""
+    """What a window has told the model: the words that are visible for good, and the parts that hold the others."""
 
     def __init__(self, said: frozenset[bytes]) -> None:
         self._said = said
@@ -53,31 +56,44 @@ class _Told:
 
     def show(self, holder: Holder, part: Part) -> None:
         """A part is sent."""
-        words = self._said.intersection(_words(part))
-        if not isinstance(part, ToolResult):
-            self._visible |= words
-            return
-        for word in words - self._visible:
+        kept, lost = _texts_by_fate(part)
+        in_sight = self._said.intersection(_words(kept))
+        self._visible |= in_sight
+        for word in in_sight:
+            self._holders.pop(word, None)
+        for word in self._said.intersection(_words(lost)) - self._visible:
             self._holders[word].add(holder)
 
     def used_by(self, words: Iterable[bytes]) -> Iterator[tuple[frozenset[Holder], str]]:
-        """The results that an answer has these words from, with a few of the words; it makes them visible."""
+        """The parts that an answer has these words from, with a few of the words."""
         used: dict[frozenset[Holder], list[bytes]] = {}
         for word in words:
-            if word not in self._visible and (holders := self._holders.pop(word, None)):
+            if word not in self._visible and (holders := self._holders.get(word)):
                 used.setdefault(frozenset(holders), []).append(word)
-        self._visible.update(words)
         for sources, found in used.items():
             yield sources, ", ".join(word.decode() for word in found[:_SHOWN_WORDS])
 
 
+def _texts_by_fate(part: Part) -> tuple[Iterable[str], Iterable[str]]:
+    """The texts of a part that stay whatever is struck, and those that go with it."""
+    match part:
+        case ToolResult() | Reasoning():
+            return (), (part.text,)
+        case ToolCall():
+            texts = tuple(texts_of(part))
+            is_long = [len(text) >= LONG_CHARS for text in texts]
+            return compress(texts, map(not_, is_long)), compress(texts, is_long)
+    return texts_of(part), ()
+
+
 def _distinctive(parts: Iterable[Part]) -> dict[bytes, None]:
     """The distinctive words of a message, in its order."""
-    return dict.fromkeys(word for part in parts for word in _words(part) if _DISTINCTIVE.fullmatch(word))
+    words = (word for part in parts for word in _words(texts_of(part)))
+    return dict.fromkeys(word for word in words if _DISTINCTIVE.fullmatch(word))
 
 
-def _words(part: Part) -> Iterator[bytes]:
-    """All words of a part, each once. Text beyond ASCII separates them, as in the line numbers `12→` of some tools."""
-    for text in texts_of(part):
+def _words(texts: Iterable[str]) -> Iterator[bytes]:
+    """All words of texts, each once. Characters beyond ASCII separate them, as in the line numbers `12→` of some tools."""
+    for text in texts:
         found = dict.fromkeys(text.encode("utf-8", "replace").translate(_SPACED).split())
         yield from (word.strip(_EDGES) for word in found)

@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from redline.blobs.retrieval import is_recall
+from redline.errors import ValidationError
 from redline.rules.facts import Seen
 from redline.rules.results import may_replace
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least, check_counts, check_texts, make_root, text_of
+from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_root, shown, text_of
 from redline.rules.worth import WorthModel, chance, shipped_model
-from redline.rules.worth_facts import FollowedResult, ResultFollower, features_of
+from redline.rules.worth_facts import FollowedPart, ResultFollower, features_of
+from redline.rules.worth_words import texts_of
+from redline.values.messages import ToolCall
+from redline.values.references import reference_to
 from redline.values.words import DOCUMENTS, Words
 
-__all__ = ["FADED_PRESETS", "Faded", "FadedFold"]
+__all__ = ["Faded", "FadedFold"]
 
 _READ, _WRITE = 0.1, 1.25
 """What a token costs from the cache and when it is first sent, as multiples of an uncached one; prices are the schedule's
@@ -26,12 +31,12 @@ _OFTEN, _SELDOM = 0.4, 0.12
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """A result may go when the expected saving of striking it outweighs the expected cost.
+    """A result, or a long input, may go when the expected saving of striking it outweighs the expected cost.
 
     The saving: its tokens, read from the cache in the requests to come. The cost: the chance that it is used again, times one
     more request to ask for it, writing it anew, and a penalty. The chance comes from a small model (`worth.json`): the kind
-    of tool, size and age, names that only this result holds, whether they were mentioned and its file changed, and how often
-    this conversation comes back to results. A result is judged when it gets to one of a few ages.
+    of tool, size and age, names that nothing else holds, whether they were mentioned and its file changed, and how often
+    this conversation comes back to what it was told. A part is judged when it gets to one of a few ages.
 
     A history that comes with results struck by this rule is left as it is from the first of them on: what was weighed when they
     were struck is no longer there to be weighed.
@@ -43,17 +48,28 @@ class Faded:
     """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""
     keep_recent: int = 0
     """How many of the latest results stay, whatever their chance. Those that report a failure stay besides."""
+    inputs: bool = False
+    """Whether long texts in the inputs of calls are judged too, such as what was written to a file."""
     project_root: str | PathLike[str] = ""
     """What relative paths start from. Its shape decides whether paths are those of Windows."""
     placeholder: str | None = None
     """What is put in the place of a result; None for `faded_result` of the words."""
+    input_placeholder: str | None = None
+    """What is put in the place of a long text of an input; None for `faded_input` of the words."""
+    recall_tool: str | None = None
+    """The name under which the model can call `Conversation.recall`, to read a result that was struck. None: it cannot."""
     words: Words | None = None
     """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
         check_at_least(0, self.name, penalty_tokens=self.penalty_tokens)
         check_counts(0, self.name, keep_recent=self.keep_recent)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        check_flags(self.name, inputs=self.inputs)
+        check_texts(self.name, self.words, placeholder=self.placeholder, input_placeholder=self.input_placeholder)
+        if self.recall_tool is not None and not (isinstance(self.recall_tool, str) and self.recall_tool):
+            raise ValidationError(
+                f"{self.name}: recall_tool must be the name of a tool, or None, not {shown(self.recall_tool)}"
+            )
         object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
 
     def fold(self) -> Fold:
@@ -61,54 +77,53 @@ class Faded:
         return FadedFold(self, shipped_model())
 
 
-FADED_PRESETS: dict[str, Faded] = {
-    "careful": Faded(penalty_tokens=110_000),
-    "balanced": Faded(penalty_tokens=25_000),
-    "bold": Faded(penalty_tokens=3_500),
-}
-"""Three points of the frontier. On recorded sessions at 0.1/1.25/5 min with `when_free`, each project by a model that was
-fitted without it (`python -m bench.fit_worth`, November 2026):
-
-| preset | bill | with re-reads | quoted: strikes, requests | strict: strikes, requests |
-|---|---|---|---|---|
-| careful | 0.834 | 0.840 | 1.6 %, 0.6 % | 5.7 %, 2.0 % |
-| balanced | 0.761 | 0.774 | 3.5 %, 1.6 % | 9.3 %, 4.0 % |
-| bold | 0.705 | 0.728 | 4.4 %, 2.8 % | 12.6 %, 6.8 % |
-"""
-
-
 class FadedFold(ResultFollower, TimelessFold):
     """The rule over one view, by a model."""
 
     def __init__(self, rule: Faded, model: WorthModel) -> None:
-        super().__init__(fspath(rule.project_root))
+        super().__init__(fspath(rule.project_root), text_of(rule.input_placeholder, rule.words, "faded_input"))
         self._rule, self._weights = rule, model.weights()
         self._words = rule.words or DOCUMENTS
         self._placeholder = text_of(rule.placeholder, rule.words, "faded_result")
+        if rule.recall_tool is not None and rule.placeholder is None:
+            self._placeholder = self._words.faded_recalled.replace("{recall}", rule.recall_tool)
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         """Marks on results that have come to be judged."""
         result, memory = seen.result, self.memory
-        memory.was_struck |= result is not None and result.text == self._placeholder
+        memory.was_struck |= self._is_struck(seen)
         if memory.was_struck:
             return
         may_go = result is not None and not seen.is_error and may_replace(result, self._placeholder, self._words)
-        for judged in self.judged_by(seen, may_go=may_go):
+        is_recalled = self._rule.recall_tool is not None and is_recall(seen.tool, self._rule.recall_tool)
+        for judged in self.judged_by(seen, may_go=may_go and not is_recalled):
             used_again = chance(self._weights, features_of(judged, memory))
             if self._may_go(judged, used_again):
                 del memory.results[judged.order]
                 because = self._because(judged, used_again)
-                yield Mark(self._rule.name, judged.index, judged.at, self._placeholder, because, chance=used_again)
+                yield Mark(self._rule.name, judged.index, judged.at, self._left_of(judged), because, chance=used_again)
 
-    def _may_go(self, result: FollowedResult, used_again: float) -> bool:
+    def _left_of(self, judged: FollowedPart) -> str | dict[str, Any] | None:
+        if judged.is_input:
+            return judged.replacement
+        return self._placeholder.replace("{reference}", reference_to(judged.index, judged.place))
+
+    def _is_struck(self, seen: Seen) -> bool:
+        """Whether this rule has been here before."""
+        if seen.result is not None:
+            begins, _, _ = self._placeholder.partition("{reference}")
+            return seen.result.text.startswith(begins) and len(seen.result.text) < 2 * len(self._placeholder)
+        return isinstance(seen.part, ToolCall) and self._input_placeholder in texts_of(seen.part)
+
+    def _may_go(self, result: FollowedPart, used_again: float) -> bool:
         memory, rule = self.memory, self._rule
-        if memory.count - result.number < rule.keep_recent:
+        if memory.count - result.number < rule.keep_recent or (result.is_input and not rule.inputs):
             return False
         saving = _READ * result.tokens * _REQUESTS_PER_AGE * (memory.step - result.step)
         miss = _READ * memory.tokens + _WRITE * result.tokens + rule.penalty_tokens
         return saving > used_again * miss
 
-    def _because(self, result: FollowedResult, used_again: float) -> str:
+    def _because(self, result: FollowedPart, used_again: float) -> str:
         age, silence = self.memory.step - result.step, self.memory.step - result.mentioned
         what = _KIND_WORDS[result.kind]
         mentioned = f"last mentioned {silence} {_requests(silence)} ago" if result.was_mentioned else "not mentioned since"
@@ -127,6 +142,8 @@ _KIND_WORDS = {
     "edit": "the result of an edit",
     "search": "what a search found",
     "other": "a tool result",
+    "edit input": "what was written to a file",
+    "other input": "a long input",
 }
 
 

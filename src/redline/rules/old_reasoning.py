@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
+from redline.formats import find_format
 from redline.rules.facts import Seen
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags
@@ -24,7 +25,8 @@ class OldReasoning:
     keep_recent: int = 5
     """How many turns of the assistant keep their reasoning, the present one included."""
     bound_too: bool = False
-    """Whether signed and encrypted reasoning goes as well. Providers ask for some of it back as it was."""
+    """Whether signed and encrypted reasoning goes as well. Providers ask for the latest of it back as it was, and OpenAI's
+    Responses for all of it: reasoning that is an item of its own stays."""
 
     def __post_init__(self) -> None:
         check_counts(1, self.name, keep_recent=self.keep_recent)
@@ -47,9 +49,14 @@ class _OldReasoningFold(TimelessFold):
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, thought, thoughts = self._rule, seen.part, self.memory.thoughts
-        if isinstance(thought, Reasoning) and (rule.bound_too or not thought.is_bound):
+        if isinstance(thought, Reasoning) and (not thought.is_bound or (rule.bound_too and not _is_item(seen))):
             thoughts.append((seen.step, seen.index, thought.at))
         turns = seen.step + (seen.message.role == "assistant")
         while thoughts and turns - thoughts[0][0] > rule.keep_recent:
             _, index, at = thoughts.pop(0)
             yield Mark(rule.name, index, at, None, f"reasoning from before the last {rule.keep_recent} turns")
+
+
+def _is_item(seen: Seen) -> bool:
+    """Whether reasoning is an item of its own, without which the provider refuses the item after it."""
+    return find_format(seen.message.format).items_are_messages

@@ -1,29 +1,31 @@
-"""What is known of each tool result while it waits to be judged: its age, its words, who named them since."""
+"""What is known of each tool result and long input while it waits to be judged: its age, its words, who named them since."""
 
 import math
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import msgspec
 
 from redline.rules.facts import Seen
 from redline.rules.results import read_paths, size_chars, written_paths
-from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
-from redline.rules.worth_words import NAME_SORTS, hashed_words
+from redline.rules.worth_kinds import INPUT_KINDS, JUDGED_KINDS, JudgedKind, input_kind_of, kind_of_actions
+from redline.rules.worth_words import NAME_SORTS, hashed_words, long_chars, shortened
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
 
-__all__ = ["FEATURES", "JUDGED_AGES", "FollowedResult", "ResultFollower", "WorthMemory", "features_of"]
+__all__ = ["FEATURES", "JUDGED_AGES", "FollowedPart", "ResultFollower", "WorthMemory", "features_of"]
 
 JUDGED_AGES = (1, 2, 3, 5, 8, 13, 20, 30, 50, 80, 130, 200, 300)
-"""In requests: a result is judged when it gets so old, and when a file that it shows is changed. It was sent so often."""
+"""In requests: a part is judged when it gets so old, and when a file that it shows is changed. It was sent so often."""
 
 FEATURES = (
-    *KINDS,
+    *JUDGED_KINDS,
     "size",
     "age",
     "age of a read",
     "age of a terminal",
+    "age of an input",
     *NAME_SORTS,
     "all names",
     "all names, squared",
@@ -45,31 +47,39 @@ _MOST_WORDS = 20_000
 _SAID = -1
 
 
-class FollowedResult(msgspec.Struct, gc=False):
-    """A result that may be struck some day."""
+class FollowedPart(msgspec.Struct, gc=False):
+    """A result, or the long input of a call, that may be struck some day."""
 
     order: int
     number: int
-    """Among all results."""
+    """How many results there were with it."""
     index: int
+    place: int
     at: Path
     step: int
     """How many turns of the assistant came before it."""
-    kind: ResultKind
+    kind: JudgedKind
     tokens: int
     spoken: int
     """How often the user had spoken."""
     mentioned: int
-    """The step in which a word of it or of its call was last said; its own at first."""
+    """The step in which a word of it, or of a result's call, was last said; its own at first."""
     names: list[int]
     """By sort, how many distinctive words only it holds: nobody has said them, and no later result has them."""
     was_mentioned: bool = False
     is_changed: bool = False
     """A file that it shows was changed since."""
+    replacement: str | dict[str, Any] | None = None
+    """Of an input, what would be left of it."""
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is what was passed to a tool, and not what came back."""
+        return self.kind in INPUT_KINDS
 
 
 class WorthMemory(msgspec.Struct):
-    """All that is known of a conversation's results, as plain values."""
+    """All that is known of a conversation's results and inputs, as plain values."""
 
     step: int = 0
     count: int = 0
@@ -78,18 +88,18 @@ class WorthMemory(msgspec.Struct):
     """Of all that was shown, strikes apart."""
     spoken: int = 0
     turns_of_use: int = 0
-    """In how many turns the assistant used a word that only a result had told it."""
+    """In how many turns the assistant used a word that only a result or an input held."""
     is_used_now: bool = False
     was_struck: bool = False
     """The history came with results that were struck before."""
-    results: dict[int, FollowedResult] = {}
+    results: dict[int, FollowedPart] = {}
     """By order, those that are still judged."""
     due: dict[int, list[int]] = {}
     """By step, the results that get to an age then."""
     reads: dict[str, list[int]] = {}
     """By path, the results that show the file as it is."""
     words: dict[int, int] = {}
-    """By hash, the latest result that holds a word: its order while nobody has said it, below zero from then on."""
+    """By hash, the latest part that holds a word: its order while nobody has said it, below zero from then on."""
 
     @property
     def habit(self) -> float:
@@ -100,23 +110,26 @@ class WorthMemory(msgspec.Struct):
 class ResultFollower:
     """Follows the results of a view part by part, and says which are to be judged now. A part costs what its length does."""
 
-    def __init__(self, root: str = "") -> None:
-        self._root = root
+    def __init__(self, root: str = "", input_placeholder: str = "") -> None:
+        self._root, self._input_placeholder = root, input_placeholder
         self.memory = WorthMemory()
 
-    def judged_by(self, seen: Seen, *, may_go: bool) -> Iterator[FollowedResult]:
+    def judged_by(self, seen: Seen, *, may_go: bool) -> Iterator[FollowedPart]:
         """The next part of the view: the results that are to be judged now. One that may not go is not followed."""
         memory = self.memory
         while memory.step < seen.step:
             yield from self._next_step()
         if seen.result is not None:
             yield from self._changed_by(seen)
+            self._settle_input(seen)
             self._follow(seen, seen.result, may_go=may_go)
+        elif isinstance(seen.part, ToolCall) and (chars := long_chars(seen.part)):
+            self._follow_input(seen, seen.part, chars)
         elif isinstance(seen.part, Text | ToolCall):
             self._hear(seen.part, is_answer=seen.message.role == "assistant")
             memory.spoken += seen.message.role == "user"
 
-    def _next_step(self) -> Iterator[FollowedResult]:
+    def _next_step(self) -> Iterator[FollowedPart]:
         memory = self.memory
         memory.turns_of_use += memory.is_used_now
         memory.is_used_now = False
@@ -130,7 +143,7 @@ class ResultFollower:
                 if later is None:
                     memory.results.pop(order, None)
 
-    def _changed_by(self, seen: Seen) -> Iterator[FollowedResult]:
+    def _changed_by(self, seen: Seen) -> Iterator[FollowedPart]:
         """Reads of a file that was changed: they show it as it no longer is."""
         for path in () if seen.is_error else sorted(written_paths(seen, self._root)):
             for order in self.memory.reads.pop(path, ()):
@@ -149,12 +162,39 @@ class ResultFollower:
         names = self._hold(order, part, seen.call)
         if not may_go:
             return
-        memory.results[order] = FollowedResult(
-            order, memory.count, seen.index, part.at, seen.step, kind, tokens, memory.spoken, seen.step, names
-        )
-        memory.due.setdefault(seen.step + JUDGED_AGES[0], []).append(order)
+        self._judge_later(seen, kind, tokens, names)
         for path in sorted(read_paths(seen, self._root, shell_reads=True)):
             memory.reads.setdefault(path, []).append(order)
+
+    def _follow_input(self, seen: Seen, call: ToolCall, chars: int) -> None:
+        """The words of its long texts are said, and are gone again if it is struck: so they are its own from now on."""
+        memory, order, names = self.memory, seen.order, [0] * len(NAME_SORTS)
+        self._hear(call, is_answer=True)
+        for word, sort in hashed_words(call, are_long=True).items():
+            if not self._mention(word, sort, is_answer=True):
+                memory.words[word] = order
+                names[sort] += 1
+        self._forget_words()
+        tokens = chars // _CHARS_PER_TOKEN
+        memory.tokens += tokens
+        self._judge_later(seen, input_kind_of(seen.actions), tokens, names)
+        memory.results[order].replacement = shortened(call, self._input_placeholder)
+
+    def _judge_later(self, seen: Seen, kind: JudgedKind, tokens: int, names: list[int]) -> None:
+        memory, order, step = self.memory, seen.order, seen.step
+        memory.results[order] = FollowedPart(
+            order, memory.count, seen.index, seen.place, seen.part.at, step, kind, tokens, memory.spoken, step, names
+        )
+        memory.due.setdefault(step + JUDGED_AGES[0], []).append(order)
+
+    def _settle_input(self, seen: Seen) -> None:
+        """The result of a call is there: if it failed, its input stays; else it shows the files as they were written."""
+        memory, order = self.memory, seen.asked.order if seen.asked is not None else -1
+        if seen.is_error:
+            memory.results.pop(order, None)
+        elif order in memory.results:
+            for path in sorted(written_paths(seen, self._root)):
+                memory.reads.setdefault(path, []).append(order)
 
     def _hold(self, order: int, part: ToolResult, call: ToolCall | None) -> list[int]:
         """The words of a result and of its call are its own from now on; by sort, how many nobody has said."""
@@ -174,23 +214,30 @@ class ResultFollower:
         return names
 
     def _hear(self, part: Part, *, is_answer: bool) -> None:
-        """Words that were said: they are in sight from now on, whatever becomes of the results that hold them."""
+        """Words that were said: they are in sight from now on, whatever becomes of the parts that hold them."""
         memory = self.memory
         memory.tokens += (len(part.text) if isinstance(part, Text) else 0) // _CHARS_PER_TOKEN
         for word, sort in hashed_words(part).items():
-            holder = memory.words.get(word)
-            if holder is None:
-                memory.words[word] = _SAID
-                continue
-            result = memory.results.get(holder if holder >= 0 else _said_of(holder))
-            if holder >= 0:
-                memory.words[word] = _said_of(holder)
-                memory.is_used_now |= is_answer
-                if result is not None:
-                    result.names[sort] -= 1
-            if result is not None and is_answer:
-                result.mentioned, result.was_mentioned = memory.step, True
+            if not self._mention(word, sort, is_answer=is_answer):
+                holder = memory.words.get(word)
+                memory.words[word] = _SAID if holder is None else _said_of(holder)
         self._forget_words()
+
+    def _mention(self, word: int, sort: int, *, is_answer: bool) -> bool:
+        """A word is said: whoever holds it is mentioned. Whether it was in sight already, whatever becomes of its holder."""
+        memory = self.memory
+        holder = memory.words.get(word)
+        if holder is None:
+            return False
+        held = memory.results.get(holder if holder >= 0 else _said_of(holder))
+        if held is not None and is_answer:
+            held.mentioned, held.was_mentioned = memory.step, True
+        if holder < 0:
+            return True
+        memory.is_used_now |= is_answer
+        if held is not None:
+            held.names[sort] -= 1
+        return False
 
     def _forget_words(self) -> None:
         words = self.memory.words
@@ -198,15 +245,16 @@ class ResultFollower:
             self.memory.words = dict(islice(words.items(), len(words) - _MOST_WORDS // 2, None))
 
 
-def features_of(result: FollowedResult, memory: WorthMemory) -> tuple[float, ...]:
-    """What is known of a result now, in the order of `FEATURES`."""
+def features_of(result: FollowedPart, memory: WorthMemory) -> tuple[float, ...]:
+    """What is known of a part now, in the order of `FEATURES`."""
     age, names = math.log1p(memory.step - result.step), math.log1p(max(sum(result.names), 0))
     return (
-        *(float(kind == result.kind) for kind in KINDS),
+        *(float(kind == result.kind) for kind in JUDGED_KINDS),
         math.log1p(result.tokens),
         age,
         age * (result.kind == "file read"),
         age * (result.kind == "terminal"),
+        age * result.is_input,
         *(math.log1p(max(count, 0)) for count in result.names),
         names,
         names * names,

@@ -1,14 +1,18 @@
 """The distinctive words of a part, hashed: names, paths and numbers by which one can tell that a result is used again."""
 
 from collections.abc import Iterator
+from typing import Any
 from zlib import crc32
 
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 
-__all__ = ["NAME_SORTS", "hashed_words"]
+__all__ = ["LONG_CHARS", "NAME_SORTS", "hashed_words", "long_chars", "shortened", "texts_of"]
 
 NAME_SORTS = ("paths", "names", "dotted", "numbers")
 """The sorts of distinctive words: `src/a`, `make_it` or `makeIt`, `a.py`, and what is mostly digits."""
+
+LONG_CHARS = 400
+"""A text of an input is long from this length on: only such texts may go."""
 
 _WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
 _SPACED = bytes(byte if byte in _WORD_BYTES else ord(" ") for byte in range(256))
@@ -19,13 +23,16 @@ _READ_CHARS = 100_000
 """Of a longer text only so much is looked at, from its beginning."""
 
 
-def hashed_words(part: Part) -> dict[int, int]:
+def hashed_words(part: Part, *, are_long: bool = False) -> dict[int, int]:
     """The distinctive words of a part in its order: by hash, the place of the word's sort in `NAME_SORTS`.
 
-    Distinctive is a word of 5 to 120 characters with a digit, `_`, `/`, `.` or an inner capital.
+    Distinctive is a word of 5 to 120 characters with a digit, `_`, `/`, `.` or an inner capital. Of a call those of its short
+    texts are meant, or those of its long ones, which may be struck.
     """
     found: dict[int, int] = {}
-    for text in _texts_of(part):
+    for text in texts_of(part):
+        if isinstance(part, ToolCall) and (len(text) >= LONG_CHARS) != are_long:
+            continue
         for raw in dict.fromkeys(text[:_READ_CHARS].encode("utf-8", "replace").translate(_SPACED).split()):
             word = raw.strip(_EDGES)
             if _LEAST_BYTES <= len(word) <= _MOST_BYTES:
@@ -33,6 +40,30 @@ def hashed_words(part: Part) -> dict[int, int]:
                 if not letters.isalpha() or not letters[1:].islower():
                     found[crc32(word)] = _sort_of(word)
     return found
+
+
+def long_chars(call: ToolCall) -> int:
+    """How many characters the long texts of an input have together."""
+    return sum(len(text) for text in texts_of(call) if len(text) >= LONG_CHARS)
+
+
+def shortened(call: ToolCall, placeholder: str) -> str | dict[str, Any]:
+    """The input of a call with a placeholder for each long text; for an input that is nothing but text, the placeholder."""
+    least = max(LONG_CHARS, len(placeholder) + 1)
+
+    def shorten(value: Any) -> Any:
+        match value:
+            case str():
+                return placeholder if len(value) >= least else value
+            case dict():
+                return {key: shorten(inner) for key, inner in value.items()}
+            case list():
+                return [shorten(inner) for inner in value]
+        return value
+
+    arguments = call.arguments
+    is_text = isinstance(call.input, str) and arguments == {"input": call.input}
+    return placeholder if is_text else shorten(arguments)
 
 
 def _sort_of(word: bytes) -> int:
@@ -43,7 +74,7 @@ def _sort_of(word: bytes) -> int:
     return 2 if b"." in word else 1
 
 
-def _texts_of(part: Part) -> Iterator[str]:
+def texts_of(part: Part) -> Iterator[str]:
     """The words of a part; of a call, every text in its input, however deep."""
     match part:
         case Text() | ToolResult():

@@ -22,6 +22,7 @@ REFERENCE = "[Content offloaded to: ./{name}]"
 
 TEMPLATE_FIELDS = {
     "old_image": ("media_type", "size"),
+    "faded_recalled": ("recall", "reference"),
     "cut": ("lines", "chars"),
     "offloaded": ("call", "chars", "lines", "head", "tail", "recall", "reference"),
 }
@@ -48,6 +49,9 @@ class Words:
     failed_input: str
     masked_result: str
     faded_result: str
+    faded_input: str
+    faded_recalled: str
+    """As `faded_result`, where the model can read it again. Fields: `recall` (the tool for it) and `reference`."""
     old_image: str
     """Fields: `media_type`, and `size` (of a picture that is only linked: its address)."""
     cut: str
@@ -78,6 +82,8 @@ DOCUMENTS = Words(
     failed_input="[此调用已失败,其输入已移除]",
     masked_result="[较早的工具结果已省略]",
     faded_result="[工具结果已省略]",
+    faded_input="[此处的长文本已从历史记录中省略]",
+    faded_recalled='[工具结果已省略; 读取: {recall}(reference="{reference}")]',
     old_image="[图片已移除: {media_type}, {size}]",
     cut="[此处省略 {lines} 行, {chars} 个字符]",
     offloaded=(
@@ -98,6 +104,8 @@ EN = Words(
     failed_input="[This call failed; its input was removed]",
     masked_result="[Older tool result left out]",
     faded_result="[Tool result left out]",
+    faded_input="[A long text stood here; it was left out of this history]",
+    faded_recalled='[Tool result left out; to read it: {recall}(reference="{reference}")]',
     old_image="[Image removed: {media_type}, {size}]",
     cut="[{lines} lines, {chars} characters left out here]",
     offloaded=(

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from redline.errors import FormatError, RedlineError
 from redline.formats.answers import Answer
-from redline.rules.stale_terminal import StaleTerminal
 from redline.values import payloads
-from redline.values.words import EN
 from redline.wire import find_api
 from redline.wire.body import Body
 from redline.wire.sessions import namespace_of, session_of, signature_of, subscription_of
@@ -35,10 +33,10 @@ _NAMESPACE_KEY = b"redline namespaces"
 
 
 def wire_policy() -> "Policy":
-    """The policy where nobody names one: the default rules, also for output in blocks of text, and their words in English."""
+    """The policy where nobody names one."""
     from redline.policy import Policy
 
-    return Policy(rules=(StaleTerminal(text_blocks=True), "historical_reads"), words=EN)
+    return Policy.careful()
 
 
 @dataclass(frozen=True, slots=True)

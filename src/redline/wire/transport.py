@@ -43,7 +43,7 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         self,
         store: "str | os.PathLike[str] | Editor | None" = None,
         *,
-        policy: "Policy | None" = None,
+        policy: "Policy | str | None" = None,
         transport: Any = None,
         session: str = "",
         editor: "Editor | None" = None,

@@ -1,0 +1,17 @@
+"""Three sets of rules by name: how much may go, for how much risk."""
+
+from redline.rules.faded import Faded
+from redline.rules.old_reasoning import OldReasoning
+from redline.rules.rule import Rule
+
+__all__ = ["PRESET_RULES"]
+
+_OLD_REASONING = OldReasoning(keep_recent=3, bound_too=True)
+
+PRESET_RULES: dict[str, tuple[Rule, ...]] = {
+    "careful": (Faded(penalty_tokens=120_000), _OLD_REASONING),
+    "balanced": (Faded(penalty_tokens=40_000, inputs=True), _OLD_REASONING),
+    "bold": (Faded(penalty_tokens=12_000, inputs=True), _OLD_REASONING),
+}
+"""`careful` leaves what the assistant itself wrote as it is: it strikes results of tools, and thoughts that are old.
+`python -m bench.fit_worth` prints what each saves and risks."""
