@@ -1,3 +1,4 @@
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline import DOCUMENTS, EN, Policy, Protection, ValidationError
+from redline import DOCUMENTS, EN, Conversation, Editor, Policy, Protection, ValidationError
 from redline.rules import HistoricalReads, MaskedResults, StaleTerminal
 from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.tools import DEFAULT
@@ -218,3 +219,22 @@ class OwnSchedule:
 
     def decide(self, case):
         raise NotImplementedError
+
+
+@pytest.mark.parametrize("name", ["careful", "balanced", "bold"])
+def test_presets_are_policies_with_names(name):
+    """By a method, by name, wherever a policy is taken; in English, when free; settings can be added."""
+    policy = getattr(Policy, name)()
+    assert policy == Policy.named(name) == Conversation(policy=name).policy == Editor(policy=name).policy
+    assert (policy.words, policy.schedule) == (EN, "when_free")
+    assert [rule.name for rule in policy.made_rules()] == ["faded", "old_reasoning"]
+    own = getattr(Policy, name)(strategy="answer", words=DOCUMENTS, recall_tool="back")
+    assert (own.strategy, own.words, own.made_rules()[0].recall_tool) == ("answer", DOCUMENTS, "back")
+    assert Policy.of_table(tomllib.loads(policy.toml())) == policy
+
+
+@pytest.mark.parametrize("wrong", ["daring", "", 3])
+def test_a_name_that_is_none_is_refused(wrong):
+    """It says which there are."""
+    with pytest.raises(ValidationError, match="careful, balanced, bold, documents"):
+        Policy.named(wrong)

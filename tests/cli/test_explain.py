@@ -116,7 +116,7 @@ def test_an_agents_session_says_what_would_be(tmp_path):
     assert "would be struck under the policy" in told
     assert "used later" in told
     assert "undo" not in told
-    assert "sent as it was said" in explained(session, 2)
+    assert "sent as it was said" in explained(session, 2, "--policy", "stale")
 
 
 def test_nothing_said_reaches_the_terminal_as_more_than_text(tmp_path):

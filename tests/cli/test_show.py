@@ -101,11 +101,12 @@ def test_an_agents_session_is_shown_with_what_a_policy_would_strike(tmp_path):
     session = write_session(tmp_path / "s.jsonl", model="claude-opus-4-5")
     file = tmp_path / "redline.toml"
     file.write_text('schedule = "eager"\n[[rules]]\nname = "masked_results"\nkeep_recent = 1\n')
-    assert "would be struck" not in shown(session)
+    assert "would be struck by faded" in shown(session)
+    assert "would be struck" not in shown(session, "--policy", "stale")
     assert "would be struck by masked_results" in shown(session, "--policy", file)
     assert "would be struck" not in shown(session, "--policy", "sent")
     wrong = redline("show", session, "--policy", "nonsense")
-    assert (wrong.returncode, wrong.stdout, "There is no policy 'nonsense'" in wrong.stderr) == (2, "", True)
+    assert (wrong.returncode, wrong.stdout, "There is no policy named 'nonsense'" in wrong.stderr) == (2, "", True)
 
 
 def test_messages_can_be_chosen(tmp_path):

@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
+from redline.formats import FORMATS
 from redline.replay.course import ReplayStrike
 from redline.replay.risk import Risk, risk_of
 from redline.replay.strict import strict_uses_in
@@ -82,3 +85,28 @@ def test_a_compaction_makes_everything_new():
 def test_text_that_is_no_unicode_does_no_harm():
     """A lone surrogate is a separator, as everything beyond ASCII is."""
     assert [use.words for use in strict_uses_in(session(*says("name_1"), told="\ud800name_1\udfff größe_2"))] == ["name_1"]
+
+
+LONG = "make_total " * 60
+
+
+def test_words_of_a_long_input_are_gone_with_it():
+    """The assistant wrote them into a file, and says them again when the input was struck; a short text stays in sight."""
+    turns = [("user", (Text("go"),)), *step(0, "Write", {"file_path": "src/other_file.py", "content": LONG}, "ok")]
+    made = recorded([*turns, *says("so"), *says("make_total in src/other_file.py"), ("assistant", (Text("done"),))])
+    strike = ReplayStrike(1, 1, 1.0, made.messages[1].parts[0].at)
+    [use] = [one for one in strict_uses_in(made) if one.request == 2]
+    assert (use.words, {position for position, _ in use.holders}) == ("make_total", {1})
+    assert risk_of(strict_uses_in(made), [strike]).requests == 1
+    assert risk_of(strict_uses_in(made), []).requests == 0
+
+
+def test_words_of_reasoning_are_gone_with_it():
+    """A name that the assistant only thought of."""
+    talk = [("user", (Text("go"),)), *says("hm"), *says("parse_config"), ("assistant", (Text("x"),))]
+    made = recorded(talk)
+    thought = {"type": "thinking", "thinking": "it must be parse_config", "signature": "s"}
+    thinking = FORMATS["anthropic"].read({"role": "assistant", "content": [thought, {"type": "text", "text": "hm"}]})
+    messages = [thinking if place == 1 else message for place, message in enumerate(made.messages)]
+    [use] = strict_uses_in(replace(made, messages=messages))
+    assert (use.request, {position for position, _ in use.holders}) == (1, {1})

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline import Conversation, Policy
-from redline.rules.faded import FADED_PRESETS, Faded
+from redline import EN, Conversation, Policy
+from redline.errors import ValidationError
+from redline.formats import FORMATS
+from redline.rules.faded import Faded
+from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
 from redline.rules.worth_facts import FEATURES, JUDGED_AGES, WorthMemory
 from redline.rules.worth_words import hashed_words
@@ -104,12 +107,74 @@ def test_a_fold_goes_on_from_its_memory(place):
     assert found + [mark for seen in parts[place:] for mark in second.see(seen)] == expected != []
 
 
-@given(histories(), st.sampled_from([0, 1_000, 10**6]))
-def test_laws(messages: list[Message], penalty: int):
+@given(histories(), st.sampled_from([0, 1_000, 10**6]), st.booleans(), st.sampled_from([None, "recall"]))
+def test_laws(messages: list[Message], penalty: int, inputs: bool, recall_tool: str | None):
     """Errors stay, nothing grows, twice is once, and marks that were made stay made as the view grows."""
-    marks = check_laws(Faded(penalty), messages)
-    half = marks_of(Faded(penalty), messages[: len(messages) // 2])
+    rule = Faded(penalty, inputs=inputs, recall_tool=recall_tool)
+    marks = check_laws(rule, messages)
+    half = marks_of(rule, messages[: len(messages) // 2])
     assert half == marks[: len(half)]
+
+
+WRITTEN = "all is well and nothing of it matters\n" * 40
+
+
+def test_a_long_input_goes_and_what_is_short_in_it_stays():
+    """Only where one asks for it; a path is still there, and where a list of edits is long, its short ones."""
+    edits = [{"old": "a", "new": WRITTEN}, {"old": "b", "new": "c"}]
+    turns = [*steps(("MultiEdit", {"file_path": "a.py", "edits": edits}, "ok")), *later(2)]
+    assert marked(Faded(0), turns) == []
+    (mark,) = marks_of(Faded(0, inputs=True, words=EN), read(native(turns)))
+    left = {"file_path": "a.py", "edits": [{"old": "a", "new": EN.faded_input}, {"old": "b", "new": "c"}]}
+    assert (mark.index, mark.replacement) == (1, left)
+    assert mark.because.startswith("what was written to a file, 1 request old")
+
+
+@pytest.mark.parametrize("format_name", sorted(FORMATS))
+def test_a_long_input_goes_in_every_format(format_name):
+    """As the provider holds inputs; the request stays legal."""
+    turns = [*steps(("Write", {"file_path": "a.py", "content": WRITTEN}, "ok")), *later(3)]
+    policy = Policy(rules=(Faded(0, inputs=True),), schedule="eager", words=EN)
+    request = Conversation(native(turns, format_name), format=format_name, policy=policy).request(now=10**6)
+    assert [strike.rule for strike in request.new_strikes] == ["faded"]
+    (call,) = FORMATS[format_name].read(request.messages[1]).calls
+    assert call.arguments == {"file_path": "a.py", "content": EN.faded_input}
+
+
+def test_free_text_gives_way_to_text():
+    """A patch is no object, and does not become one."""
+    items = [{"type": "message", "role": "user", "content": "go"}]
+    for number, text in enumerate((f"*** Begin Patch\n*** Add File: a.py\n+{'well ' * 200}\n*** End Patch", "x", "y")):
+        items += [
+            {"type": "custom_tool_call", "call_id": f"c{number}", "name": "apply_patch", "input": text},
+            {"type": "custom_tool_call_output", "call_id": f"c{number}", "output": "Done!"},
+        ]
+    policy = Policy(rules=(Faded(0, inputs=True),), schedule="eager", words=EN)
+    sent = Conversation(items, policy=policy).request(now=10**6).messages
+    assert [item["input"] for item in sent if "input" in item] == [EN.faded_input, "x", "y"]
+
+
+def test_the_input_of_a_failed_call_stays():
+    """It is what the failure is about."""
+    failed = step(0, "Write", {"file_path": "a.py", "content": WRITTEN}, "Error: no such folder", is_error=True)
+    assert marked(Faded(0, inputs=True), [*steps(), *failed, *later(9)]) == []
+
+
+def test_what_was_struck_can_be_recalled():
+    """The stub names a reference that leads to the result in the record, and what was recalled is not struck again."""
+    turns = [*steps(("Bash", {"command": "make"}, DULL)), *later(2)]
+    policy = Policy(rules=(Faded(0, recall_tool="recall"),), schedule="eager", words=EN)
+    talk = Conversation(native(turns), policy=policy)
+    stub = talk.request(now=10**6).messages[2]["content"][0]["content"]
+    assert stub == '[Tool result left out; to read it: recall(reference="#2.0")]'
+    assert talk.recall(stub) == talk.recall("#2.0") == DULL
+    assert talk.recall("#2.0", lines="1-1") == DULL.splitlines()[0]
+    for wrong in ("#2.7", "#99.0", "#1.0"):
+        with pytest.raises(ValidationError, match="There is no result"):
+            talk.recall(wrong)
+    back = [*turns, *step(60, "recall", {"reference": "#2.0"}, DULL), *later(3, first=70)]
+    assert marked(Faded(0, recall_tool="recall"), back) == [2]
+    assert marked(Faded(0), back) == [2, 8]
 
 
 def test_memory_is_bounded():
@@ -124,11 +189,11 @@ def test_memory_is_bounded():
     assert sum(map(len, memory.due.values())) <= JUDGED_AGES[-1] + 1
 
 
-@pytest.mark.parametrize("name", FADED_PRESETS)
+@pytest.mark.parametrize("name", PRESET_RULES)
 @pytest.mark.parametrize("schedule", ["eager", "when_free"])
 def test_replay_and_a_conversation_strike_the_same(name, schedule):
     """The same parts in the same requests for the same reasons."""
-    policy = Policy(rules=(FADED_PRESETS[name],), schedule=schedule)
+    policy = Policy(rules=PRESET_RULES[name], schedule=schedule)
     for seed in range(2):
         session = generated(seed, is_compacted=seed == 1)
         tried = tried_strikes(session, policy)
@@ -152,4 +217,6 @@ def test_distinctive_words():
     """A digit, `_`, `/`, `.` or an inner capital, at least five characters; of a call the words of its whole input."""
     assert len(hashed_words(Text("plain Words well-known a.b make_it makeIt ./src/a.py 12345 src/a.py."))) == 4
     assert list(hashed_words(Text("src/ab make_it file.py 12345")).values()) == [0, 1, 2, 3]
-    assert len(hashed_words(ToolCall("c", "t", {"a": [{"b": "make_it"}], "c": "other_one"}))) == 2
+    call = ToolCall("c", "t", {"a": [{"b": "make_it"}], "c": "other_one", "d": "long_one " * 50})
+    assert len(hashed_words(call)) == 2
+    assert len(hashed_words(call, are_long=True)) == 1

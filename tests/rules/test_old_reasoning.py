@@ -36,6 +36,16 @@ def test_bound_reasoning_goes_only_on_request():
     assert [mark.index for mark in marks_of(OldReasoning(keep_recent=1, bound_too=True), messages)] == [1]
 
 
+def test_bound_reasoning_that_is_an_item_stays():
+    """OpenAI's Responses refuse the item after it without it; what is not bound may go."""
+    items = [{"type": "message", "role": "user", "content": "?"}]
+    for number in range(4):
+        reasoning = {"type": "reasoning", "id": f"rs_{number}", "summary": [{"type": "summary_text", "text": "hm" * 99}]}
+        items += [{**reasoning, "encrypted_content": "x"}, {"type": "message", "role": "assistant", "content": "!"}]
+        items += [{"type": "message", "role": "user", "content": "?"}]
+    assert marks_of(OldReasoning(keep_recent=1, bound_too=True), read(items, "openai_responses")) == []
+
+
 def test_an_item_that_is_only_reasoning_vanishes():
     """Where each thought is an item of its own, the item goes."""
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}

@@ -62,6 +62,7 @@ SETTINGS: dict[str, object] = {
     "spared_tools": ["Read"],
     "recall_tool": "back",
     "placeholder": "[gone]",
+    "input_placeholder": "[cut out]",
     "notice": "[cut]",
     "stub": "[moved]",
     "words": EN,

@@ -78,12 +78,12 @@ def test_reported_usage_is_in_the_record(tmp_path):
     assert '"type":"usage"' in log.read_text()
 
 
-def test_the_default_policy_speaks_english_and_knows_blocks(tmp_path):
-    """Nobody names a policy: placeholders are in English, and Codex's output in blocks goes out of date too."""
-    transport = RedlineTransport(tmp_path)
-    policy = transport._wire.editor.policy
+@pytest.mark.parametrize(("named", "meant"), [(None, "careful"), ("careful", "careful"), ("bold", "bold")])
+def test_a_policy_is_taken_by_its_name(tmp_path, named, meant):
+    """Nobody names one: what is careful, in English."""
+    policy = RedlineTransport(tmp_path, policy=named)._wire.editor.policy
+    assert policy == Policy.named(meant)
     assert policy.words is EN
-    assert policy.made_rules()[0].text_blocks
 
 
 def test_a_dry_run_leaves_no_strike_in_force():

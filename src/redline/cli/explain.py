@@ -22,7 +22,7 @@ from redline.inspection.shown import part_key, shown_message
 from redline.inspection.shown_requests import made_request, shown_strike
 from redline.inspection.strike_notes import span_words
 from redline.inspection.waiting import UnappliedMark, waiting_marks
-from redline.rules import RULES
+from redline.rules import RULES, Faded
 from redline.values.messages import Message, Part
 
 __all__ = ["command"]
@@ -44,8 +44,10 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
     INDEX is a message as `redline show` numbers it, AT one of its parts (content.0, or its number from 0). Without them: the
     sums by rule, the largest strikes, and what waits. Chances of use were measured on recorded sessions.
 
-    Of Redline's logs the strikes are those that were made, and what waits is what the `default` policy, or the one that is
-    named, would decide on the record; it is only read. Exit code 0, or 2 if something cannot be read or is not there.
+    Of Redline's logs the strikes are those that were made, and what waits is what the policy that is named would decide on the
+    record, which is only read; without one `default` where `faded` has struck something, else `stale`.
+
+    Exit code 0, or 2 if something cannot be read or is not there.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
     if request is not None:
         made_request(playback, request)
     asked = resolved_policy(policy, is_log=looked_at.is_log)
-    rules = find_policy("default" if asked == SENT else asked)
+    rules = find_policy(_policy_behind(playback) if asked == SENT else asked)
     waiting = waiting_marks(playback, request, looked_at.session.log, rules)
     can_undo = looked_at.can_be_opened and not playback.is_hypothetical
     situation = Situation(playback, request, rules, waiting, can_undo=can_undo)
@@ -72,6 +74,11 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
         else:
             _show(situation, looked_at, explained)
     return FINE
+
+
+def _policy_behind(playback: Playback) -> str:
+    """The policy that a log's strikes speak for, since no log names its own."""
+    return "default" if any(strike.rule == Faded.name for strike in playback.strikes) else "stale"
 
 
 def _parts_at(playback: Playback, place: str) -> list[tuple[int, Part]]:

@@ -181,7 +181,8 @@ class ResultFollower:
         memory.results[order].replacement = shortened(call, self._input_placeholder)
 
     def _judge_later(self, seen: Seen, kind: JudgedKind, tokens: int, names: list[int]) -> None:
-        memory, order, step = self.memory, seen.order, seen.step
+        memory, order = self.memory, seen.order
+        step = seen.step + (kind in INPUT_KINDS)  # an input is first sent with its result, after the turn that it is part of
         memory.results[order] = FollowedPart(
             order, memory.count, seen.index, seen.place, seen.part.at, step, kind, tokens, memory.spoken, step, names
         )
