@@ -1,12 +1,14 @@
 """When each mark of a set of rules becomes due in a recorded session, and what it would save in every request after."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from redline.replay.session import Session
 from redline.rules.facts import Facts, Seen
+from redline.rules.faded import FADED_PRESETS
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Fold, Mark, Rule
@@ -20,7 +22,10 @@ from redline.values.payloads import Path
 __all__ = ["MARK_SETS", "DueMark", "due_marks", "marks_made", "result_marks", "rules_of", "seen_in", "shrinkage"]
 
 MARK_SETS = ("spec", "superseded", "masking")
-"""The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results."""
+"""The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results.
+
+Each of `FADED_PRESETS` is a set besides, which is compared under one schedule only.
+"""
 
 
 class DueMark(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +42,8 @@ class DueMark(msgspec.Struct, frozen=True, gc=False):
 
 def rules_of(mark_set: str, project_root: str = "") -> tuple[Rule, ...]:
     """The rules of a mark set."""
+    if mark_set in FADED_PRESETS:
+        return (replace(FADED_PRESETS[mark_set], project_root=project_root),)
     spec = (StaleTerminal(), HistoricalReads(project_root=project_root))
     match mark_set:
         case "spec":
