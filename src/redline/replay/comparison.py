@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,7 @@ from redline.prices import Price, PriceRule
 from redline.replay.course import Course, ReplayStrike, charges_of, course_of
 from redline.replay.kinds import KindRisk, kind_risks, summed_kinds
 from redline.replay.marks import MARK_SETS
-from redline.replay.places import Measure, UsedPlace, used_places
+from redline.replay.places import Measure, PolicyPlaces, places_of
 from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
 from redline.replay.risk import Risk, Use, reread_cost, risk_of, uses_in
 from redline.replay.session import Session
@@ -82,7 +83,7 @@ class SessionOutcome(msgspec.Struct, frozen=True):
     has_usage: bool = True
     has_times: bool = True
     """Whether the file says so."""
-    places: dict[str, tuple[UsedPlace, ...]] = {}
+    places: dict[str, PolicyPlaces] = {}
     """By policy, at the prices of its own model, where asked for."""
 
 
@@ -94,11 +95,11 @@ def compare(
     own: PriceRule | None = None,
     price: Price | None = None,
     with_requests: bool = False,
-    places_of: Sequence[str] = (),
+    with_places: Sequence[str] = (),
 ) -> SessionOutcome:
     """The session under each policy and price rule. `own` and `price` are what its own model is taken to cost.
 
-    Of the policies `places_of`, the places are told where what was struck was used.
+    Of the policies `with_places`, the places are told where what was struck was used.
     """
     replay = _Replay(session, with_requests=with_requests)
     names = dict.fromkeys((BASELINE, *policies))
@@ -115,7 +116,7 @@ def compare(
         price=price,
         has_usage=any(request.usage is not None for request in session.requests),
         has_times=any(request.time_ms for request in session.requests),
-        places={policy: replay.places(policy, own) for policy in places_of} if own is not None else {},
+        places={policy: replay.places(policy, own) for policy in with_places} if own is not None else {},
     )
 
 
@@ -199,10 +200,8 @@ class _Replay:
     def __init__(self, session: Session, *, with_requests: bool) -> None:
         self._session = session
         self._marked = MarkedSession(session)
-        self._uses: dict[Measure, tuple[Use, ...]] = {
-            "quoted": uses_in(session, self._marked.seen),
-            "strict": strict_uses_in(session),
-        }
+        self._quoted_uses = uses_in(session, self._marked.seen)
+        self._strict_uses = lru_cache(partial(strict_uses_in, session))
         self._with_requests = with_requests
         self._followed: dict[tuple[str, PriceRule | None], _Followed] = {}
 
@@ -232,15 +231,21 @@ class _Replay:
         course = self._follow(f"{mark_set}_eager", rule).course
         return sum(charge.cost for charge in charges_of(course, rule, is_free=True))
 
-    def places(self, policy: str, rule: PriceRule) -> tuple[UsedPlace, ...]:
+    def places(self, policy: str, rule: PriceRule) -> PolicyPlaces:
         """Where a policy took away what was used later."""
-        return used_places(self._marked.seen, self._follow(policy, rule).strikes, self._uses)
+        strikes = self._follow(policy, rule).strikes
+        return places_of(policy, self._marked.seen, strikes, self._uses(strikes))
+
+    def _uses(self, strikes: Sequence[ReplayStrike]) -> dict[Measure, tuple[Use, ...]]:
+        """What these strikes may have taken away, by each measure."""
+        drops_messages = any(strike.at is None for strike in strikes)
+        return {"quoted": self._quoted_uses, "strict": self._strict_uses(drops_messages=drops_messages)}
 
     def _follow(self, policy: str, rule: PriceRule) -> _Followed:
         key = policy, rule if policy in PRICED_POLICIES else None
         if key not in self._followed:
             strikes = strikes_of(policy, self._marked, rule)
-            quoted, strict = (risk_of(uses, strikes) for uses in self._uses.values())
+            quoted, strict = (risk_of(uses, strikes) for uses in self._uses(strikes).values())
             self._followed[key] = _Followed(strikes, course_of(self._session, strikes), quoted, strict)
         return self._followed[key]
 

@@ -10,8 +10,9 @@ from redline.replay.course import ReplayStrike
 from redline.replay.risk import Use, misses_of, texts_of
 from redline.rules.facts import Seen
 from redline.rules.worth_kinds import ResultKind, kind_of_actions
+from redline.values.payloads import Path
 
-__all__ = ["Measure", "UsedPlace", "used_places"]
+__all__ = ["Measure", "PolicyPlaces", "UsedPlace", "places_of"]
 
 Measure = Literal["quoted", "strict"]
 
@@ -24,6 +25,8 @@ class UsedPlace(msgspec.Struct, frozen=True):
     """A part that was struck, and that a later answer used. Requests are counted from 1, messages from 0; without secrets."""
 
     message: int
+    at: Path | None
+    """The part of the message; None for all of it."""
     tool: str | None
     kind: ResultKind
     first_words: str
@@ -37,15 +40,24 @@ class UsedPlace(msgspec.Struct, frozen=True):
     """What was used: a line or a call by the measure `quoted`, a few words by `strict`."""
 
 
-def used_places(
-    seen: Sequence[Sequence[Seen]], strikes: Sequence[ReplayStrike], uses: Mapping[Measure, Sequence[Use]]
-) -> tuple[UsedPlace, ...]:
-    """The places of a policy's strikes, in the order of the requests that used them."""
-    found = [place for measure, of_measure in uses.items() for place in _places_by(measure, seen, strikes, of_measure)]
-    return tuple(sorted(found, key=lambda place: (place.used_in, place.message)))
+class PolicyPlaces(msgspec.Struct, frozen=True):
+    """A session under one policy: how many parts were struck, and those of them that were used later."""
+
+    policy: str
+    strikes: int
+    used: tuple[UsedPlace, ...]
+    """By each measure, each part at its first use, in the order of the requests that used them."""
 
 
-def _places_by(
+def places_of(
+    policy: str, seen: Sequence[Sequence[Seen]], strikes: Sequence[ReplayStrike], uses: Mapping[Measure, Sequence[Use]]
+) -> PolicyPlaces:
+    """The places where these strikes of a policy were used; `seen` is what is known of each message."""
+    found = [place for measure, of_measure in uses.items() for place in _used_by(measure, seen, strikes, of_measure)]
+    return PolicyPlaces(policy, len(strikes), tuple(sorted(found, key=lambda place: (place.used_in, place.message))))
+
+
+def _used_by(
     measure: Measure, seen: Sequence[Sequence[Seen]], strikes: Sequence[ReplayStrike], uses: Sequence[Use]
 ) -> Iterator[UsedPlace]:
     for miss in misses_of(uses, strikes):
@@ -55,6 +67,7 @@ def _places_by(
         text = "\n".join(text for one in struck for text in texts_of(one.part))
         yield UsedPlace(
             message=strike.position,
+            at=strike.at,
             tool=result.tool,
             kind=kind_of_actions(result.actions),
             first_words=_shown(text[:_READ_CHARS]),

@@ -2,7 +2,8 @@
 
 A name, a path, a number is used without its line being quoted, so that this finds several times as much as `risk.uses_in`.
 What is in words of the user, or in words and calls of the assistant, is taken to be visible from then on: rules hardly ever
-strike those. So each word is used once in a window, and all uses together cost one look at each message.
+strike those. So each word is used once in a window, and all uses together cost one look at each message. For a policy that
+drops whole messages this is not so: there these words are had from parts that may go, as results are.
 """
 
 import re
@@ -23,16 +24,19 @@ _DISTINCTIVE = re.compile(rb"(?=.*[\d_/.]|.+[A-Z]).{5,120}", re.DOTALL)
 _SHOWN_WORDS = 3
 
 
-def strict_uses_in(session: Session) -> tuple[Use, ...]:
-    """Where an answer uses distinctive words that are in tool results and in nothing else that was sent since a compaction."""
+def strict_uses_in(session: Session, *, drops_messages: bool = False) -> tuple[Use, ...]:
+    """Where an answer uses distinctive words that are in tool results and in nothing else that was sent since a compaction.
+
+    `drops_messages`: words in anything that was sent, every time that they are used.
+    """
     answers = [place for request in session.requests for place in said_after(session, request)]
     said = {place: _distinctive(session.messages[place].parts) for place in answers}
     every_word = frozenset(word for words in said.values() for word in words)
-    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word)
+    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word, drops_messages)
     for number, request in enumerate(session.requests):
         if request.start != start:
             start = shown = request.start
-            window = _Told(every_word)
+            window = _Told(every_word, drops_messages)
         for place in range(shown, request.end):
             for part in session.messages[place].parts:
                 window.show((place, part.at), part)
@@ -45,16 +49,18 @@ def strict_uses_in(session: Session) -> tuple[Use, ...]:
 class _Told:
     """What a window has told the model: the words that are visible for good, and the results that hold the others."""
 
-    def __init__(self, said: frozenset[bytes]) -> None:
+    def __init__(self, said: frozenset[bytes], drops_messages: bool) -> None:
         self._said = said
         """Only words that some answer uses are looked for."""
+        self._drops_messages = drops_messages
+        """Nothing is visible for good."""
         self._visible = set[bytes]()
         self._holders: defaultdict[bytes, set[Holder]] = defaultdict(set)
 
     def show(self, holder: Holder, part: Part) -> None:
         """A part is sent."""
         words = self._said.intersection(_words(part))
-        if not isinstance(part, ToolResult):
+        if not (isinstance(part, ToolResult) or self._drops_messages):
             self._visible |= words
             return
         for word in words - self._visible:
@@ -64,9 +70,10 @@ class _Told:
         """The results that an answer has these words from, with a few of the words; it makes them visible."""
         used: dict[frozenset[Holder], list[bytes]] = {}
         for word in words:
-            if word not in self._visible and (holders := self._holders.pop(word, None)):
+            if word not in self._visible and (holders := self._holders.get(word)):
                 used.setdefault(frozenset(holders), []).append(word)
-        self._visible.update(words)
+        if not self._drops_messages:
+            self._visible.update(words)
         for sources, found in used.items():
             yield sources, ", ".join(word.decode() for word in found[:_SHOWN_WORDS])
 
