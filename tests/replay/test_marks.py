@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from redline.replay.marks import MARK_SETS, due_marks, result_marks, rules_of
+from redline.rules.faded import FADED_PRESETS
 from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
@@ -56,6 +59,12 @@ def test_a_new_window_is_a_new_view():
 def test_every_set_is_known_by_name():
     """The names the replay compares have rules."""
     assert [len(rules_of(name)) for name in MARK_SETS] == [2, 3, 1]
+
+
+@pytest.mark.parametrize("preset", FADED_PRESETS)
+def test_a_preset_is_a_set_of_marks(preset):
+    """Its rule as it ships, with paths that start from where the session was."""
+    assert rules_of(preset, "/p") == (replace(FADED_PRESETS[preset], project_root="/p"),)
 
 
 def test_results_are_due_when_first_sent():

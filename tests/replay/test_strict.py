@@ -66,6 +66,15 @@ def test_another_result_that_stays_is_enough():
     assert strict_risk(made) == Risk()
 
 
+def test_whoever_drops_messages_drops_words_too():
+    """What the assistant said is visible as long as its message is; then it counts as a result does."""
+    made = session(*says("parse_config"), *says("parse_config"))
+    uses = strict_uses_in(made, drops_messages=True)
+    result, answer = ReplayStrike(2, 2, 1.0), ReplayStrike(2, 3, 1.0)
+    risks = [risk_of(uses, strikes) for strikes in ([result], [answer], [result, answer])]
+    assert [(risk.strikes, risk.requests) for risk in risks] == [(0, 0), (0, 0), (2, 1)]
+
+
 def test_words_of_one_answer_from_one_result_are_one_use():
     """It says the first few."""
     words = " ".join(f"name_{number}" for number in range(9))
