@@ -62,7 +62,8 @@ def test_dropped_messages_count_by_the_strict_measure_too():
     turns = [("user", (Text("go"),)), ("assistant", (Text("I call it part_99"),)), ("user", (Text("go on"),))]
     for number in range(24):
         turns += step(number, "Bash", {"command": "make"}, "nothing new")
-    session = recorded([*turns, ("assistant", (Text("part_99"),)), ("user", (Text("go on"),)), ("assistant", (Text("part_99"),))])
+    turns += [("assistant", (Text("part_99"),)), ("user", (Text("go on"),)), ("assistant", (Text("part_99"),))]
+    session = recorded(turns)
     found = compare(session, {"rule": RULE}, ("sliding_window",)).outcomes["rule"]["sliding_window"]
     assert (found.strict_strikes, found.strict_requests) == (1, 1)
 

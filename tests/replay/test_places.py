@@ -1,5 +1,3 @@
-import dataclasses
-
 from redline.replay.course import ReplayStrike
 from redline.replay.marks import due_marks, rules_of, seen_in
 from redline.replay.places import UsedPlace, places_of
@@ -56,5 +54,5 @@ def test_secrets_are_not_shown():
     session = recorded(turns)
     found = places(session, [ReplayStrike(1, 2, 1.0)])
     assert [place.measure for place in found.used] == ["strict"]
+    assert "GITHUB_TOKEN" in found.used[0].words
     assert secret not in str(found)
-    assert all(secret in text for text in (str(session.messages), dataclasses.asdict(session)["messages"][2].parts[0].text))

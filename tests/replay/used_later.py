@@ -7,7 +7,7 @@ LINE = "the_answer = compute_everything(42)"
 FILLER = "\n" + "word " * 60
 
 
-def used_later():
+def used_later(**settings):
     """Fifteen results, of which masking strikes the first five: a read, a command, a search and two more commands.
 
     The line of the read is said in the 16th request, which is a use by both measures; a name from the command is said in the
@@ -20,4 +20,4 @@ def used_later():
     for number in range(3, 15):
         turns += step(number, "Bash", {"command": "make"}, "nothing new" + FILLER)
     turns += [("assistant", (Text(LINE),)), ("user", (Text("go on"),)), ("assistant", (Text("see build_id_77"),))]
-    return recorded(turns)
+    return recorded(turns, **settings)

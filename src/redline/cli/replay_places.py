@@ -3,7 +3,7 @@
 from collections import Counter
 
 from redline.cli.output import columns_of_terminal, counted, say, show_title
-from redline.cli.printable import printable, shortened
+from redline.cli.printable import printable, shortened, wrapped
 from redline.replay.places import PolicyPlaces
 
 __all__ = ["show_places"]
@@ -11,10 +11,11 @@ __all__ = ["show_places"]
 
 def show_places(places: PolicyPlaces) -> None:
     """Three lines for each use, in the order of the requests; no line is wider than the terminal."""
-    show_title(f"What `{places.policy}` struck and was used later")
+    show_title(f"Struck by `{places.policy}`, and used later")
     counts = Counter(place.measure for place in places.used)
-    strikes = counted(places.strikes, "part")
-    say(f"Of {strikes} struck, {counts['quoted']:,} quoted or read again, {counts['strict']:,} used by the strict measure.")
+    quoted, strict = f"{counts['quoted']:,} were quoted or read again", f"{counts['strict']:,} used by the strict measure"
+    for line in wrapped(f"Of {counted(places.strikes, 'part')} struck, {quoted}, {strict}.", columns_of_terminal()):
+        say(line)
     for place in places.used:
         say()
         _say_line(f"Request {place.used_in:,} used what was struck in request {place.struck_in:,} ({place.measure}):")

@@ -210,7 +210,7 @@ def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, s
         safer = f"than `{chosen.policy}`" if chosen is not None else "than sending everything"
         step = (chosen.ratio if chosen is not None else 1.0) - one.ratio
         at_worst = (chosen.ratio_with_rereads if chosen is not None else 1.0) - one.ratio_with_rereads
-        gain = f"it costs {100 * step:.1f} points of the bill less {safer}"
+        gain = f"it costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} {safer}"
         if one.strict_requests > MOST_STRICT[name]:
             reasons.append(f"{missed}, more than its {_percent(MOST_STRICT[name])}")
         elif at_worst <= 0 or (one is not safest and step < _LEAST_STEP):
@@ -231,7 +231,11 @@ def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | N
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+    return f"{_tenths(share)} %"
+
+
+def _tenths(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0")
 
 
 def _assumed(sessions: Sequence[SessionOutcome]) -> Iterable[str]:
