@@ -206,19 +206,20 @@ def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, s
     chosen: PolicyFigures | None = None
     reasons = []
     for name, one in presets.items():
-        missed = f"`{name}`: by the strict measure {_percent(one.strict_requests)} of the requests miss something"
+        missed = f"`{name}` misses words in {_percent(one.strict_requests)} of the requests"
+        most = _percent(MOST_STRICT[name])
         safer = f"than `{chosen.policy}`" if chosen is not None else "than sending everything"
         step = (chosen.ratio if chosen is not None else 1.0) - one.ratio
         at_worst = (chosen.ratio_with_rereads if chosen is not None else 1.0) - one.ratio_with_rereads
-        gain = f"it costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} {safer}"
+        gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} {safer}"
         if one.strict_requests > MOST_STRICT[name]:
-            reasons.append(f"{missed}, more than its {_percent(MOST_STRICT[name])}")
+            reasons.append(f"{missed}, more than {most}")
         elif at_worst <= 0 or (one is not safest and step < _LEAST_STEP):
-            reasons.append(f"`{name}`: {gain}, which is not worth its risk")
+            reasons.append(f"`{name}` {gain}, which is not worth its risk")
         else:
-            reasons.append(f"{missed}, within its {_percent(MOST_STRICT[name])}, and {gain}")
+            reasons.append(f"{missed}, at most {most}, and {gain}")
             chosen = one
-    return chosen.policy if chosen is not None else None, "; ".join(reasons)
+    return chosen.policy if chosen is not None else None, "by the strict measure, " + "; ".join(reasons)
 
 
 def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
@@ -227,7 +228,7 @@ def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | N
     best = min(safe, key=lambda one: one.cost_with_rereads, default=None)
     if best is None:
         return None, f"nothing that the provider clears itself saves {_percent(_LEAST_GAIN)} at little risk"
-    return best.policy, f"`{best.policy}`: of what the provider clears itself, it costs least at worst"
+    return best.policy, f"of what the provider clears itself, `{best.policy}` costs least at worst"
 
 
 def _percent(share: float) -> str:
