@@ -94,8 +94,8 @@ def _print_row(name: str, mark_set: str, found: dict[str, Any]) -> None:
 
 
 def _print_details(found: dict[str, Any]) -> None:
-    columns = ("cost", "with rereads", "tokens", "from cache", "rewrites", "strikes")
-    columns = (*columns, "quoted: strikes", "requests", "strict: strikes", "requests")
+    risks = ("quoted: strikes", "requests", "strict: strikes", "requests")
+    columns = ("cost", "with rereads", "tokens", "from cache", "rewrites", "strikes", *risks)
     print(f"At {_DETAILED}:\n\n| policy | {' | '.join(columns)} | worst session |\n|{'---|' * (len(columns) + 2)}")
     for policy in POLICIES:
         numbers = found["policies"][policy]

@@ -201,25 +201,24 @@ def _figures(sessions: Iterable[SessionOutcome], policy: str, unit: str, whole: 
 def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
     """The boldest preset within its limit that costs enough less than the safer one, and why."""
     safest = presets[ADVISED[0]]
-    if 1 - safest.ratio < _LEAST_SAVED:
-        return None, f"`{safest.policy}` saves {_percent(1 - safest.ratio)} of the bill, less than {_percent(_LEAST_SAVED)}"
-    chosen: PolicyFigures | None = None
+    saved = max(1 - safest.ratio, 0.0)
+    if saved < _LEAST_SAVED:
+        return None, f"`{safest.policy}` saves {_percent(saved)} of the bill, less than {_percent(_LEAST_SAVED)}"
+    chosen, safer, bill, at_worst = None, "sending everything", 1.0, 1.0
     reasons = []
     for name, one in presets.items():
+        step = bill - one.ratio
         missed = f"`{name}` misses words in {_percent(one.strict_requests)} of the requests"
-        most = _percent(MOST_STRICT[name])
-        safer = f"than `{chosen.policy}`" if chosen is not None else "than sending everything"
-        step = (chosen.ratio if chosen is not None else 1.0) - one.ratio
-        at_worst = (chosen.ratio_with_rereads if chosen is not None else 1.0) - one.ratio_with_rereads
-        gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} {safer}"
+        allowed = f"{_percent(MOST_STRICT[name])} allowed"
+        gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} than {safer}"
         if one.strict_requests > MOST_STRICT[name]:
-            reasons.append(f"{missed}, more than {most}")
-        elif at_worst <= 0 or (one is not safest and step < _LEAST_STEP):
+            reasons.append(f"{missed}, more than the {allowed}")
+        elif one.ratio_with_rereads >= at_worst or (one is not safest and step < _LEAST_STEP):
             reasons.append(f"`{name}` {gain}, which is not worth its risk")
         else:
-            reasons.append(f"{missed}, at most {most}, and {gain}")
-            chosen = one
-    return chosen.policy if chosen is not None else None, "by the strict measure, " + "; ".join(reasons)
+            reasons.append(f"{missed} ({allowed}) and {gain}")
+            chosen, safer, bill, at_worst = name, f"`{name}`", one.ratio, one.ratio_with_rereads
+    return chosen, "by the strict measure, " + "; ".join(reasons)
 
 
 def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
