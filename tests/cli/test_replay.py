@@ -87,6 +87,14 @@ def write_used_later(path, *, model="claude-opus-4-6"):
     return path
 
 
+def write_with_subagent(path):
+    """A session in which a sub-agent was asked something, too."""
+    lines = [json.loads(line) for line in write_session(path).read_text().splitlines()]
+    aside = [{**lines[0], "uuid": "x", "isSidechain": True}, {**lines[-1], "uuid": "y", "parentUuid": "x", "isSidechain": True}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *aside]))
+    return path
+
+
 def test_places_are_shown_and_told_to_programs(tmp_path):
     """What the named policy struck, who used it, by which measure and in which words; for people in eighty columns."""
     path = write_used_later(tmp_path / "s.jsonl")
@@ -121,6 +129,7 @@ def test_places_are_of_one_session_under_one_policy(tmp_path):
     paths = [write_used_later(tmp_path / f"{name}.jsonl") for name in "ab"]
     for arguments, said in (
         ((*paths, "--places"), "one session"),
+        ((write_with_subagent(tmp_path / "c.jsonl"), "--places"), "one conversation, and 2 are recorded"),
         ((paths[0], "--places", "--policy", "bold", "--policy", "careful"), "one --policy"),
         ((paths[0], "--places", "--policy", "bold", "--prices", "claude-opus-5-5"), "claude-opus-5-5 refuses what bold sends"),
     ):

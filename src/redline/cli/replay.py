@@ -176,7 +176,8 @@ def _with_places(inputs: Sequence[SessionInput], policies: tuple[str, ...]) -> t
 def _places(outcomes: Sequence[SessionOutcome], advice: Advice, policies: Sequence[str]) -> PolicyPlaces | None:
     """Where what the named policy struck was used, or else the advised one; None if there is neither."""
     if len(outcomes) > 1:
-        raise ValidationError(f"--places is for one conversation, and {len(outcomes):,} are recorded there with sub-agents.")
+        count = f"{len(outcomes):,} are recorded there, sub-agents among them"
+        raise ValidationError(f"--places is for one conversation, and {count}. Give a session that holds one.")
     [outcome], policy = outcomes, next(iter(policies), advice.policy)
     if policy is not None and outcome.price is not None and is_refused(policy, outcome.price):
         raise ValidationError(f"{outcome.price.model} refuses what {policy} sends, so that there are no places to show.")

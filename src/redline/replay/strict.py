@@ -9,6 +9,7 @@ drops whole messages this is not so: there these words are had from parts that m
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from redline.replay.risk import Holder, Use, said_after, texts_of
 from redline.replay.session import Session
@@ -22,6 +23,9 @@ _EDGES = b"./-"
 """At either end of a word these are punctuation, or a matter of spelling (`./a.py`)."""
 _DISTINCTIVE = re.compile(rb"(?=.*[\d_/.]|.+[A-Z]).{5,120}", re.DOTALL)
 _SHOWN_WORDS = 3
+_MOST_HOLDERS = 64
+"""Of the parts that hold a word, the first and the latest are remembered where messages are dropped: old messages are dropped
+first, and all holders at every use would be the square of the session."""
 
 
 def strict_uses_in(session: Session, *, drops_messages: bool = False) -> tuple[Use, ...]:
@@ -55,7 +59,7 @@ class _Told:
         self._drops_messages = drops_messages
         """Nothing is visible for good."""
         self._visible = set[bytes]()
-        self._holders: defaultdict[bytes, set[Holder]] = defaultdict(set)
+        self._holders: defaultdict[bytes, dict[Holder, None]] = defaultdict(dict)
 
     def show(self, holder: Holder, part: Part) -> None:
         """A part is sent."""
@@ -64,7 +68,10 @@ class _Told:
             self._visible |= words
             return
         for word in words - self._visible:
-            self._holders[word].add(holder)
+            held = self._holders[word]
+            held[holder] = None
+            if self._drops_messages and len(held) > _MOST_HOLDERS:
+                del held[next(islice(held, 1, None))]
 
     def used_by(self, words: Iterable[bytes]) -> Iterator[tuple[frozenset[Holder], str]]:
         """The results that an answer has these words from, with a few of the words; it makes them visible."""
