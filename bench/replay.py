@@ -94,14 +94,16 @@ def _print_row(name: str, mark_set: str, found: dict[str, Any]) -> None:
 
 
 def _print_details(found: dict[str, Any]) -> None:
-    columns = ("cost", "with rereads", "tokens", "from cache", "rewrites", "strikes", "used later", "requests that miss it")
+    risks = ("quoted: strikes", "requests", "strict: strikes", "requests")
+    columns = ("cost", "with rereads", "tokens", "from cache", "rewrites", "strikes", *risks)
     print(f"At {_DETAILED}:\n\n| policy | {' | '.join(columns)} | worst session |\n|{'---|' * (len(columns) + 2)}")
     for policy in POLICIES:
         numbers = found["policies"][policy]
         print(
             f"| `{policy}` | {numbers['ratio']:.3f} | {numbers['ratio_with_rereads']:.3f} | {numbers['tokens_ratio']:.3f} "
             f"| {numbers['read_share']:.1%} | {numbers['rewrites']:,} | {numbers['strikes']:,} | {numbers['risk']:.1%} "
-            f"| {numbers['risk_requests']:.1%} | {numbers['worst_session']:.3f} |"
+            f"| {numbers['risk_requests']:.1%} | {numbers['strict']:.1%} | {numbers['strict_requests']:.1%} "
+            f"| {numbers['worst_session']:.3f} |"
         )
 
 

@@ -238,3 +238,13 @@ def test_a_name_that_is_none_is_refused(wrong):
     """It says which there are."""
     with pytest.raises(ValidationError, match="careful, balanced, bold, documents"):
         Policy.named(wrong)
+
+
+def test_a_file_names_a_preset(tmp_path):
+    """And changes what it likes."""
+    file = tmp_path / "redline.toml"
+    file.write_text('preset = "bold"\nstrategy = "answer"\nschedule = "eager"\n[protection]\ntools = ["Read"]\n')
+    assert Policy.load(file) == Policy.bold(strategy="answer", schedule="eager", protection=Protection(tools={"Read"}))
+    file.write_text('preset = "daring"\n')
+    with pytest.raises(ValidationError, match=r"redline\.toml: There is no policy named 'daring'"):
+        Policy.load(file)

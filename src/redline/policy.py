@@ -72,18 +72,24 @@ class Policy:
     def load(cls, path: str | PathLike[str]) -> "Policy":
         """The policy in a `redline.toml`, or in the table `[tool.redline]` of a `pyproject.toml`.
 
-        What the file does not say is as by default; a relative `project_root` starts from the file's folder.
+        What the file does not say is as in the `preset` that it names, or as by default; a relative `project_root` starts from the file's folder.
         """
         settings = read_policy_file(path)
         try:
-            return cls(**settings)
+            return cls._of_settings(settings)
         except ValidationError as problem:
             raise ValidationError(f"{fspath(path)}: {problem}") from problem
 
     @classmethod
     def of_table(cls, table: Mapping[str, Any]) -> "Policy":
         """The policy that a `redline.toml` with this table would make; relative paths start from the working directory."""
-        return cls(**read_policy_table(table, Path.cwd()))
+        return cls._of_settings(read_policy_table(table, Path.cwd()))
+
+    @classmethod
+    def _of_settings(cls, settings: dict[str, Any]) -> "Policy":
+        """As a file says them; what it does not say is as in its preset, or as by default."""
+        preset = settings.pop("preset", None)
+        return cls(**settings) if preset is None else replace(cls.named(preset), **settings)
 
     def toml(self) -> str:
         """The policy as the text of a `redline.toml`, which `load` reads again."""

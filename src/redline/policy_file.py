@@ -19,7 +19,7 @@ __all__ = ["policy_toml", "read_policy_file", "read_policy_table"]
 
 _SCHEDULES: dict[str, Any] = {kind.name: kind for kind in (Eager, WhenFree, Budget)}
 _LANGUAGES = {"documents": DOCUMENTS, "en": EN}
-_SETTINGS = ("rules", "schedule", "words", "strategy", "project_root", "protection", "tools")
+_SETTINGS = ("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools")
 
 
 def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
             return DEFAULT.with_tools({tool: _make(Tool, given, tool) for tool, given in _table(value).items()})
         case "project_root":
             return _path_from(folder, value) if isinstance(value, str) else value
-        case "strategy":
+        case "strategy" | "preset":
             return value
     raise ValidationError(f"there is no setting {name!r}. There are: {', '.join(_SETTINGS)}.")
 

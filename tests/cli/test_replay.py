@@ -68,6 +68,89 @@ def test_json_has_the_advice(tmp_path):
     assert {"policy", "cost_with_policy", "saved_share", "strikes_used_later", "switch_on", "assumed"} <= advice.keys()
 
 
+def write_used_later(path, *, model="claude-opus-4-6"):
+    """Fifteen results, of which masking strikes five; then a line of the first is said, which is a use by both measures."""
+    line, filler = "the_answer = compute_everything(42)", "\n" + "word " * 60
+    messages = [{"role": "user", "content": "go"}]
+    for number in range(15):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "make"}}
+        answer = (line if number == 0 else "nothing new \x1b[2J") + filler
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": answer}]})
+    messages.append({"role": "assistant", "content": [{"type": "text", "text": line}]})
+    with path.open("w") as file:
+        for number, message in enumerate(messages):
+            names = {"uuid": str(number), "parentUuid": str(number - 1) if number else None, "sessionId": "s"}
+            stamp = {"timestamp": f"2026-02-04T00:00:{number:02}Z"}
+            own = {**message, "model": model} if message["role"] == "assistant" else message
+            file.write(json.dumps({"type": message["role"], **names, **stamp, "message": own}) + "\n")
+    return path
+
+
+def write_with_subagent(path):
+    """A session in which a sub-agent was asked something, too."""
+    lines = [json.loads(line) for line in write_session(path).read_text().splitlines()]
+    aside = [{**lines[0], "uuid": "x", "isSidechain": True}, {**lines[-1], "uuid": "y", "parentUuid": "x", "isSidechain": True}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *aside]))
+    return path
+
+
+def test_places_are_shown_and_told_to_programs(tmp_path):
+    """What the named policy struck, who used it, by which measure and in which words; for people in eighty columns."""
+    path = write_used_later(tmp_path / "s.jsonl")
+    arguments = ("replay", path, "--places", "--policy", "masking_eager")
+    found = json.loads(redline(*arguments, "--json").stdout)["places"]
+    assert (found["policy"], found["strikes"]) == ("masking_eager", 5)
+    assert [(one["measure"], one["message"], one["kind"], one["struck_in"], one["used_in"]) for one in found["used"]] == [
+        ("quoted", 2, "terminal", 12, 16),
+        ("strict", 2, "terminal", 12, 16),
+    ]
+    assert found["used"][0].keys() == {
+        "message", "at", "tool", "kind", "first_words", "struck_in", "used_in", "measure", "words",
+    }  # fmt: skip
+    shown = redline(*arguments, width=80)
+    assert shown.returncode == 0
+    assert "Request 16 used what was struck in request 12 (quoted):" in shown.stdout
+    assert "  used    the_answer = compute_everything(42)" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_places_without_a_policy_are_those_of_the_advised_one(tmp_path):
+    """Where none is advised there are none, and it says how to name one."""
+    path = write_used_later(tmp_path / "s.jsonl")
+    found = json.loads(redline("replay", path, "--places", "--json").stdout)
+    assert (found["advice"]["policy"], found["places"]) == (None, None)
+    assert "name one with --policy" in redline("replay", path, "--places").stdout
+    assert "places" not in json.loads(redline("replay", path, "--json").stdout)
+
+
+def test_places_are_of_one_session_under_one_policy(tmp_path):
+    """Anything else, and what the model would refuse, is one line on standard error and exit code 2."""
+    paths = [write_used_later(tmp_path / f"{name}.jsonl") for name in "ab"]
+    for arguments, said in (
+        ((*paths, "--places"), "one session"),
+        ((write_with_subagent(tmp_path / "c.jsonl"), "--places"), "one conversation, and 2 are recorded"),
+        ((paths[0], "--places", "--policy", "bold", "--policy", "careful"), "one --policy"),
+        ((paths[0], "--places", "--policy", "bold", "--prices", "claude-opus-5-5"), "claude-opus-5-5 refuses what bold sends"),
+    ):
+        done = redline("replay", *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert said in done.stderr
+
+
+def test_the_presets_are_beside_the_other_policies(tmp_path):
+    """Each with its bill and both risks, by strikes and by requests, at every price."""
+    found = json.loads(redline("replay", write_used_later(tmp_path / "s.jsonl"), "--json").stdout)
+    asked = {"ratio", "ratio_with_rereads", "risk", "risk_requests", "strict", "strict_requests", "kinds"}
+    for price in found["prices"].values():
+        assert all(price["policies"][preset].keys() >= asked for preset in ("careful", "balanced", "bold", "masking_eager"))
+        masked = price["policies"]["masking_eager"]
+        assert (masked["risk"], masked["risk_requests"]) == (0.2, 1 / 16)
+        assert (masked["strict"], masked["strict_requests"]) == (0.2, 1 / 16)
+        assert masked["kinds"]["terminal"] == {"strikes": 5, "quoted": 1, "strict": 1}
+    assert [one["policy"] for one in found["advice"]["weighed"]] == ["careful", "balanced", "bold"]
+
+
 def test_tables_for_people(tmp_path):
     """With --details one line for each policy, with its ratios, then curves of the session."""
     path = write_session(tmp_path / "s.jsonl")

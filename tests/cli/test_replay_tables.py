@@ -5,6 +5,7 @@ from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, compare
 from tests.replay.sessions import RULE
 from tests.replay.test_policies import long_session
+from tests.replay.used_later import used_later
 
 POLICIES = ("none", "masking_eager", "masking_when_free")
 
@@ -51,6 +52,35 @@ def test_savings_are_told_against_what(monkeypatch, capsys):
     assert f"1.000 is sending everything (`none`): {cost:,.0f} uncached input tokens (${2 * cost / 1e6:,.2f})." in shown
     assert "written to the cache again" in shown
     assert "rereads" in shown
+
+
+def test_both_risks_and_the_kinds_of_tools_are_told(monkeypatch, capsys):
+    """By strikes and by requests, as counted by hand; by kind for the presets and masking, in eighty columns.
+
+    The cache is cold before each request, so that `when_free` strikes as much as `eager`.
+    """
+    monkeypatch.setenv("COLUMNS", "80")
+    policies, made = ("none", "masking_eager", "masking_when_free", "bold"), Comparison()
+    for _ in range(2):
+        made.add(compare(used_later(every_ms=600_000.0), {"rule": RULE}, policies))
+    show_comparison(made, policies, {})
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines]
+    assert ["masking_eager", "10", "20.0%", "5.9%", "40.0%", "11.8%"] in rows
+    assert [row for row in rows if row[:1] == ["masking_when_free:"]] == [
+        ["masking_when_free:", "terminal", "6", "0.0%", "33.3%"],
+        ["masking_when_free:", "file", "read", "2", "100.0%", "100.0%"],
+        ["masking_when_free:", "search", "2", "0.0%", "0.0%"],
+    ]
+    assert not [line for line in lines if line.startswith("masking_eager:")]
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_presets_are_told_file_by_file(capsys):
+    """Where they are compared, whatever else is."""
+    policies = ("none", "masking_when_free", "careful", "bold")
+    show_files({"a.jsonl": [compare(long_session(), {"rule": RULE}, policies)]}, policies, "rule")
+    assert "careful bold requests session" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("count", "is_there"), [(1, False), (2, True)])

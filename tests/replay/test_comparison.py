@@ -7,6 +7,7 @@ from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 from tests.replay.sessions import RULE
 from tests.replay.test_policies import long_session
+from tests.replay.used_later import used_later
 
 POLICIES = ("masking_eager", "masking_when_free")
 
@@ -34,7 +35,55 @@ def test_the_promised_fields_are_there():
     for price in found["prices"].values():
         assert set(price["bounds"]) == set(MARK_SETS)
         for numbers in price["policies"].values():
-            assert numbers.keys() >= {"cost", "ratio", "tokens_ratio", "rewrites", "risk"}
+            assert numbers.keys() >= {"cost", "ratio", "ratio_with_rereads", "tokens_ratio", "rewrites"}
+            assert numbers.keys() >= {"risk", "risk_requests", "strict", "strict_requests", "kinds"}
+
+
+def test_both_risks_are_as_counted_by_hand():
+    """Five strikes and seventeen requests, of which one quotes and two use words; by kind the same, over two sessions alike."""
+    comparison = Comparison()
+    for _ in range(2):
+        comparison.add(compare(used_later(), {"rule": RULE}, ("masking_eager",)))
+    found = comparison.as_json()["prices"]["rule"]["policies"]["masking_eager"]
+    assert (comparison.requests, found["strikes"]) == (34, 10)
+    assert (found["risk"], found["risk_requests"]) == (1 / 5, 1 / 17)
+    assert (found["strict"], found["strict_requests"]) == (2 / 5, 2 / 17)
+    assert found["kinds"] == {
+        "terminal": {"strikes": 6, "quoted": 0, "strict": 2},
+        "file read": {"strikes": 2, "quoted": 2, "strict": 2},
+        "edit": {"strikes": 0, "quoted": 0, "strict": 0},
+        "search": {"strikes": 2, "quoted": 0, "strict": 0},
+        "other": {"strikes": 0, "quoted": 0, "strict": 0},
+    }
+
+
+def test_dropped_messages_count_by_the_strict_measure_too():
+    """A sliding window takes away what the assistant said itself; of what was said in the window nothing is missed."""
+    turns = [("user", (Text("go"),)), ("assistant", (Text("I call it part_99"),)), ("user", (Text("go on"),))]
+    for number in range(24):
+        turns += step(number, "Bash", {"command": "make"}, "nothing new")
+    turns += [("assistant", (Text("part_99"),)), ("user", (Text("go on"),)), ("assistant", (Text("part_99"),))]
+    session = recorded(turns)
+    found = compare(session, {"rule": RULE}, ("sliding_window",)).outcomes["rule"]["sliding_window"]
+    assert (found.strict_strikes, found.strict_requests) == (1, 1)
+
+
+def test_kinds_sum_up_to_all_strikes():
+    """Under every policy, by both measures."""
+    for name, found in compare(used_later(), {"rule": RULE}).outcomes["rule"].items():
+        sums = [sum(getattr(one, field) for one in found.kinds.values()) for field in ("strikes", "quoted", "strict")]
+        assert (name, sums) == (name, [found.strikes, found.strikes_at_risk, found.strict_strikes])
+
+
+def test_places_are_told_if_asked():
+    """Of the named policies, at the session's own prices."""
+    found = compare(used_later(), {}, (), own=RULE, with_places=("masking_eager",)).places
+    assert [(place.message, place.measure) for place in found["masking_eager"].used] == [
+        (2, "quoted"),
+        (2, "strict"),
+        (4, "strict"),
+    ]
+    assert compare(used_later(), {}, (), own=RULE).places == {}
 
 
 def test_rereads_are_paid_for():

@@ -1,6 +1,8 @@
 import pytest
 
 from redline.replay.marks import MARK_SETS, due_marks, result_marks, rules_of
+from redline.rules import make_rules
+from redline.rules.presets import PRESET_RULES
 from redline.values.messages import Text
 from tests.replay.recorded import recorded, step
 
@@ -56,6 +58,12 @@ def test_a_new_window_is_a_new_view():
 def test_every_set_is_known_by_name():
     """The names the replay compares have rules."""
     assert [len(rules_of(name)) for name in MARK_SETS] == [2, 3, 1]
+
+
+@pytest.mark.parametrize("preset", PRESET_RULES)
+def test_a_preset_is_a_set_of_marks(preset):
+    """Its rules as they ship, with paths that start from where the session was."""
+    assert rules_of(preset, "/p") == make_rules(PRESET_RULES[preset], words=EN, project_root="/p")
 
 
 def test_results_are_due_when_first_sent():

@@ -69,6 +69,23 @@ def test_another_result_that_stays_is_enough():
     assert strict_risk(made) == Risk()
 
 
+def test_whoever_drops_messages_drops_words_too():
+    """What the assistant said is visible as long as its message is; then it counts as a result does."""
+    made = session(*says("parse_config"), *says("parse_config"))
+    uses = strict_uses_in(made, drops_messages=True)
+    result, answer = ReplayStrike(2, 2, 1.0), ReplayStrike(2, 3, 1.0)
+    risks = [risk_of(uses, strikes) for strikes in ([result], [answer], [result, answer])]
+    assert [(risk.strikes, risk.requests) for risk in risks] == [(0, 0), (0, 0), (2, 1)]
+
+
+def test_of_many_that_hold_a_word_the_first_and_the_latest_count():
+    """Where messages are dropped, a word that everything holds does not make the uses grow with the square of the session."""
+    made = session(*(turn for _ in range(200) for turn in says("parse_config")))
+    last = strict_uses_in(made, drops_messages=True)[-1]
+    places = sorted(position for position, _ in last.holders)
+    assert (places[0], places[-1], len(places)) == (2, made.requests[last.request].end - 2, 64)
+
+
 def test_words_of_one_answer_from_one_result_are_one_use():
     """It says the first few."""
     words = " ".join(f"name_{number}" for number in range(9))

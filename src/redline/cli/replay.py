@@ -10,19 +10,22 @@ from functools import partial
 from pathlib import Path
 
 import click
+import msgspec
 
 from redline.cli.on_each import FINE, on_each
 from redline.cli.output import complain, say, say_json
 from redline.cli.replay_advice import show_advice
 from redline.cli.replay_curves import draw_curves, show_curves
+from redline.cli.replay_places import show_places
 from redline.cli.replay_tables import show_comparison, show_files
 from redline.cli.session_argument import SESSION
 from redline.errors import ValidationError
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
-from redline.replay.advice import advise
+from redline.replay.advice import Advice, advise
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare, is_refused
-from redline.replay.policies import POLICIES
+from redline.replay.places import PolicyPlaces
+from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES
 from redline.replay.session import sessions_in
 
 __all__ = ["command"]
@@ -43,6 +46,12 @@ _Job = Callable[[SessionInput], list[SessionOutcome]]
     "May be repeated; without it the session's own model, and with --details six usual rules.",
 )
 @click.option("--details", is_flag=True, help="After the advice, tables: every policy at every price, and each file.")
+@click.option(
+    "--places",
+    is_flag=True,
+    help="Of one session: each part that was struck and then used, by which request and in which words, under the policy "
+    "named by --policy or else the advised one.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for programs, with everything.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the longest session into this PNG (extra `plot`).")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many processes; as many as there are cores without it.")
@@ -51,6 +60,7 @@ def command(
     policies: tuple[str, ...],
     names: tuple[str, ...],
     details: bool,
+    places: bool,
     as_json: bool,
     plot: Path | None,
     jobs: int | None,
@@ -68,6 +78,7 @@ def command(
     Examples:
       redline replay session.jsonl
       redline replay ~/.claude/projects/my-project --details
+      redline replay session.jsonl --places --policy bold
       redline replay session.jsonl --prices claude-opus-5-5 --json
     """
     for name in policies:
@@ -76,7 +87,9 @@ def command(
     chosen = policies or tuple(POLICIES)
     prices = _Prices.of(names, with_usual=details or as_json or plot is not None)
     inputs = find_sessions(sessions)
-    job = partial(_replay, prices=prices, policies=chosen, with_requests=plot is not None or len(inputs) == 1)
+    with_places = _with_places(inputs, policies) if places else ()
+    with_requests = plot is not None or len(inputs) == 1
+    job = partial(_replay, prices=prices, policies=chosen, with_requests=with_requests, with_places=with_places)
     found: dict[str, list[SessionOutcome]] = {}
 
     def take(session: SessionInput) -> int:
@@ -91,15 +104,15 @@ def command(
     comparison = Comparison(prices.models)
     for outcome in outcomes:
         comparison.add(outcome)
+    advice = advise(outcomes) if outcomes else None
+    used = _places(outcomes, advice, policies) if places and advice is not None else None
     if as_json:
-        say_json({"advice": advise(outcomes).as_json() if outcomes else None, **comparison.as_json()})
-    elif outcomes:
-        show_advice(advise(outcomes))
-        if details:
-            _show_details(found, comparison, chosen, prices)
-        else:
-            say()
-            say("`--details` shows every policy at other prices, `--json` all of it.")
+        told = {"places": msgspec.to_builtins(used)} if places else {}
+        say_json({"advice": advice.as_json() if advice is not None else None, **comparison.as_json(), **told})
+    elif advice is not None:
+        show_advice(advice)
+        _show_places(used, is_asked=places)
+        _show_details(found, comparison, chosen, prices, is_asked=details)
     if plot is not None and outcomes:
         draw_curves(max(outcomes, key=_requests), chosen, plot)
     return code
@@ -141,13 +154,34 @@ class _Prices:
         return (price.rule(), price) if price is not None else (next(iter(PRICE_RULES.values())), None)
 
 
-def _replay(session: SessionInput, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool) -> list[SessionOutcome]:
+def _replay(
+    session: SessionInput, *, prices: _Prices, policies: tuple[str, ...], with_requests: bool, with_places: tuple[str, ...]
+) -> list[SessionOutcome]:
     """What became of the conversations of one session file or log."""
+    compared = partial(compare, rules=prices.rules, policies=policies, with_requests=with_requests, with_places=with_places)
     outcomes = []
     for recorded in sessions_in(session.read()):
         own, price = prices.of_session(recorded.model)
-        outcomes.append(compare(recorded, prices.rules, policies, own=own, price=price, with_requests=with_requests))
+        outcomes.append(compared(recorded, own=own, price=price))
     return outcomes
+
+
+def _with_places(inputs: Sequence[SessionInput], policies: tuple[str, ...]) -> tuple[str, ...]:
+    """The policies of which places may be asked for: the one that is named, or those that may be advised."""
+    if len(inputs) > 1 or len(policies) > 1:
+        raise ValidationError("--places is for one session under one policy. Name one session, and one --policy or none.")
+    return policies or (*ADVISED, *BY_PROVIDER)
+
+
+def _places(outcomes: Sequence[SessionOutcome], advice: Advice, policies: Sequence[str]) -> PolicyPlaces | None:
+    """Where what the named policy struck was used, or else the advised one; None if there is neither."""
+    if len(outcomes) > 1:
+        count = f"{len(outcomes):,} are recorded there, sub-agents among them"
+        raise ValidationError(f"--places is for one conversation, and {count}. Give a session that holds one.")
+    [outcome], policy = outcomes, next(iter(policies), advice.policy)
+    if policy is not None and outcome.price is not None and is_refused(policy, outcome.price):
+        raise ValidationError(f"{outcome.price.model} refuses what {policy} sends, so that there are no places to show.")
+    return outcome.places[policy] if policy is not None else None
 
 
 @contextmanager
@@ -165,10 +199,28 @@ def _in_processes(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Ite
         pool.shutdown(cancel_futures=True)
 
 
+def _show_places(used: PolicyPlaces | None, *, is_asked: bool) -> None:
+    """What was struck and then used, if that is asked for."""
+    if used is not None:
+        show_places(used)
+    elif is_asked:
+        say()
+        say("No policy is advised, so there are no places to show; name one with --policy.")
+
+
 def _show_details(
-    found: Mapping[str, list[SessionOutcome]], comparison: Comparison, policies: Sequence[str], prices: _Prices
+    found: Mapping[str, list[SessionOutcome]],
+    comparison: Comparison,
+    policies: Sequence[str],
+    prices: _Prices,
+    *,
+    is_asked: bool,
 ) -> None:
-    """The tables, and the longest session request by request."""
+    """The tables, and the longest session request by request; if they are not asked for, how to see them."""
+    if not is_asked:
+        say()
+        say("`--details` shows every policy at other prices, `--json` all of it.")
+        return
     first = next(iter(prices.rules))
     if len(found) > 1:
         show_files(found, policies, first, price=prices.models.get(first))

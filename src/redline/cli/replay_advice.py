@@ -1,26 +1,58 @@
-"""What `redline replay` says first: one paragraph, and the line that switches the advised policy on."""
+"""What `redline replay` says first: one paragraph, the presets side by side, and what switches the advised one on."""
 
-from redline.cli.output import columns_of_terminal, counted, say
+from collections.abc import Iterator
+
+from redline.cli.output import columns_of_terminal, counted, say, show_figures
 from redline.cli.printable import printable, wrapped
 from redline.prices import find_price
-from redline.replay.advice import Advice
+from redline.replay.advice import Advice, PolicyFigures
 from redline.replay.policies import BY_PROVIDER
 
 __all__ = ["advice_text", "show_advice"]
 
 _WIDEST = 100
+_LEAST_WHOLE = 0.095
+"""Smaller shares are told to a tenth of a percent: of risks that matters."""
 
 
 def show_advice(advice: Advice) -> None:
-    """On as many lines as the terminal needs; the line of code is not broken, so that it can be copied."""
+    """On as many lines as the terminal needs; what switches it on is not broken, so that it can be copied."""
     _say_filled(advice_text(advice))
+    if advice.weighed:
+        say()
+        show_figures(("weighed", *_COLUMNS), [_row(one, advice) for one in advice.weighed])
+        say()
+        _say_filled(f"Why: {advice.why}.")
     if advice.switch_on is not None:
         say()
-        for line in advice.switch_on.splitlines():
-            say(f"    {line}" if line else "")
+        for line in _ways_to_switch_on(advice, advice.switch_on):
+            say(line)
     for assumption in advice.assumed:
         say()
         _say_filled(f"Assumed: {assumption}.")
+
+
+def _ways_to_switch_on(advice: Advice, code: str) -> Iterator[str]:
+    if advice.policy in BY_PROVIDER:
+        yield "The provider does it if the request says:"
+    else:
+        yield "To switch it on, for an agent in any language:"
+        yield from ("", f"    {advice.switch_on_command}", "", "in Python:")
+    yield ""
+    yield from (f"    {line}" if line else "" for line in code.splitlines())
+    if advice.switch_on_toml is not None:
+        yield from ("", "or in a redline.toml:", "")
+        yield from (f"    {line}" for line in advice.switch_on_toml.splitlines())
+
+
+_COLUMNS = ("cost", "bill", "with\nrereads", "strikes", "quoted", "of\nrequests", "strict", "of\nrequests")
+
+
+def _row(one: PolicyFigures, advice: Advice) -> tuple[str, ...]:
+    name = f"{one.policy} *" if one.policy == advice.policy else one.policy
+    cost = f"${one.cost:,.2f}" if advice.unit == "dollars" else f"{one.cost:,.0f}"
+    shares = (f"{100 * share:.1f}%" for share in (one.risk, one.risk_requests, one.strict, one.strict_requests))
+    return name, cost, f"{one.ratio:.3f}", f"{one.ratio_with_rereads:.3f}", f"{one.strikes:,}", *shares
 
 
 def _say_filled(text: str) -> None:
@@ -29,9 +61,9 @@ def _say_filled(text: str) -> None:
 
 
 _WHAT = {
-    "spec_when_free": "outdated command output and old reads of files go, when that costs less than it saves",
-    "superseded_when_free": "outdated command output and reads of files changed since go, when that costs less than it saves",
-    "masking_when_free": "all but the last 10 results of tools go, when that costs less than it saves",
+    "careful": "results that will hardly be used again go, when that costs less than it saves; a miss counts for much",
+    "balanced": "results that will hardly be used again go, when that costs less than it saves; a miss counts",
+    "bold": "results that will hardly be used again go, when that costs less than it saves; a miss counts for little",
     "clear_tool_uses": "the provider clears old results of tools above 100,000 tokens",
     "clear_tool_uses_min_gain": "the provider clears old results of tools above 100,000 tokens, 20,000 at a time",
 }
@@ -54,22 +86,20 @@ def advice_text(advice: Advice) -> str:
     if advice.sessions_bound:
         model = f"{advice.priced_as[0]} refuses" if is_bound else f"The models of {advice.sessions_bound:,} of them refuse"
         said.append(f"{model} a request in which anything before its reasoning was changed, so nothing can be struck there.")
-    if advice.policy is None:
-        what = "Nor would the provider's own clearing" if is_bound else "None of the policies that can be switched on would"
-        said.append(f"{what} have saved as much as 1 % at little risk: there is nothing to switch on.")
+    chosen = advice.figures
+    if chosen is None:
+        what = "Nor would the provider's own clearing have been worth while" if is_bound else "No preset is advised"
+        said.append(f"{what}: there is nothing to switch on.")
         return " ".join(said)
-    cost = _money(advice, advice.cost_with_policy)
-    said.append(
-        f"With `{advice.policy}` it would have cost {cost}, {_percent(advice.saved_share)} less: {_WHAT[advice.policy]}."
-    )
-    if advice.strikes_used_later:
-        used = f"{advice.strikes_used_later:,} ({_percent(advice.strikes_used_later / advice.strikes)})"
-        at_worst = f"{_money(advice, advice.cost_with_rereads)}, {_percent(advice.saved_share_with_rereads)} less"
-        said.append(f"Risk: of {advice.strikes:,} parts struck, {used} were quoted or read again later;")
-        said.append(f"had the agent asked for each once more, it would have cost {at_worst}.")
-    else:
-        said.append(f"Risk: none seen; nothing of the {advice.strikes:,} parts struck was quoted or read again later.")
-    said.append("The provider does it if the request says:" if advice.policy in BY_PROVIDER else "To switch it on:")
+    cost = _money(advice, chosen.cost)
+    said.append(f"With `{chosen.policy}` it would have cost {cost}, {_percent(1 - chosen.ratio)} less: {_WHAT[chosen.policy]}.")
+    used = f"{chosen.strikes_used_later:,} ({_percent(chosen.risk)})" if chosen.strikes_used_later else "none"
+    strict, requests = _percent(chosen.strict), _percent(chosen.strict_requests)
+    said.append(f"Risk: of {counted(chosen.strikes, 'part')} struck, {used} were quoted or read again later;")
+    said.append(f"by the strict measure, {strict} held words that were used later, in {requests} of the requests.")
+    if chosen.strikes_used_later:
+        at_worst = f"{_money(advice, chosen.cost_with_rereads)}, {_percent(1 - chosen.ratio_with_rereads)} less"
+        said.append(f"Had the agent asked once more for each thing it quoted, it would have cost {at_worst}.")
     return " ".join(said)
 
 
@@ -80,4 +110,4 @@ def _money(advice: Advice, cost: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.{1 if 0 < share < _LEAST_WHOLE else 0}f} %"

@@ -6,6 +6,7 @@ from typing import Any
 from redline.cli.output import say, show_figures, show_title
 from redline.prices import Price
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, is_refused
+from redline.replay.policies import ADVISED
 
 __all__ = ["show_comparison", "show_files"]
 
@@ -17,8 +18,9 @@ def show_files(
 ) -> None:
     """One line for each file in which a request is recorded. `price`: that of the rule's model, where it is one's."""
     others = [policy for policy in policies if policy != BASELINE and not is_refused(policy, price)]
+    presets = [policy for policy in others if policy in ADVISED]
     weighing = [policy for policy in others if policy.endswith("_when_free")]
-    named = (weighing or others)[:_MOST_NAMED]
+    named = (presets or weighing or others)[:_MOST_NAMED]
     files = {name: outcomes for name, outcomes in found.items() if outcomes}
     if files:
         show_title(f"Cost of input beside sending everything, file by file, at {rule}")
@@ -45,13 +47,11 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     rule = next(iter(prices))
     show_title(f"In detail, at {rule}")
     numbers = prices[rule]["policies"]
-    columns = _COLUMNS if comparison.sessions == 1 else {**_COLUMNS, **_COLUMNS_OF_MANY}
-    details = [
-        (policy, *(form.format(numbers[policy][name]) for name, form in columns.values()))
-        for policy in policies
-        if policy in numbers
-    ]
-    show_figures(("policy", *columns), details)
+    shown = {policy: numbers[policy] for policy in policies if policy in numbers}
+    _show_columns(shown, _COLUMNS if comparison.sessions == 1 else {**_COLUMNS, **_COLUMNS_OF_MANY})
+    show_title(f"What was struck and then used, at {rule}")
+    _show_columns(shown, _RISK_COLUMNS)
+    _show_kinds(shown, rule)
     if refusing := [name for name, found in prices.items() if found["refused"]]:
         say()
         say(f"refused: {', '.join(refusing)} takes no request in which what is")
@@ -61,8 +61,32 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     say()
     say(f"1.000 is sending everything (`{BASELINE}`): {cost:,.0f} uncached input tokens{worth}.")
     say("Costs include what is written to the cache again after a strike; with rereads,")
-    say("also asking again for each thing that was struck and then used, at worst.")
+    say("also asking again for each thing that was struck and then quoted, at worst.")
+    say("Quoted: a line of it was said, or it was read again unchanged. Strict: a name,")
+    say("path or number of it was used that nothing else had told the model.")
 
+
+def _show_columns(shown: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> None:
+    """A row for each policy; a column is a field and its form."""
+    rows = [(policy, *(form.format(found[name]) for name, form in columns.values())) for policy, found in shown.items()]
+    show_figures(("policy", *columns), rows)
+
+
+def _show_kinds(shown: Mapping[str, Mapping[str, Any]], rule: str) -> None:
+    """Of the presets and masking, what was struck and then used by the kind of tool."""
+    rows = [
+        (f"{policy}: {kind}", found["strikes"], *(f"{found[name] / found['strikes']:.1%}" for name in ("quoted", "strict")))
+        for policy in _SPLIT
+        for kind, found in shown.get(policy, {"kinds": {}})["kinds"].items()
+        if found["strikes"]
+    ]
+    if rows:
+        show_title(f"By kind of tool, at {rule}")
+        show_figures(("policy: kind", "strikes", "quoted", "strict"), rows)
+
+
+_SPLIT = (*ADVISED, "masking_when_free")
+"""The policies of which the kinds of tool are told."""
 
 _COLUMNS = {
     "cost": ("ratio", "{:.3f}"),
@@ -70,11 +94,16 @@ _COLUMNS = {
     "tokens": ("tokens_ratio", "{:.3f}"),
     "cached": ("read_share", "{:.1%}"),
     "rewrites": ("rewrites", "{:,}"),
-    "strikes": ("strikes", "{:,}"),
-    "used\nlater": ("risk", "{:.1%}"),
 }
 _COLUMNS_OF_MANY = {"dearer\nsessions": ("sessions_dearer", "{:.1%}"), "worst\nsession": ("worst_session", "{:.3f}")}
 """How often sessions get dearer says nothing about a single one."""
+_RISK_COLUMNS = {
+    "strikes": ("strikes", "{:,}"),
+    "quoted": ("risk", "{:.1%}"),
+    "quoted:\nrequests": ("risk_requests", "{:.1%}"),
+    "strict": ("strict", "{:.1%}"),
+    "strict:\nrequests": ("strict_requests", "{:.1%}"),
+}
 
 
 def _ratio(found: Mapping[str, Any] | float | None) -> str:

@@ -1,33 +1,27 @@
-"""What a person can act on after a replay: what the sessions cost, what the best policy would have cost, what it risks."""
+"""What a person can act on after a replay: what the sessions cost, which policy is advised and why, what it risks."""
 
+import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from redline.replay.comparison import BASELINE, SessionOutcome, is_refused
 from redline.replay.policies import ADVISED, BY_PROVIDER
 
-__all__ = ["Advice", "advise"]
+__all__ = ["MOST_STRICT", "Advice", "PolicyFigures", "advise"]
+
+MOST_STRICT = {"careful": 0.04, "balanced": 0.04, "bold": 0.073}
+"""So large a share of the requests may miss something by the strict measure; above it a preset is not advised."""
+_LEAST_SAVED = 0.02
+"""A preset that saves less of the bill is not advised."""
+_LEAST_STEP = 0.03
+"""By so much of the bill a bolder preset must be cheaper than the safer one."""
 
 _LEAST_GAIN = 0.01
 _MOST_RISK = 0.1
-"""So large a share of what is struck may be used later; above it a policy is not advised, whatever it saves."""
-
-_SETTINGS = {
-    "spec_when_free": 'schedule="when_free"',
-    "superseded_when_free": """
-        schedule="when_free",
-        rules=[
-            "stale_terminal",
-            "historical_reads",
-            redline.RULES["superseded_reads"](until_read_again=False),
-        ],
-    """,
-    "masking_when_free": 'schedule="when_free", rules=["masked_results"]',
-}
-"""The settings of `redline.Policy`; without rules it has the default ones."""
+"""What the provider clears itself: so much it must save at worst, and so large a share of it may be used later."""
 
 _EDITS = {
     "clear_tool_uses": """{"type": "clear_tool_uses_20250919"}""",
@@ -40,11 +34,34 @@ _EDITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyFigures:
+    """A policy over all sessions. Where the model would refuse it, everything is sent, and the requests do not count."""
+
+    policy: str
+    cost: float
+    cost_with_rereads: float
+    ratio: float
+    """To sending everything."""
+    ratio_with_rereads: float
+    strikes: int
+    strikes_used_later: int
+    """Quoted, or read again unchanged."""
+    risk: float
+    risk_requests: float
+    """Quoted: the share of the strikes, and of the requests."""
+    strict: float
+    strict_requests: float
+    """By the strict measure."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """Costs are those of input, in dollars at the prices of each session's own model, or in uncached input tokens."""
 
     policy: str | None
     """None: nothing that can be switched on would have been worth while."""
+    why: str
+    """Why this one, or none: a sentence for each policy that was weighed."""
     agents: tuple[str, ...]
     models: tuple[str, ...]
     """The model of each session, the most frequent first."""
@@ -56,11 +73,8 @@ class Advice:
     """`dollars` where every price is known, else `tokens`."""
     cost: float
     """With everything sent."""
-    cost_with_policy: float
-    cost_with_rereads: float
-    """If the agent had asked again for each thing that was struck and then used, at worst."""
-    strikes: int
-    strikes_used_later: int
+    weighed: tuple[PolicyFigures, ...]
+    """The presets, the safest first; for a model that binds its reasoning, what the provider clears itself."""
     sessions_bound: int
     """Of them, those whose model binds its reasoning: they stay as they are."""
     price_date: str
@@ -69,14 +83,9 @@ class Advice:
     """What the files do not say, and what was taken instead."""
 
     @property
-    def saved_share(self) -> float:
-        """What the policy would have saved."""
-        return 1 - self.cost_with_policy / self.cost if self.cost else 0.0
-
-    @property
-    def saved_share_with_rereads(self) -> float:
-        """What it would have saved at worst."""
-        return 1 - self.cost_with_rereads / self.cost if self.cost else 0.0
+    def figures(self) -> PolicyFigures | None:
+        """Those of the advised policy."""
+        return next((one for one in self.weighed if one.policy == self.policy), None)
 
     @property
     def switch_on(self) -> str | None:
@@ -95,64 +104,134 @@ class Advice:
 conversation = redline.open(
     "chat.jsonl",
     model={json.dumps(model)},
-    policy=redline.Policy({_SETTINGS[self.policy]}),
+    policy=redline.Policy.{self.policy}(),
 )"""
 
+    @property
+    def switch_on_command(self) -> str | None:
+        """The proxy that does it for agents in any language."""
+        return f"redline proxy --policy {self.policy}" if self.policy in ADVISED else None
+
+    @property
+    def switch_on_toml(self) -> str | None:
+        """What a `redline.toml` says for it."""
+        return f'preset = "{self.policy}"' if self.policy in ADVISED else None
+
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        shares = {"saved_share": self.saved_share, "saved_share_with_rereads": self.saved_share_with_rereads}
-        return {**fields, **shares, "switch_on": self.switch_on}
+        """For programs: all fields, and those of the advised policy, or of sending everything, beside them."""
+        chosen = self.figures
+        whole = self.cost or 1.0
+        cost, at_worst = (chosen.cost, chosen.cost_with_rereads) if chosen is not None else (self.cost, self.cost)
+        return {
+            **dataclasses.asdict(self),
+            "cost_with_policy": cost,
+            "cost_with_rereads": at_worst,
+            "saved_share": (self.cost - cost) / whole,
+            "saved_share_with_rereads": (self.cost - at_worst) / whole,
+            "strikes": chosen.strikes if chosen is not None else 0,
+            "strikes_used_later": chosen.strikes_used_later if chosen is not None else 0,
+            "switch_on": self.switch_on,
+            "switch_on_command": self.switch_on_command,
+            "switch_on_toml": self.switch_on_toml,
+        }
 
 
 def advise(sessions: Sequence[SessionOutcome]) -> Advice:
-    """The policy that would have cost least at worst, among those that one can switch on and that risk little."""
+    """The boldest preset that stays within its risk on these sessions and pays for it; else what the provider can clear."""
     is_bound = all(one.price is not None and one.price.binds_reasoning for one in sessions)
-    candidates = BY_PROVIDER if is_bound else ADVISED
     unit = "dollars" if all(one.price is not None for one in sessions) else "tokens"
-    sums = {policy: _PolicySum(sessions, policy, unit) for policy in (BASELINE, *candidates)}
-    worth = [policy for policy in candidates if sums[policy].is_worth_while(sums[BASELINE].cost)]
-    best = min(worth, key=lambda policy: sums[policy].with_rereads, default=None)
+    cost = sum(one.own[BASELINE].cost * _token_price(one, unit) for one in sessions)
+    weighed = {policy: _figures(sessions, policy, unit, cost) for policy in (BY_PROVIDER if is_bound else ADVISED)}
+    policy, why = _cheapest_by_provider(weighed) if is_bound else _boldest_preset(weighed)
     models = Counter(one.model for one in sessions if one.model is not None)
     dates = [one.price.date for one in sessions if one.price is not None and one.price.date]
-    chosen = sums[best or BASELINE]
     return Advice(
-        policy=best,
+        policy=policy,
+        why=why,
         agents=tuple(dict.fromkeys(one.agent for one in sessions)),
         models=tuple(model for model, _ in models.most_common()),
         sessions=len(sessions),
         requests=sum(one.requests for one in sessions),
         priced_as=tuple(dict.fromkeys(one.price.model for one in sessions if one.price is not None)),
         unit=unit,
-        cost=sums[BASELINE].cost,
-        cost_with_policy=chosen.cost,
-        cost_with_rereads=chosen.with_rereads,
-        strikes=chosen.strikes,
-        strikes_used_later=chosen.used_later,
+        cost=cost,
+        weighed=tuple(weighed.values()),
         sessions_bound=sum(one.price is not None and one.price.binds_reasoning for one in sessions),
         price_date=min(dates, default=""),
         assumed=tuple(_assumed(sessions)),
     )
 
 
-class _PolicySum:
-    """A policy over all sessions. Where the model would refuse it, everything is sent."""
+def _token_price(session: SessionOutcome, unit: str) -> float:
+    return session.price.input / 1e6 if unit == "dollars" and session.price is not None else 1.0
 
-    def __init__(self, sessions: Iterable[SessionOutcome], policy: str, unit: str) -> None:
-        self.cost = self.with_rereads = 0.0
-        self.strikes = self.used_later = 0
-        for one in sessions:
-            outcome = one.own[BASELINE if is_refused(policy, one.price) else policy]
-            token_price = one.price.input / 1e6 if unit == "dollars" and one.price is not None else 1.0
-            self.cost += token_price * outcome.cost
-            self.with_rereads += token_price * (outcome.cost + outcome.reread_cost)
-            self.strikes += outcome.strikes
-            self.used_later += outcome.strikes_at_risk
 
-    def is_worth_while(self, cost: float) -> bool:
-        """Whether it risks little, and costs less at worst than this."""
-        is_safe = self.used_later <= _MOST_RISK * self.strikes
-        return is_safe and self.with_rereads < (1 - _LEAST_GAIN) * cost
+def _figures(sessions: Iterable[SessionOutcome], policy: str, unit: str, whole: float) -> PolicyFigures:
+    """A policy over all sessions."""
+    sums = Counter[str]()
+    cost = with_rereads = 0.0
+    for one in sessions:
+        is_sent_whole = is_refused(policy, one.price)
+        outcome = one.own[BASELINE if is_sent_whole else policy]
+        cost += _token_price(one, unit) * outcome.cost
+        with_rereads += _token_price(one, unit) * (outcome.cost + outcome.reread_cost)
+        sums["requests"] += 0 if is_sent_whole else one.requests
+        for name in ("strikes", "strikes_at_risk", "requests_at_risk", "strict_strikes", "strict_requests"):
+            sums[name] += getattr(outcome, name)
+    strikes, requests = max(sums["strikes"], 1), max(sums["requests"], 1)
+    return PolicyFigures(
+        policy=policy,
+        cost=cost,
+        cost_with_rereads=with_rereads,
+        ratio=cost / whole if whole else 1.0,
+        ratio_with_rereads=with_rereads / whole if whole else 1.0,
+        strikes=sums["strikes"],
+        strikes_used_later=sums["strikes_at_risk"],
+        risk=sums["strikes_at_risk"] / strikes,
+        risk_requests=sums["requests_at_risk"] / requests,
+        strict=sums["strict_strikes"] / strikes,
+        strict_requests=sums["strict_requests"] / requests,
+    )
+
+
+def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
+    """The boldest preset within its limit that costs enough less than the safer one, and why."""
+    saved = {name: max(1 - one.ratio, 0.0) for name, one in presets.items()}
+    most = max(saved, key=lambda name: saved[name])
+    if saved[most] < _LEAST_SAVED:
+        return None, f"`{most}` saves {_percent(saved[most])} of the bill, less than {_percent(_LEAST_SAVED)}"
+    chosen, safer, bill, at_worst = None, "sending everything", 1.0, 1.0
+    reasons = []
+    for name, one in presets.items():
+        step = bill - one.ratio
+        missed = f"`{name}` misses words in {_percent(one.strict_requests)} of the requests"
+        allowed = f"{_percent(MOST_STRICT[name])} allowed"
+        gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} than {safer}"
+        if one.strict_requests > MOST_STRICT[name]:
+            reasons.append(f"{missed}, more than the {allowed}")
+        elif one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
+            reasons.append(f"`{name}` {gain}, which is not worth its risk")
+        else:
+            reasons.append(f"{missed} ({allowed}) and {gain}")
+            chosen, safer, bill, at_worst = name, f"`{name}`", one.ratio, one.ratio_with_rereads
+    return chosen, "by the strict measure, " + "; ".join(reasons)
+
+
+def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
+    """Of what the provider clears itself, what costs least at worst and risks little."""
+    safe = [one for one in weighed.values() if one.risk <= _MOST_RISK and one.ratio_with_rereads < 1 - _LEAST_GAIN]
+    best = min(safe, key=lambda one: one.cost_with_rereads, default=None)
+    if best is None:
+        return None, f"nothing that the provider clears itself saves {_percent(_LEAST_GAIN)} at little risk"
+    return best.policy, f"of what the provider clears itself, `{best.policy}` costs least at worst"
+
+
+def _percent(share: float) -> str:
+    return f"{_tenths(share)} %"
+
+
+def _tenths(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0")
 
 
 def _assumed(sessions: Sequence[SessionOutcome]) -> Iterable[str]:

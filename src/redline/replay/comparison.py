@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -9,17 +11,32 @@ import msgspec
 
 from redline.prices import Price, PriceRule
 from redline.replay.course import Course, ReplayStrike, charges_of, course_of
+from redline.replay.kinds import KindRisk, kind_risks, summed_kinds
 from redline.replay.marks import MARK_SETS
+from redline.replay.places import Measure, PolicyPlaces, places_of
 from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
-from redline.replay.risk import Risk, reread_cost, risk_of, uses_in
+from redline.replay.risk import Risk, Use, reread_cost, risk_of, uses_in
 from redline.replay.session import Session
+from redline.replay.strict import strict_uses_in
+from redline.rules.worth_kinds import ResultKind
 
 __all__ = ["BASELINE", "Comparison", "PolicyOutcome", "SessionOutcome", "compare", "is_refused"]
 
 BASELINE = "none"
 """The policy that every other one is measured against."""
 
-_SUMMED = ("cost", "tokens", "read", "rewrites", "strikes", "strikes_at_risk", "requests_at_risk", "reread_cost")
+_SUMMED = (
+    "cost",
+    "tokens",
+    "read",
+    "rewrites",
+    "strikes",
+    "strikes_at_risk",
+    "requests_at_risk",
+    "strict_strikes",
+    "strict_requests",
+    "reread_cost",
+)
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True):
@@ -34,6 +51,12 @@ class PolicyOutcome(msgspec.Struct, frozen=True):
     strikes: int
     strikes_at_risk: int
     requests_at_risk: int
+    """What was struck and then quoted or read again: the strikes, and the requests that needed them."""
+    strict_strikes: int = 0
+    strict_requests: int = 0
+    """By the strict measure: words from what was struck were used."""
+    kinds: dict[ResultKind, KindRisk] = {}
+    """By kind of tool, where something of it was struck."""
     reread_cost: float = 0.0
     """What it would cost at worst to ask again for what was struck and then used."""
     sizes: tuple[float, ...] = ()
@@ -60,6 +83,8 @@ class SessionOutcome(msgspec.Struct, frozen=True):
     has_usage: bool = True
     has_times: bool = True
     """Whether the file says so."""
+    places: dict[str, PolicyPlaces] = {}
+    """By policy, at the prices of its own model, where asked for."""
 
 
 def compare(
@@ -70,8 +95,12 @@ def compare(
     own: PriceRule | None = None,
     price: Price | None = None,
     with_requests: bool = False,
+    with_places: Sequence[str] = (),
 ) -> SessionOutcome:
-    """The session under each policy and price rule. `own` and `price` are what its own model is taken to cost."""
+    """The session under each policy and price rule. `own` and `price` are what its own model is taken to cost.
+
+    Of the policies `with_places`, the places are told where what was struck was used.
+    """
     replay = _Replay(session, with_requests=with_requests)
     names = dict.fromkeys((BASELINE, *policies))
     outcomes = {name: {policy: replay.outcome(policy, rule) for policy in names} for name, rule in rules.items()}
@@ -87,6 +116,7 @@ def compare(
         price=price,
         has_usage=any(request.usage is not None for request in session.requests),
         has_times=any(request.time_ms for request in session.requests),
+        places={policy: replay.places(policy, own) for policy in with_places} if own is not None else {},
     )
 
 
@@ -131,7 +161,7 @@ class Comparison:
             }
         return {"requests": self.requests, "sessions": self.sessions, "prices": prices}
 
-    def _summary(self, found: Sequence[PolicyOutcome], baseline: Sequence[PolicyOutcome]) -> dict[str, float]:
+    def _summary(self, found: Sequence[PolicyOutcome], baseline: Sequence[PolicyOutcome]) -> dict[str, Any]:
         """A policy over all sessions, beside sending everything."""
         sums = {name: sum(getattr(one, name) for one in found) for name in _SUMMED}
         whole = sum(one.cost for one in baseline)
@@ -144,53 +174,80 @@ class Comparison:
             "read_share": sums["read"] / sums["tokens"] if sums["tokens"] else 0.0,
             "rewrites": sums["rewrites"],
             "strikes": sums["strikes"],
-            "risk": sums["strikes_at_risk"] / sums["strikes"] if sums["strikes"] else 0.0,
-            "risk_requests": sums["requests_at_risk"] / self.requests if self.requests else 0.0,
+            "risk": sums["strikes_at_risk"] / max(sums["strikes"], 1),
+            "risk_requests": sums["requests_at_risk"] / max(self.requests, 1),
+            "strict": sums["strict_strikes"] / max(sums["strikes"], 1),
+            "strict_requests": sums["strict_requests"] / max(self.requests, 1),
+            "kinds": {kind: msgspec.structs.asdict(risk) for kind, risk in summed_kinds(one.kinds for one in found).items()},
             "sessions_dearer": sum(ratio > 1 + 1e-9 for ratio in ratios) / len(ratios),
             "worst_session": max(ratios),
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A session under a policy, before it is priced."""
+
+    strikes: list[ReplayStrike]
+    course: Course
+    quoted: Risk
+    strict: Risk
+
+
 class _Replay:
-    """A session in replay. What does not depend on prices is worked out once."""
+    """A session in replay. What does not depend on prices is worked out once, and so are the uses for all policies."""
 
     def __init__(self, session: Session, *, with_requests: bool) -> None:
         self._session = session
         self._marked = MarkedSession(session)
-        self._uses = uses_in(session, self._marked.seen)
+        self._quoted_uses = uses_in(session, self._marked.seen)
+        self._strict_uses = lru_cache(partial(strict_uses_in, session))
         self._with_requests = with_requests
-        self._followed: dict[str, tuple[list[ReplayStrike], Course, Risk]] = {}
+        self._followed: dict[tuple[str, PriceRule | None], _Followed] = {}
 
     def outcome(self, policy: str, rule: PriceRule) -> PolicyOutcome:
         """What a policy makes of the session, and what that costs."""
-        strikes, course, risk = self._follow(policy, rule)
+        followed = self._follow(policy, rule)
+        course, quoted, strict = followed.course, followed.quoted, followed.strict
         charges = charges_of(course, rule)
         return PolicyOutcome(
             cost=sum(charge.cost for charge in charges),
             tokens=sum(request.sent for request in course.requests),
             read=sum(charge.read for charge in charges),
             rewrites=course.rewrites,
-            strikes=len(strikes),
-            strikes_at_risk=risk.strikes,
-            requests_at_risk=risk.requests,
-            reread_cost=reread_cost(self._session, course, risk.rereads, rule),
+            strikes=len(followed.strikes),
+            strikes_at_risk=quoted.strikes,
+            requests_at_risk=quoted.requests,
+            strict_strikes=strict.strikes,
+            strict_requests=strict.requests,
+            kinds=kind_risks(self._marked.kinds, followed.strikes, quoted=quoted, strict=strict),
+            reread_cost=reread_cost(self._session, course, quoted.rereads, rule),
             sizes=tuple(request.sent for request in course.requests) if self._with_requests else (),
             costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
         )
 
     def bound(self, mark_set: str, rule: PriceRule) -> float:
         """The cost if each mark were applied at once and no cache were lost by it."""
-        _, course, _ = self._follow(f"{mark_set}_eager", rule)
+        course = self._follow(f"{mark_set}_eager", rule).course
         return sum(charge.cost for charge in charges_of(course, rule, is_free=True))
 
-    def _follow(self, policy: str, rule: PriceRule) -> tuple[list[ReplayStrike], Course, Risk]:
-        if policy in self._followed:
-            return self._followed[policy]
-        strikes = strikes_of(policy, self._marked, rule)
-        found = strikes, course_of(self._session, strikes), risk_of(self._uses, strikes)
-        if policy not in PRICED_POLICIES:
-            self._followed[policy] = found
-        return found
+    def places(self, policy: str, rule: PriceRule) -> PolicyPlaces:
+        """Where a policy took away what was used later."""
+        strikes = self._follow(policy, rule).strikes
+        return places_of(policy, self._marked.seen, strikes, self._uses(strikes))
+
+    def _uses(self, strikes: Sequence[ReplayStrike]) -> dict[Measure, tuple[Use, ...]]:
+        """What these strikes may have taken away, by each measure."""
+        drops_messages = any(strike.at is None for strike in strikes)
+        return {"quoted": self._quoted_uses, "strict": self._strict_uses(drops_messages=drops_messages)}
+
+    def _follow(self, policy: str, rule: PriceRule) -> _Followed:
+        key = policy, rule if policy in PRICED_POLICIES else None
+        if key not in self._followed:
+            strikes = strikes_of(policy, self._marked, rule)
+            quoted, strict = (risk_of(uses, strikes) for uses in self._uses(strikes).values())
+            self._followed[key] = _Followed(strikes, course_of(self._session, strikes), quoted, strict)
+        return self._followed[key]
 
 
 def _share(part: float, whole: float) -> float:

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 
 from redline.replay.session import Session
+from redline.rules import make_rules
 from redline.rules.facts import Facts, Seen
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.masked_results import MaskedResults
+from redline.rules.presets import PRESET_RULES
 from redline.rules.rule import Fold, Mark, Rule
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
@@ -16,11 +18,15 @@ from redline.tokens import Counter, Estimate, Remembered, count_part
 from redline.tools import DEFAULT, ToolBook
 from redline.values.messages import Part, ToolCall, ToolResult
 from redline.values.payloads import Path
+from redline.values.words import EN
 
 __all__ = ["MARK_SETS", "DueMark", "due_marks", "marks_made", "result_marks", "rules_of", "seen_in", "shrinkage"]
 
 MARK_SETS = ("spec", "superseded", "masking")
-"""The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results."""
+"""The sets of rules that are compared: the documents' own, these and reads of files changed since, the last 10 results.
+
+Each of `PRESET_RULES` is a set besides, which is compared under one schedule only.
+"""
 
 
 class DueMark(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +43,8 @@ class DueMark(msgspec.Struct, frozen=True, gc=False):
 
 def rules_of(mark_set: str, project_root: str = "") -> tuple[Rule, ...]:
     """The rules of a mark set."""
+    if mark_set in PRESET_RULES:
+        return make_rules(PRESET_RULES[mark_set], words=EN, project_root=project_root)
     spec = (StaleTerminal(), HistoricalReads(project_root=project_root))
     match mark_set:
         case "spec":

@@ -15,9 +15,13 @@ from redline.replay.clearing import (
     reclear_every_time,
 )
 from redline.replay.course import ReplayStrike
+from redline.replay.kinds import kinds_in
 from redline.replay.marks import MARK_SETS, DueMark, due_marks, result_marks, rules_of, seen_in
+from redline.replay.risk import StruckKey
 from redline.replay.session import Session
 from redline.rules.facts import Seen
+from redline.rules.presets import PRESET_RULES
+from redline.rules.worth_kinds import ResultKind
 from redline.schedules import CacheState, Ledger, Rates, choose
 
 __all__ = ["ADVISED", "BY_PROVIDER", "POLICIES", "PRICED_POLICIES", "MarkedSession", "strikes_of"]
@@ -41,6 +45,11 @@ class MarkedSession:
             rules = rules_of(mark_set, self.session.project_root)
             self._marks[mark_set] = due_marks(self.session, rules, seen=self.seen)
         return self._marks[mark_set]
+
+    @cached_property
+    def kinds(self) -> dict[StruckKey, ResultKind]:
+        """The kind of tool that each result is of."""
+        return kinds_in(self.seen)
 
     @cached_property
     def results(self) -> tuple[DueMark, ...]:
@@ -115,6 +124,7 @@ def _on_results(clear: Clearing) -> ReplayPolicy:
 
 POLICIES: dict[str, ReplayPolicy] = {
     "none": lambda marked, rule: [],  # noqa: ARG005 - as every policy
+    **{preset: partial(_when_free, preset) for preset in PRESET_RULES},
     **{f"{mark_set}_eager": partial(_eager, mark_set) for mark_set in MARK_SETS},
     **{f"{mark_set}_when_free": partial(_when_free, mark_set) for mark_set in MARK_SETS},
     **{f"{mark_set}_clairvoyant": partial(_when_free, mark_set, is_clairvoyant=True) for mark_set in MARK_SETS},
@@ -125,13 +135,13 @@ POLICIES: dict[str, ReplayPolicy] = {
     "swe_agent_polling": _on_results(poll_observations),
     "sliding_window": _on_results(keep_last_messages),
 }
-"""Nothing; each mark set at once, when free, and with foreknowledge; and what others do."""
+"""Nothing; the presets; each mark set at once, when free, and with foreknowledge; and what others do."""
 
-PRICED_POLICIES = frozenset(name for name in POLICIES if name.endswith(("_when_free", "_clairvoyant")))
+PRICED_POLICIES = frozenset(name for name in POLICIES if name in PRESET_RULES or name.endswith(("_when_free", "_clairvoyant")))
 """Those that strike differently where prices differ."""
 
-ADVISED = ("spec_when_free", "superseded_when_free", "masking_when_free")
-"""Those that one can switch on and that are advised: none of them makes a session dearer by more than a few percent."""
+ADVISED = ("careful", "balanced", "bold")
+"""The presets, the safest first: those that are advised, and that one can switch on by their names."""
 
 BY_PROVIDER = ("clear_tool_uses", "clear_tool_uses_min_gain")
 """Those that the provider carries out itself, so that no model refuses what they leave."""

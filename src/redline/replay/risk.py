@@ -7,7 +7,7 @@ part and in nothing it still sees. The recorded agent saw everything; under the 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -25,6 +25,7 @@ __all__ = [
     "Miss",
     "Reread",
     "Risk",
+    "StruckKey",
     "Use",
     "misses_of",
     "reread_cost",
@@ -36,6 +37,9 @@ __all__ = [
 
 Holder = tuple[int, Path]
 """A part: its message, its place in it."""
+
+StruckKey = tuple[int, Path | None]
+"""What a strike took away: a message, and the part of it or None for all of it."""
 
 _LEAST_CHARS = 24
 """A shorter line is said by chance."""
@@ -80,6 +84,8 @@ class Risk:
     requests: int = 0
     rereads: tuple[Reread, ...] = ()
     """At worst: one for each thing that was said from what was struck, unless it was asked for anyway."""
+    missed: frozenset[StruckKey] = field(default=frozenset(), compare=False)
+    """What those strikes took away."""
 
 
 def uses_in(session: Session, seen: Sequence[list[Seen]] | None = None) -> tuple[Use, ...]:
@@ -109,20 +115,20 @@ def said_after(session: Session, request: RecordedRequest) -> Iterator[int]:
 
 def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
-    missed, requests, restored, rereads = set[_Key](), set[int](), set[_Key](), list[Reread]()
+    struck: dict[StruckKey, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
+    missed, requests, restored, rereads = set[StruckKey](), set[int](), set[StruckKey](), list[Reread]()
     for use, keys in _missing(uses, struck):
         missed |= keys
         requests.add(use.request)
         if not use.is_read_again and restored.isdisjoint(keys):
             rereads.append(Reread(use.request, min(struck[key].saving for key in keys)))
         restored |= keys
-    return Risk(len(missed), len(requests), tuple(rereads))
+    return Risk(len(missed), len(requests), tuple(rereads), frozenset(missed))
 
 
 def misses_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> tuple[Miss, ...]:
     """For each strike that took away what was used later: where that was, and the words."""
-    struck: dict[_Key, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
+    struck: dict[StruckKey, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
     numbers: dict[ReplayStrike, int] = {strike: number for number, strike in enumerate(strikes)}
     first: dict[int, Miss] = {}
     for use, keys in _missing(uses, struck):
@@ -142,13 +148,10 @@ def reread_cost(session: Session, course: Course, rereads: Iterable[Reread], rul
     return cost
 
 
-_Key = tuple[int, Path | None]
-
-
-def _missing(uses: Iterable[Use], struck: dict[_Key, ReplayStrike]) -> Iterator[tuple[Use, set[_Key]]]:
+def _missing(uses: Iterable[Use], struck: dict[StruckKey, ReplayStrike]) -> Iterator[tuple[Use, set[StruckKey]]]:
     """The uses of which every source was struck by then, each with the strikes."""
     for use in uses if struck else ():
-        keys = set[_Key]()
+        keys = set[StruckKey]()
         for holder in use.holders:
             key = _strike_on(holder, struck, use.request)
             if key is None:
@@ -158,7 +161,7 @@ def _missing(uses: Iterable[Use], struck: dict[_Key, ReplayStrike]) -> Iterator[
             yield use, keys
 
 
-def _strike_on(holder: Holder, struck: dict[_Key, ReplayStrike], request: int) -> _Key | None:
+def _strike_on(holder: Holder, struck: dict[StruckKey, ReplayStrike], request: int) -> StruckKey | None:
     """The strike that hid a part from a request: on the part, or on its whole message."""
     for key in (holder, (holder[0], None)):
         if key in struck and struck[key].request <= request:

@@ -2,13 +2,14 @@
 
 A name, a path, a number is used without its line being quoted, so that this finds several times as much as `risk.uses_in`.
 Results, reasoning and the long inputs of calls may be struck. What is in words of the user or the assistant, or in a call with
-a short input, is taken to be visible from then on: rules hardly ever strike those.
+a short input, is taken to be visible from then on: rules hardly ever strike those. For a policy that drops whole messages this is
+not so: there all words are had from parts that may go.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import compress
+from itertools import compress, islice
 from operator import not_
 
 from redline.replay.risk import Holder, Use, said_after, texts_of
@@ -24,18 +25,24 @@ _EDGES = b"./-"
 """At either end of a word these are punctuation, or a matter of spelling (`./a.py`)."""
 _DISTINCTIVE = re.compile(rb"(?=.*[\d_/.]|.+[A-Z]).{5,120}", re.DOTALL)
 _SHOWN_WORDS = 3
+_MOST_HOLDERS = 64
+"""Of the parts that hold a word, the first and the latest are remembered: old ones are struck first, and all holders at every use
+would be the square of the session."""
 
 
-def strict_uses_in(session: Session) -> tuple[Use, ...]:
-    """Where an answer uses distinctive words that are in parts that may be struck, and in nothing else since a compaction."""
+def strict_uses_in(session: Session, *, drops_messages: bool = False) -> tuple[Use, ...]:
+    """Where an answer uses distinctive words that are in parts that may be struck, and in nothing else since a compaction.
+
+    `drops_messages`: words in anything that was sent.
+    """
     answers = [place for request in session.requests for place in said_after(session, request)]
     said = {place: _distinctive(session.messages[place].parts) for place in answers}
     every_word = frozenset(word for words in said.values() for word in words)
-    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word)
+    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word, drops_messages)
     for number, request in enumerate(session.requests):
         if request.start != start:
             start = shown = request.start
-            window = _Told(every_word)
+            window = _Told(every_word, drops_messages)
         for place in range(shown, request.end):
             for part in session.messages[place].parts:
                 window.show((place, part.at), part)
@@ -48,21 +55,26 @@ def strict_uses_in(session: Session) -> tuple[Use, ...]:
 class _Told:
     """What a window has told the model: the words that are visible for good, and the parts that hold the others."""
 
-    def __init__(self, said: frozenset[bytes]) -> None:
+    def __init__(self, said: frozenset[bytes], drops_messages: bool) -> None:
         self._said = said
         """Only words that some answer uses are looked for."""
+        self._drops_messages = drops_messages
+        """Nothing is visible for good."""
         self._visible = set[bytes]()
-        self._holders: defaultdict[bytes, set[Holder]] = defaultdict(set)
+        self._holders: defaultdict[bytes, dict[Holder, None]] = defaultdict(dict)
 
     def show(self, holder: Holder, part: Part) -> None:
         """A part is sent."""
-        kept, lost = _texts_by_fate(part)
+        kept, lost = ((), texts_of(part)) if self._drops_messages else _texts_by_fate(part)
         in_sight = self._said.intersection(_words(kept))
         self._visible |= in_sight
         for word in in_sight:
             self._holders.pop(word, None)
         for word in self._said.intersection(_words(lost)) - self._visible:
-            self._holders[word].add(holder)
+            held = self._holders[word]
+            held[holder] = None
+            if len(held) > _MOST_HOLDERS:
+                del held[next(islice(held, 1, None))]
 
     def used_by(self, words: Iterable[bytes]) -> Iterator[tuple[frozenset[Holder], str]]:
         """The parts that an answer has these words from, with a few of the words."""

@@ -1,0 +1,45 @@
+import pytest
+
+from redline.replay.course import ReplayStrike
+from redline.replay.kinds import KindRisk, kind_risks, kinds_in, summed_kinds
+from redline.replay.marks import seen_in
+from redline.replay.risk import Risk
+from redline.rules.worth_kinds import KINDS
+from redline.values.messages import Text
+from tests.replay.recorded import recorded, step
+
+
+def session():
+    """A read in message 2, an edit in message 4."""
+    turns = [("user", (Text("go"),)), *step(0, "Read", {"file_path": "/p/a.py"}, "print(1)")]
+    turns += step(1, "Edit", {"file_path": "/p/a.py", "old_string": "1", "new_string": "2"}, "ok")
+    return recorded([*turns, ("assistant", (Text("done"),))])
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_strike_is_of_the_kind_of_its_result(is_whole):
+    """Whether the result was struck or its whole message; each measure counts for itself."""
+    made = session()
+    read, edit = ((place, None if is_whole else made.messages[place].parts[0].at) for place in (2, 4))
+    strikes = [ReplayStrike(3, place, 1.0, at) for place, at in (read, edit)]
+    found = kind_risks(
+        kinds_in(seen_in(made)),
+        strikes,
+        quoted=Risk(1, 1, missed=frozenset({read})),
+        strict=Risk(2, 1, missed=frozenset({read, edit})),
+    )
+    assert found == {"file read": KindRisk(1, 1, 1), "edit": KindRisk(1, 0, 1)}
+
+
+def test_what_is_no_result_is_of_another_kind():
+    """A message of the user, and one with a call."""
+    made = session()
+    strikes = [ReplayStrike(3, 0, 1.0), ReplayStrike(3, 1, 1.0)]
+    assert kind_risks(kinds_in(seen_in(made)), strikes, quoted=Risk(), strict=Risk()) == {"other": KindRisk(2)}
+
+
+def test_kinds_add_up():
+    """Every kind is there, if only with zeros."""
+    sums = summed_kinds([{"edit": KindRisk(1, 0, 1)}, {"edit": KindRisk(2, 1, 1), "search": KindRisk(1)}])
+    assert tuple(sums) == KINDS
+    assert (sums["edit"], sums["search"], sums["terminal"]) == (KindRisk(3, 1, 2), KindRisk(1), KindRisk())
