@@ -72,7 +72,8 @@ class Policy:
     def load(cls, path: str | PathLike[str]) -> "Policy":
         """The policy in a `redline.toml`, or in the table `[tool.redline]` of a `pyproject.toml`.
 
-        What the file does not say is as in the `preset` that it names, or as by default; a relative `project_root` starts from the file's folder.
+        What the file does not say is as in the `preset` that it names, or as by default; a relative `project_root` starts from
+        the file's folder.
         """
         settings = read_policy_file(path)
         try:

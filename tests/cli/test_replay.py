@@ -35,7 +35,7 @@ def test_first_comes_what_to_do(tmp_path):
     done = redline("replay", write_session(tmp_path / "s.jsonl", model="claude-opus-4-6"), width=80)
     assert done.returncode == 0
     assert done.stdout.startswith("This session of claude-code (4 requests to claude-opus-4-6) cost $")
-    assert "to switch on" in " ".join(done.stdout.split())
+    assert "With `balanced` it would have cost" in " ".join(done.stdout.split())
     assert "bound: masking" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -117,7 +117,10 @@ def test_places_are_shown_and_told_to_programs(tmp_path):
 
 def test_places_without_a_policy_are_those_of_the_advised_one(tmp_path):
     """Where none is advised there are none, and it says how to name one."""
-    path = write_used_later(tmp_path / "s.jsonl")
+    long = json.loads(redline("replay", write_used_later(tmp_path / "long.jsonl"), "--places", "--json").stdout)
+    assert long["advice"]["policy"] == long["places"]["policy"] == "careful"
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join((tmp_path / "long.jsonl").read_text().splitlines()[:3]))
     found = json.loads(redline("replay", path, "--places", "--json").stdout)
     assert (found["advice"]["policy"], found["places"]) == (None, None)
     assert "name one with --policy" in redline("replay", path, "--places").stdout

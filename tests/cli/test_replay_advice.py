@@ -63,7 +63,7 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
         "Why: `balanced` is what is advised.",
         "redline proxy --policy balanced",
         "policy=redline.Policy.balanced(),",
-        'rules = [{ name = "faded", penalty_tokens = 25000 }] schedule = "when_free"',
+        'preset = "balanced"',
     ]
     assert [part for part in parts if part not in text] == []
     assert sorted(parts, key=text.index) == parts

@@ -4,6 +4,7 @@ from redline.replay.marks import MARK_SETS, due_marks, result_marks, rules_of
 from redline.rules import make_rules
 from redline.rules.presets import PRESET_RULES
 from redline.values.messages import Text
+from redline.values.words import EN
 from tests.replay.recorded import recorded, step
 
 LONG = "x = 1  # some line of code\n" * 30

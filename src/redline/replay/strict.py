@@ -2,8 +2,8 @@
 
 A name, a path, a number is used without its line being quoted, so that this finds several times as much as `risk.uses_in`.
 Results, reasoning and the long inputs of calls may be struck. What is in words of the user or the assistant, or in a call with
-a short input, is taken to be visible from then on: rules hardly ever strike those. For a policy that drops whole messages this is
-not so: there all words are had from parts that may go.
+a short input, is taken to be visible from then on: rules hardly ever strike those. For a policy that drops whole messages
+this is not so: there all words are had from parts that may go.
 """
 
 import re
@@ -26,8 +26,8 @@ _EDGES = b"./-"
 _DISTINCTIVE = re.compile(rb"(?=.*[\d_/.]|.+[A-Z]).{5,120}", re.DOTALL)
 _SHOWN_WORDS = 3
 _MOST_HOLDERS = 64
-"""Of the parts that hold a word, the first and the latest are remembered: old ones are struck first, and all holders at every use
-would be the square of the session."""
+"""Of the parts that hold a word, the first and the latest are remembered: old ones are struck first, and all holders at every
+use would be the square of the session."""
 
 
 def strict_uses_in(session: Session, *, drops_messages: bool = False) -> tuple[Use, ...]:
