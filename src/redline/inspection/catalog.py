@@ -117,9 +117,10 @@ def work_out(found: FoundSession) -> CatalogRow:
 
     session = found.session
     try:
-        one = inspect_transcript(session.read())
-        is_log = session.is_log
-        observed = is_log and is_observed(session.place)
+        with session.on_disk() as here:
+            one = inspect_transcript(here.read())
+            is_log = here.is_log
+            observed = is_log and is_observed(here.place)
     except RedlineError as problem:
         return _row(found, session.error_text(problem))
     except OSError as problem:
