@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from redline.errors import ValidationError
 from redline.inspection.session_files import SessionInput
 from redline.log.addresses import parse_address
 
 __all__ = ["SessionParcel"]
+
+_JOURNAL = "-wal"
+"""Beside a database of another agent: what is not in the database itself yet."""
+_CHATS, _PROJECT = "chats", ".project_root"
+"""Beside the folder that Gemini CLI keeps its sessions in, the file that names their project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +33,12 @@ class SessionParcel:
             return cls(session)
         if "://" in session.place:
             return cls(replace(session, place=_from_anywhere(session.place)))
-        path = Path(session.place).resolve()
-        root = next((folder.parent for folder in path.parents if folder.name == "chats"), path.parent)
-        beside = (Path(f"{path}-wal"), root / ".project_root")
+        path = Path(session.place).absolute()
+        chats = next((folder for folder in path.resolve().parents if folder.name == _CHATS), None)
+        if chats is not None:
+            path = path.resolve()
+        root = path.parent if chats is None else chats.parent
+        beside = (Path(f"{path}{_JOURNAL}"), root / _PROJECT)
         found = (path, *(one for one in beside if one.is_file()))
         return cls(session, tuple((str(one.relative_to(root)), one.read_bytes()) for one in found))
 
@@ -42,14 +49,11 @@ class SessionParcel:
             yield self.session
             return
         with tempfile.TemporaryDirectory(prefix="redline-") as folder:
-            root = Path(folder).resolve()
             for name, content in self.files:
-                path = root / name
-                if not path.resolve().is_relative_to(root):
-                    raise ValidationError(f"{name!r} is no name of a file below a folder.")
+                path = Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            yield replace(self.session, place=str(root / self.files[0][0]))
+            yield replace(self.session, place=str(Path(folder, self.files[0][0])))
 
 
 def _from_anywhere(address: str) -> str:
