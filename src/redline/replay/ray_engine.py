@@ -17,10 +17,10 @@ from redline.replay.engines import Results
 __all__ = ["MOST_LOSSES", "NamedItem", "on_ray"]
 
 MOST_LOSSES = 10
-"""So often the work on an item is begun again after its worker was lost; an item that ends every worker must not go on for ever."""
+"""So often an item is done again after its worker was lost: one that ends every worker must not go on for ever."""
 
 _ADDRESS = re.compile(r"auto|(ray://)?(?P<server>[^/\s]+:\d+)")
-_ANSWER_SECONDS = 10
+_ANSWER_SECONDS = 5
 _OBJECT_BYTES = 256 << 20
 """What Ray may keep in memory on this machine; what is more goes to disk."""
 _AHEAD = 2
@@ -51,11 +51,11 @@ def on_ray(
 ) -> Iterator[Results[_Item, _Result]]:
     """The job on every item, as the cluster gets to it. `pack` makes of an item what travels; it is called here.
 
-    Without an address the cluster is on this machine, with `jobs` cores. With one, `jobs` is how many items are there at a time.
+    Without an address the cluster is on this machine, with `jobs` cores. With one, `jobs` items are there at a time.
     """
     with _connected(address, jobs) as ray:
         run = ray.remote(num_cpus=1, max_retries=MOST_LOSSES)(_run)
-        work = _RayWork(ray, run, ray.put(job), pack, jobs if address else None)
+        work: _RayWork[_Item, _Result] = _RayWork(ray, run, ray.put(job), pack, jobs if address else None)
         yield Results(items, work.done(items), work.result_of)
 
 
@@ -114,9 +114,7 @@ class _RayWork(Generic[_Item, _Result]):
             cause = problem.cause
             return cause if isinstance(cause, Exception) else ExecutionError(f"{item.name}: {_in_short(problem)}")
         except exceptions.RuntimeEnvSetupError as problem:  # the same for every item
-            raise ExecutionError(
-                f"Redline cannot be brought to the workers of the Ray cluster: {_in_short(problem)}."
-            ) from problem
+            raise ExecutionError(f"The workers of the Ray cluster cannot be given Redline: {_in_short(problem)}.") from problem
         except exceptions.RayError as problem:
             lost = f"lost its worker {MOST_LOSSES + 1} times, the last time so: {_in_short(problem)}."
             return ExecutionError(f"{item.name} {lost} Is there enough memory for it?")
@@ -132,7 +130,7 @@ def _connected(address: str | None, jobs: int | None) -> Iterator[Any]:
         if address is None:
             settings |= _settings_of_own_cluster(stack.enter_context(tempfile.TemporaryDirectory(prefix="redline-ray-")), jobs)
         try:
-            import ray
+            import ray.exceptions  # a folder named `ray` can be imported too
         except ImportError as problem:
             raise MissingExtraError("--engine ray", "ray") from problem
         if address is not None:
