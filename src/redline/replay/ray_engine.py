@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -81,7 +82,7 @@ class _RayWork(Generic[_Item, _Result]):
             while True:
                 for item in islice(waiting, max(0, self._most_in_work() - len(in_work))):
                     try:
-                        in_work[self.run.remote(self.job, self.pack(item))] = item
+                        in_work[self.run.remote(self.job, self.ray.put(self.pack(item)))] = item
                     except OSError as problem:
                         self.results[item] = problem
                         yield item
@@ -137,12 +138,26 @@ def _connected(address: str | None, jobs: int | None) -> Iterator[Any]:
             settings["address"] = _checked(address)
         stack.callback(ray.shutdown)
         try:
-            ray.init(**settings)
+            with _interrupted_after():
+                ray.init(**settings)
         except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as problem:
             where = f"The Ray cluster at {address}" if address else "A Ray cluster on this machine"
             how = " From outside the cluster, write ray://HOST:10001." if address else ""
             raise ExecutionError(f"{where} cannot be used: {_in_short(problem)}.{how}") from problem
         yield ray
+
+
+@contextmanager
+def _interrupted_after() -> Iterator[None]:
+    """Ctrl-C in the block counts at its end: a cluster that is half started would leave processes behind."""
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def _settings_of_own_cluster(folder: str, jobs: int | None) -> dict[str, Any]:
