@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -107,14 +109,15 @@ def test_what_cannot_be_read_is_reported_as_on_one_machine(tmp_path, cluster):
 @needs_ray
 def test_without_an_address_the_cluster_is_this_machine(tmp_path):
     """It is there as long as the command, and leaves nothing: no folder, no key in the user's home."""
-    sessions, home, scratch = write_sessions(tmp_path / "sessions", 3), tmp_path / "home", tmp_path / "tmp"
-    home.mkdir()
-    scratch.mkdir()
-    done = redline("replay", "--json", "--engine", "ray", "--jobs", 2, sessions, **PATH, HOME=str(home), TMPDIR=str(scratch))
-    assert (done.returncode, done.stderr) == (0, "")
+    sessions = write_sessions(tmp_path / "sessions", 3)
+    (home := tmp_path / "home").mkdir()
+    with tempfile.TemporaryDirectory(prefix="ray-") as scratch:
+        places = {"HOME": str(home), "RAY_TMPDIR": scratch}
+        done = redline("replay", "--json", "--engine", "ray", "--jobs", 2, sessions, **PATH, **places)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert list(Path(scratch).iterdir()) == []
     assert done.stdout == redline("replay", "--json", sessions).stdout
-    assert not (home / ".ray").exists()
-    assert list(scratch.iterdir()) == []
+    assert list(home.iterdir()) == []
 
 
 @needs_ray
@@ -132,8 +135,6 @@ def test_a_wrong_address_is_one_line_in_time(tmp_path, free_port, address):
 
 @pytest.fixture(params=["nobody", "a server that says nothing"])
 def free_port(request):
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         if request.param != "nobody":

@@ -129,7 +129,10 @@ def _connected(address: str | None, jobs: int | None) -> Iterator[Any]:
     with ExitStack() as stack:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray looks at its variables when it is imported
         if address is None:
-            settings |= _settings_of_own_cluster(stack.enter_context(tempfile.TemporaryDirectory(prefix="redline-ray-")), jobs)
+            # Ray puts sockets there, whose paths must be short; so like Ray itself, not where TMPDIR says
+            place = os.environ.get("RAY_TMPDIR", "/tmp")
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="redline-ray-", dir=place))
+            settings |= _settings_of_own_cluster(folder, jobs)
         try:
             import ray.exceptions  # a folder named `ray` can be imported too
         except ImportError as problem:
@@ -180,12 +183,17 @@ def _checked(address: str) -> str:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         raise ValidationError(f"{address!r} is no address of a Ray cluster. Write auto, HOST:PORT or ray://HOST:10001.")
-    if found["server"] is None or os.environ.get("RAY_USE_TLS") == "1":
-        return address
     import grpc
+    from ray._private.services import canonicalize_bootstrap_address  # nothing public says what `auto` means
 
+    try:
+        server = found["server"] or canonicalize_bootstrap_address(address)
+    except (ConnectionError, ValueError):
+        server = None
+    if server is None or os.environ.get("RAY_USE_TLS") == "1":
+        return address  # Ray says at once what is wrong
     # Proxies of the environment are for the web
-    with grpc.insecure_channel(found["server"], options=[("grpc.enable_http_proxy", 0)]) as channel:
+    with grpc.insecure_channel(server, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=_ANSWER_SECONDS)
         except grpc.FutureTimeoutError as problem:
