@@ -5,11 +5,13 @@ BIN    := $(VENV)/bin
 MADE   := $(VENV)/.made
 READY  := $(VENV)/.ready
 DEV    := $(VENV)/.dev
+RAY    := $(VENV)/.ray
 WORKERS ?= 2
+comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: demo test test-agents test-inspector check bench format clean
+.PHONY: demo test test-agents test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -24,6 +26,10 @@ test-agents: $(DEV)
 # The inspector in a real Chromium, with a session of 100,000 messages; about three minutes.
 test-inspector: $(DEV)
 	REDLINE_SLOW=1 $(BIN)/python -m pytest -n $(WORKERS) tests/inspector -rs
+
+# Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
+test-ray: $(RAY)
+	REDLINE_NEED_RAY=1 $(BIN)/python -m pytest tests/replay/test_ray.py -rs --durations=5
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench
@@ -58,6 +64,11 @@ $(READY): pyproject.toml constraints.txt | $(MADE)
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	$(call install,.[dev])
 	@touch $(READY) $@
+
+# What replay on a cluster takes besides.
+$(RAY): pyproject.toml constraints.txt | $(MADE)
+	$(call install,.[dev$(comma)ray])
+	@touch $(READY) $(DEV) $@
 
 $(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit("Redline needs Python 3.11 or newer: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'

@@ -1,23 +1,19 @@
 """Blobs as objects of a bucket: S3, Google Cloud Storage or Azure, written once and checked when they are read."""
 
 import contextlib
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
-from redline.errors import BlobStoreError, MissingExtraError, ValidationError
+from redline.blobs.bucket import Bucket
+from redline.errors import ValidationError
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
-    from obstore.store import ObjectStore
 
 __all__ = ["ObjectStoreBlobs"]
 
-_Result = TypeVar("_Result")
 _DAY_SECONDS = 86_400
 
 _FRESH_MS = 600_000.0
@@ -40,8 +36,8 @@ class ObjectStoreBlobs:
         if isinstance(max_seconds, bool) or not isinstance(max_seconds, int | float) or not 0 < max_seconds < _DAY_SECONDS:
             raise ValidationError(f"max_seconds must be a number of seconds above 0, not {max_seconds!r:.40}.")
         self.address = address.rstrip("/")
-        self._max_seconds = max_seconds
-        self._store = _open_store(address, max_seconds, options)
+        self._bucket = Bucket(address, "Blobs", max_seconds=max_seconds, options=options)
+        self._store = self._bucket.store
 
     def put(self, content: bytes) -> str:
         """Store the bytes, unless they are there already."""
@@ -57,16 +53,16 @@ class ObjectStoreBlobs:
                 if entry is None or entry.size_bytes != len(content) or time.time() * 1000 - entry.put_ms >= _FRESH_MS:
                     self._store.put(reference, content)
 
-        with self._reporting(reference, "stored"):
-            self._in_time(write)
+        with self._bucket.reporting(reference, "stored"):
+            self._bucket.in_time(write)
         return reference
 
     def get(self, reference: str) -> bytes:
         """The bytes, if they are what the reference says."""
         check_reference(reference)
         content = None
-        with self._reporting(reference, "read"), _absence_allowed():
-            content = self._in_time(lambda: bytes(self._store.get(reference).bytes()))
+        with self._bucket.reporting(reference, "read"), _absence_allowed():
+            content = self._bucket.in_time(lambda: bytes(self._store.get(reference).bytes()))
         if content is None:
             raise unknown_reference(reference)
         check_content(reference, content, f"{self.address}/{reference}")
@@ -79,18 +75,15 @@ class ObjectStoreBlobs:
 
     def entries(self) -> Iterator[StoredBlob]:
         """All that is stored, in the order of the references."""
-        with self._reporting("", "listed"):
-            pages = iter(self._in_time(self._store.list))
-            found = list[StoredBlob]()
-            while (page := self._in_time(lambda: next(pages, None))) is not None:
-                found += [_entry(meta) for meta in page if is_reference(meta["path"])]
+        with self._bucket.reporting("", "listed"):
+            found = [_entry(meta) for meta in self._bucket.objects() if is_reference(meta["path"])]
         yield from sorted(found, key=lambda entry: entry.reference)
 
     def delete(self, reference: str) -> None:
         """Forget the bytes, if they are there."""
         check_reference(reference)
-        with self._reporting(reference, "deleted"), _absence_allowed():
-            self._in_time(lambda: self._store.delete(reference))
+        with self._bucket.reporting(reference, "deleted"), _absence_allowed():
+            self._bucket.in_time(lambda: self._store.delete(reference))
 
     def delete_older(self, reference: str, *, than_ms: float) -> bool:
         """Forget the bytes if they were last put before that time; whether they were forgotten.
@@ -98,61 +91,17 @@ class ObjectStoreBlobs:
         Stores cannot delete on a condition: what is put in the moment between the look at the date and the delete is lost.
         """
         check_reference(reference)
-        with self._reporting(reference, "deleted"):
-            entry = self._in_time(lambda: self._entry(reference))
+        with self._bucket.reporting(reference, "deleted"):
+            entry = self._bucket.in_time(lambda: self._entry(reference))
         if entry is None or entry.put_ms >= than_ms:
             return False
         self.delete(reference)
         return True
 
-    def _in_time(self, work: Callable[[], _Result]) -> _Result:
-        """What the work gives. A thread does it, which one can stop waiting for; obstore ends it within a minute."""
-        future: Future[_Result] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as problem:
-                future.set_exception(problem)
-
-        threading.Thread(target=run, name="redline-blobs", daemon=True).start()
-        try:
-            return future.result(self._max_seconds)
-        except TimeoutError as problem:
-            raise TimeoutError(f"no answer within {self._max_seconds:g} seconds") from problem
-
     def _entry(self, reference: str) -> StoredBlob | None:
         with _absence_allowed():
             return _entry(self._store.head(reference))
         return None
-
-    @contextlib.contextmanager
-    def _reporting(self, reference: str, done: str) -> Iterator[None]:
-        from obstore.exceptions import BaseError
-
-        try:
-            yield
-        except (BaseError, OSError) as problem:
-            raise BlobStoreError(
-                f"{self.address}/{reference} cannot be {done}: {_in_short(problem)}. "
-                "Check the bucket, the credentials and the connection."
-            ) from problem
-
-
-def _open_store(address: str, max_seconds: float, options: dict[str, Any]) -> "ObjectStore":
-    try:
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-    except ImportError as problem:
-        raise MissingExtraError(f"Blobs in {address}", "s3") from problem
-    try:
-        retries = {"retry_timeout": timedelta(seconds=max_seconds), **options.get("retry_config", {})}
-        # The options of three providers have three types; obstore itself says which of them it does not know.
-        return cast("ObjectStore", cast("Any", from_url)(address, **{**options, "retry_config": retries}))
-    except (BaseError, TypeError, ValueError) as problem:
-        raise ValidationError(
-            f"{address} cannot be opened: {_in_short(problem)}. Check the address and the options, named as obstore names them."
-        ) from problem
 
 
 def _entry(meta: "ObjectMeta") -> StoredBlob:
@@ -167,8 +116,3 @@ def _absence_allowed() -> Iterator[None]:
     except FileNotFoundError as problem:
         if any(words in str(problem) for words in _NO_BUCKET):
             raise
-
-
-def _in_short(problem: Exception) -> str:
-    """The first line; obstore adds a page about its own insides."""
-    return str(problem).partition("\n")[0].rstrip(" .:")[:300]

@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from urllib.parse import unquote, urlsplit
 
 from redline.blobs.blobs import LastingBlobs
+from redline.blobs.bucket import BUCKET_SCHEMES
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.object_store import ObjectStoreBlobs
 from redline.errors import ValidationError
@@ -12,7 +13,6 @@ from redline.errors import ValidationError
 __all__ = ["open_blobs"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_BUCKETS = ("s3", "gs", "az")
 
 
 def open_blobs(address: str | PathLike[str], *, max_seconds: float = 10.0, **options: object) -> LastingBlobs:
@@ -25,10 +25,10 @@ def open_blobs(address: str | PathLike[str], *, max_seconds: float = 10.0, **opt
     text = fspath(address)
     found = _SCHEME.match(text)
     scheme = found[1].lower() if found else None
-    if scheme in _BUCKETS:
+    if scheme in BUCKET_SCHEMES:
         return ObjectStoreBlobs(text, max_seconds=max_seconds, **options)
     if scheme not in (None, "file"):
-        known = ", ".join(f"{name}://" for name in (*_BUCKETS, "file"))
+        known = ", ".join(f"{name}://" for name in (*BUCKET_SCHEMES, "file"))
         raise ValidationError(f"There are no blobs of the kind {scheme}://. Known are a directory's path, {known}.")
     if options:
         raise ValidationError(f"A directory takes no options, but {text} was given {', '.join(options)}.")

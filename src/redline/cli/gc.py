@@ -13,6 +13,7 @@ from redline.blobs.opening import open_blobs
 from redline.cli.output import Column, say, say_json, show_rows
 from redline.errors import LogError, RedlineError, ValidationError
 from redline.inspection.session_files import SessionInput, find_sessions
+from redline.inspection.stored_objects import is_object_address
 from redline.log import DurableLog
 from redline.log.opening import open_log
 
@@ -80,6 +81,8 @@ def _find_logs(arguments: Sequence[str]) -> list[SessionInput]:
                 one.path.open("rb").close()
         except OSError as refused:
             problem = f"{one.name} cannot be opened: {refused.strerror}. Check its permissions."
+        if is_object_address(one.place):
+            problem = problem or f"{one.name} is in an object store, where logs are only read. Download it first."
         if problem:
             raise LogError(f"{problem} Nothing was looked for.")
     logs = [one for one in found if one.is_log]

@@ -38,8 +38,8 @@ class LookedAt:
 
     @property
     def can_be_opened(self) -> bool:
-        """Whether it is a log that `redline.open` finds by the name shown; not what came through a pipe."""
-        return self.is_log and (self.source.path is not None or "://" in self.source.place)
+        """Whether it is a log that `redline.open` finds by the name shown: no object, and not what came through a pipe."""
+        return self.source.is_log and (self.source.path is not None or "://" in self.source.place)
 
     def playback(self, policy: str) -> Playback:
         """As it was sent, or as a policy would have sent it."""
@@ -63,7 +63,7 @@ def look_at(source: SessionInput, number: int) -> LookedAt:
         say(f"{source.name}: {size >> 20} MB, this takes some seconds …", is_error=True)
     try:
         session = read_session(source)
-        why = "it was only observed" if session.log is not None and is_observed(source.place) else ""
+        why = "it was only observed" if source.is_log and is_observed(source.place) else ""
         recording = session.recording(number, observed=why)
     except RedlineError as problem:
         raise ValidationError(source.error_text(problem)) from problem

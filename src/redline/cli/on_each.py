@@ -1,7 +1,7 @@
 """Does a command's work on one session after the other: what cannot be read is named, and the others are still done."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import click
@@ -18,7 +18,7 @@ FINE, FOUND, UNREADABLE = 0, 1, 2
 _DETAILS = "REDLINE_TRACEBACK"
 
 
-def on_each(sessions: Sequence[SessionInput], work: Callable[[SessionInput], int], *, has_bar: bool = False) -> int:
+def on_each(sessions: Collection[SessionInput], work: Callable[[SessionInput], int], *, has_bar: bool = False) -> int:
     """Call `work` with each session; it returns an exit code, and the highest is given back.
 
     A `.json` file that was only found in a folder and is no session is left out: folders are full of them.

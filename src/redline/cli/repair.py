@@ -60,27 +60,28 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
         raise click.UsageError("--write takes one session, and not --in-place")
     mended: list[Mending] = []
 
-    def repair(session: SessionInput) -> int:
-        if session.read().format == FORMAT:
-            if not as_json:
-                say(f"{session.name}: a Redline log, which is repaired in every request; its record stays as it is")
+    def repair(named: SessionInput) -> int:
+        with named.on_disk() as session:
+            if session.read().format == FORMAT:
+                if not as_json:
+                    say(f"{session.name}: a Redline log, which is repaired in every request; its record stays as it is")
+                return FINE
+            if in_place and session.path is None:
+                raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
+            before = Path(session.place).read_bytes() if in_place else None
+            try:
+                mending = mend_transcript(session.place, strategy=strategy)
+                _show_fixes(session, mending, as_json=as_json)
+                done = _write(mending, out, force=force, before=before)
+            except ExecutionError as problem:
+                complain(session.error_text(problem))
+                return FOUND
+            mended.append(mending)
+            if len(inputs) == 1 and not mending.fixes:
+                done = done or f"{session.name}: nothing to repair"
+            if done and not as_json:
+                say(done)
             return FINE
-        if in_place and session.path is None:
-            raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
-        before = Path(session.place).read_bytes() if in_place else None
-        try:
-            mending = mend_transcript(session.place, strategy=strategy)
-            _show_fixes(session, mending, as_json=as_json)
-            done = _write(mending, out, force=force, before=before)
-        except ExecutionError as problem:
-            complain(session.error_text(problem))
-            return FOUND
-        mended.append(mending)
-        if len(inputs) == 1 and not mending.fixes:
-            done = done or f"{session.name}: nothing to repair"
-        if done and not as_json:
-            say(done)
-        return FINE
 
     code = on_each(inputs, repair)
     if not as_json:

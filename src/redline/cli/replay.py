@@ -1,10 +1,8 @@
 """`redline replay`: what each policy would have made of recorded sessions, in cost and in risk, before any is switched on."""
 
 import os
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,11 +19,14 @@ from redline.cli.replay_tables import show_comparison, show_files
 from redline.cli.session_argument import SESSION
 from redline.errors import ValidationError
 from redline.inspection.session_files import SessionInput, find_sessions
+from redline.inspection.session_parcel import SessionParcel
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
 from redline.replay.advice import Advice, advise
 from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare, is_refused
+from redline.replay.engines import Results, in_processes
 from redline.replay.places import PolicyPlaces
 from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES
+from redline.replay.ray_engine import on_ray
 from redline.replay.session import sessions_in
 
 __all__ = ["command"]
@@ -54,7 +55,15 @@ _Job = Callable[[SessionInput], list[SessionOutcome]]
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for programs, with everything.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the longest session into this PNG (extra `plot`).")
-@click.option("--jobs", type=click.IntRange(min=1), help="How many processes; as many as there are cores without it.")
+@click.option("--jobs", type=click.IntRange(min=1), help="How many at a time; as many as there are cores without it.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where: in processes of this machine, or on a Ray cluster (extra `ray`).",
+)
+@click.option("--address", help="The Ray cluster: auto, HOST:PORT or ray://HOST:10001; without it one on this machine.")
 def command(
     sessions: tuple[str, ...],
     policies: tuple[str, ...],
@@ -64,13 +73,15 @@ def command(
     as_json: bool,
     plot: Path | None,
     jobs: int | None,
+    engine: str,
+    address: str | None,
 ) -> int:
     """Replay recorded sessions: what they cost, what a policy would have cost, and what it would have risked.
 
-    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a folder, or - for standard input. First
-    comes what to do about it, at the prices of the model that was used. Costs are those of input, net of what is written to the
-    cache anew, measured against sending everything (`none`). With --details, `bound` is what a mark set would cost if applying
-    it lost no cache.
+    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name, s3://bucket/prefix), a folder, or - for
+    standard input. First comes what to do about it, at the prices of the model that was used. Costs are those of input, net of
+    what is written to the cache anew, measured against sending everything (`none`). With --details, `bound` is what a mark set
+    would cost if applying it lost no cache.
 
     Exit code 0, or 2 if a session could not be read; the others are still replayed.
 
@@ -80,6 +91,7 @@ def command(
       redline replay ~/.claude/projects/my-project --details
       redline replay session.jsonl --places --policy bold
       redline replay session.jsonl --prices claude-opus-5-5 --json
+      redline replay s3://bucket/sessions --engine ray --address auto
     """
     for name in policies:
         if name not in POLICIES:
@@ -93,13 +105,14 @@ def command(
     found: dict[str, list[SessionOutcome]] = {}
 
     def take(session: SessionInput) -> int:
-        found[session.name] = result_of(session)
+        found[session.name] = results.result_of(session)
         if not found[session.name]:
             complain(f"{session.name}: no request to a model is recorded there")
         return FINE
 
-    with _in_processes(inputs, job, jobs or os.cpu_count() or 1) as result_of:
-        code = on_each(inputs, take, has_bar=not as_json)
+    with _chosen_engine(engine, inputs, job, address=address, jobs=jobs) as results:
+        code = on_each(results, take, has_bar=not as_json)
+    found = {session.name: found[session.name] for session in inputs if session.name in found}  # sums depend on the order
     outcomes = [outcome for of_session in found.values() for outcome in of_session]
     comparison = Comparison(prices.models)
     for outcome in outcomes:
@@ -184,19 +197,22 @@ def _places(outcomes: Sequence[SessionOutcome], advice: Advice, policies: Sequen
     return outcome.places[policy] if policy is not None else None
 
 
-@contextmanager
-def _in_processes(sessions: Sequence[SessionInput], job: _Job, jobs: int) -> Iterator[_Job]:
-    """The job on every session, in as many processes as are of use; what is given back waits for the result of one."""
-    if min(jobs, len(sessions)) <= 1:
-        yield job
-        return
-    # Ctrl-C ends a worker without a word; whoever waits for it is told
-    pool = ProcessPoolExecutor(min(jobs, len(sessions)), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))
-    try:
-        waiting = {session: pool.submit(job, session) for session in sessions}
-        yield lambda session: waiting[session].result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _replay_unpacked(parcel: SessionParcel, *, job: _Job) -> list[SessionOutcome]:
+    """What became of a session that was sent here from another machine."""
+    with parcel.unpacked() as session:
+        return job(session)
+
+
+def _chosen_engine(
+    name: str, sessions: Sequence[SessionInput], job: _Job, *, address: str | None, jobs: int | None
+) -> AbstractContextManager[Results[SessionInput, list[SessionOutcome]]]:
+    """The job on every session, here or on a cluster."""
+    if name == "ray":
+        remote = partial(_replay_unpacked, job=job)
+        return on_ray(sessions, remote, pack=SessionParcel.of, address=address, jobs=jobs)
+    if address is not None:
+        raise ValidationError("--address is that of a Ray cluster. Write --engine ray too.")
+    return in_processes(sessions, job, jobs or os.cpu_count() or 1)
 
 
 def _show_places(used: PolicyPlaces | None, *, is_asked: bool) -> None:

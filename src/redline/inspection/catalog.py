@@ -1,14 +1,11 @@
 """Every session on this computer, or at the places that are named, and a row of numbers for each, kept from call to call."""
 
 import os
-import signal
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -17,6 +14,7 @@ from redline.errors import RedlineError
 from redline.inspection.catalog_cache import CatalogCache
 from redline.inspection.catalog_row import CatalogRow, FoundSession
 from redline.inspection.session_files import SessionInput, find_sessions
+from redline.replay.engines import process_pool
 from redline.transcripts.places import SessionPlace, session_places
 
 __all__ = ["Catalog", "agent_name", "work_out"]
@@ -92,11 +90,7 @@ class Catalog:
             return
         import redline.inspection.summary  # noqa: F401 - once, rather than in every process
 
-        # A process with threads must not be forked. Ctrl-C ends a worker without a word; whoever waits for it is told.
-        context = get_context("spawn") if threading.active_count() > 1 else None
-        pool = ProcessPoolExecutor(
-            jobs, mp_context=context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)
-        )
+        pool = process_pool(jobs)
         try:
             waiting = {pool.submit(work_out, one): one for one in sessions}
             for done in as_completed(waiting):
@@ -117,9 +111,10 @@ def work_out(found: FoundSession) -> CatalogRow:
 
     session = found.session
     try:
-        one = inspect_transcript(session.read())
-        is_log = session.is_log
-        observed = is_log and is_observed(session.place)
+        with session.on_disk() as here:
+            one = inspect_transcript(here.read())
+            is_log = here.is_log
+            observed = is_log and is_observed(here.place)
     except RedlineError as problem:
         return _row(found, session.error_text(problem))
     except OSError as problem:

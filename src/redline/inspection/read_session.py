@@ -56,10 +56,11 @@ def read_session(source: SessionInput) -> ReadSession:
     """Read a session, whoever wrote it. What is known to be unreadable is a TranscriptError."""
     if source.problem:
         raise TranscriptError(source.problem)
-    if source.is_log:
-        place = source.place
-        return ReadSession(source.name, log=read_log_at(place) if "://" in place else read_log_file(Path(place)))
-    transcript = source.read()
+    with source.on_disk() as here:
+        if here.is_log:
+            place = here.place
+            return ReadSession(source.name, log=read_log_at(place) if "://" in place else read_log_file(Path(place)))
+        transcript = here.read()
     main = {id(one) for one in transcript.conversations}
     conversations = tuple((one, id(one) not in main) for one in with_subagents(transcript.conversations))
     return ReadSession(source.name, transcript=transcript, conversations=conversations)

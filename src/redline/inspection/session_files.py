@@ -1,4 +1,4 @@
-"""What the arguments of a command mean: session files, Redline logs, databases, folders of them, standard input."""
+"""What the arguments of a command mean: session files, logs, databases, folders and object stores of them, standard input."""
 
 import atexit
 import os
@@ -7,13 +7,16 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
 from redline.errors import RedlineError, TranscriptError, ValidationError
 from redline.inspection.short_names import place_of_name
+from redline.inspection.stored_objects import downloaded, is_object_address, object_address, objects_below
 from redline.log.addresses import masked, without_password
 from redline.transcripts import Transcript, read_transcript
 
@@ -27,7 +30,7 @@ _OTHERS_DATABASES = re.compile(r"opencode.*\.db")
 MOST_PIPED_BYTES = 256 * 1024 * 1024
 """How much is read from standard input or a pipe."""
 MOST_FILES = 100_000
-"""How many files of a folder are looked at."""
+"""How many files of a folder, or objects of a store, are looked at."""
 
 _STDIN = "-"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -40,41 +43,57 @@ _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR:
 
 @dataclass(frozen=True, slots=True)
 class SessionInput:
-    """One session that a command was given: a file, a conversation in a database, or what standard input held."""
+    """One session that a command was given: a file, an object, a conversation in a database, or what standard input held."""
 
     name: str
     """What to call it in output: the argument or the path, never with a password."""
     place: str
-    """The path, or the address of the conversation."""
+    """The path, or the address of the object or of the conversation."""
     problem: str = ""
     """Why it cannot be read, where that is known already."""
     is_found: bool = False
-    """Whether it was found in a folder, rather than named."""
+    """Whether it was found in a folder or below a prefix, rather than named."""
 
     @property
     def is_log(self) -> bool:
-        """Whether it is a log of Redline's own."""
+        """Whether it is a log of Redline's own; of an object that can be told once it is on disk."""
         from redline.opening import is_foreign
 
+        if is_object_address(self.place):
+            return False
         return _is_address(self.place) or bool(_head(Path(self.place)) and not is_foreign(Path(self.place)))
 
     @property
     def path(self) -> Path | None:
-        """The file, where it is one that can be named again: not a database, and not what came through a pipe."""
+        """The file, where it is one that can be named again: no database, no object, and not what came through a pipe."""
         return None if _is_address(self.place) or self.name != self.place else Path(self.place)
 
     def read(self) -> Transcript:
         """Its conversations. What cannot be read raises a RedlineError that names it, and no password."""
         if self.problem:
             raise TranscriptError(self.problem)
-        try:
-            if not self.is_log:
-                return read_transcript(self.place)
-            from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
+        with self.on_disk() as here:
+            try:
+                if not here.is_log:
+                    return read_transcript(here.place)
+                from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
 
-            return transcript_of_database(self.place) if _is_address(self.place) else transcript_of_file(Path(self.place))
-        except RedlineError as problem:
-            raise TranscriptError(self.error_text(problem)) from problem
+                return transcript_of_database(here.place) if _is_address(here.place) else transcript_of_file(Path(here.place))
+            except RedlineError as problem:
+                raise TranscriptError(here.error_text(problem)) from problem
+
+    @contextmanager
+    def on_disk(self) -> Iterator["SessionInput"]:
+        """The session in a file of this machine: an object is downloaded for as long as the block lasts."""
+        if self.problem or not is_object_address(self.place):
+            yield self
+            return
+        with ExitStack() as stack:
+            try:
+                path = stack.enter_context(downloaded(self.place))
+            except RedlineError as problem:
+                raise TranscriptError(self.error_text(problem)) from problem
+            yield replace(self, place=str(path))
 
     def error_text(self, problem: object) -> str:
         """An error about it, in words that may be shown."""
@@ -85,9 +104,10 @@ def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
     """Every session that the arguments of a command name, each once.
 
     An argument is a file (of any agent, or a Redline log or database), an address (`sqlite:///chats.db#name`,
-    `postgresql://…`; without a name all its conversations), a folder, which is searched, a number that `redline sessions`
-    printed or the beginning of a session's name in that listing, or `-` for standard input. What cannot be read is among them,
-    with its problem, so that the others are shown all the same.
+    `postgresql://…`; without a name all its conversations), a folder or a prefix of an object store (`s3://bucket/prefix`,
+    `gs://…`, `az://…`), which are searched, a number that `redline sessions` printed or the beginning of a session's name in
+    that listing, or `-` for standard input. What cannot be read is among them, with its problem, so that the others are shown
+    all the same.
     """
     found: dict[str, SessionInput] = {}
     for argument in arguments:
@@ -104,7 +124,7 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
         yield _piped(_STDIN, sys.stdin.buffer) if sys.stdin else SessionInput("-", "-", "There is no standard input.")
         return
     if _is_address(argument):
-        yield from _in_database(argument)
+        yield from _in_object_store(argument) if is_object_address(argument) else _in_database(argument)
         return
     try:
         mode = Path(argument).stat().st_mode
@@ -165,6 +185,28 @@ def _in_database(address: str) -> Iterator[SessionInput]:
         yield SessionInput(shown, address, f"There is no conversation in {shown}. Check the address.")
     for name in names:
         yield SessionInput(f"{shown}#{name}", f"{database}#{quote(name)}")
+
+
+def _in_object_store(address: str) -> Iterator[SessionInput]:
+    """The object itself, if its name ends as a session's does; else those below, sorted by address."""
+    shown = masked(address)
+    try:
+        if PurePosixPath(address).suffix in SESSION_SUFFIXES and not address.endswith("/"):
+            place = object_address(address)
+            yield SessionInput(masked(place), place)
+            return
+        places = sorted(islice(objects_below(address, SESSION_SUFFIXES), MOST_FILES + 1))
+    except RedlineError as problem:
+        yield SessionInput(shown, address, without_password(str(problem), address))
+        return
+    if len(places) > MOST_FILES:
+        yield SessionInput(shown, address, f"{shown} holds more than {MOST_FILES:,} sessions. Name a longer prefix.")
+        return
+    for place in places:
+        yield SessionInput(masked(place), place, is_found=True)
+    if not places:
+        kinds = ", ".join(sorted(SESSION_SUFFIXES))
+        yield SessionInput(shown, address, f"{shown} holds no session file ({kinds}). Check the bucket and the prefix.")
 
 
 def _in_folder(folder: str) -> Iterator[SessionInput]:

@@ -16,6 +16,7 @@ from redline.inspection.presets import PRESETS
 from redline.inspection.read_session import AUTO, SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_facts import TextSearch
 from redline.inspection.session_files import SessionInput
+from redline.inspection.stored_objects import is_object_address
 from redline.inspector.numbers import numbers_of
 from redline.log.addresses import parse_address
 from redline.policy import Policy
@@ -162,9 +163,14 @@ class OpenedSession:
 
 
 def version_of(source: SessionInput) -> str:
-    """What changes with a session: size and time of its file; of a server's database nothing is known but the time."""
+    """What changes with a session: size and time of its file; of a server's database nothing is known but the time.
+
+    An object is read once: it would have to be downloaded to see more of it.
+    """
     if "://" not in source.place:
         return _stamp(Path(source.place))
+    if is_object_address(source.place):
+        return "stored"
     kind, place, _ = parse_address(source.place)
     if kind == "sqlite":
         return _stamp(Path(place)) + _stamp(Path(f"{place}-wal"))
