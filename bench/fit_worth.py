@@ -1,16 +1,14 @@
-"""The model of the rule `faded`, fitted on the recorded sessions, and what the rule saves and risks out of fold.
+"""The model of the rule `faded`, fitted on the recorded sessions; `bench.frontier` prints what the rule saves and risks.
 
-python -m bench.fit_worth                 fit, print the calibration and the frontier, write src/redline/rules/worth.json
+python -m bench.fit_worth                 fit, print the calibration, write src/redline/rules/worth.json
 python -m bench.fit_worth --plot FILE     draw the calibration besides (needs matplotlib; it is printed anyway)
 """
 
 import datetime
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,21 +17,16 @@ import msgspec
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.worth_model import calibration_of, fit, folds_of, is_calibrated
 from bench.worth_rows import projects, recorded_results
-from redline import Policy, read_transcript
 from redline.prices import PRICE_RULES
-from redline.replay.session import sessions_in
-from redline.replay.what_if import WhatIf
-from redline.rules import OldReasoning, Rule
+from redline.rules import Rule
 from redline.rules.faded import Faded, FadedFold
-from redline.rules.presets import PRESET_RULES
 from redline.rules.rule import Fold
 from redline.rules.worth import WorthModel, chance
 from redline.rules.worth_facts import FEATURES
 
-__all__ = ["ModelledFaded", "frontier_of"]
+__all__ = ["FittedModels", "ModelledFaded", "fitted_models", "modelled"]
 
 MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "rules" / "worth.json"
-PENALTIES = (0, 4_000, 8_000, 12_000, 17_000, 25_000, 40_000, 70_000, 120_000, 300_000)
 _FOLDS = 8
 _RULE = PRICE_RULES["0.1/1.25/5m"]
 
@@ -52,21 +45,49 @@ class ModelledFaded:
         return FadedFold(self.faded, make_model(self.weights))
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Fit, print, write."""
+@dataclass(frozen=True)
+class FittedModels:
+    """The coefficients fitted on all sessions, and those that each session file is tried with: fitted without its project."""
+
+    judgements: int
+    projects: int
+    whole: tuple[float, ...]
+    by_fold: tuple[tuple[float, ...], ...]
+    by_file: dict[Path, tuple[float, ...]]
+    predicted: tuple[tuple[float, bool], ...]
+    """Of each judgement, the chance by the model that did not know its project, and whether the part was used."""
+
+
+def fitted_models() -> FittedModels:
+    """Fitted anew."""
     results = recorded_results()
     folds = folds_of(results, _FOLDS)
     training = [[one for one in results if folds[one.project] != fold] for fold in range(_FOLDS)]
     with ProcessPoolExecutor() as pool:
         *by_fold, whole = pool.map(fit, [*training, results])
-    predicted = [(chance(by_fold[folds[one.project]], one.features), one.is_used) for one in results]
-    calibration = calibration_of(predicted)
-    print(f"{len(results):,} judgements, {len(folds)} projects in {_FOLDS} folds\n")
-    _print_coefficients(whole, by_fold)
+    known = projects()
+    by_project = {project: by_fold[fold] for project, fold in folds.items()}
+    return FittedModels(
+        judgements=len(results),
+        projects=len(folds),
+        whole=whole,
+        by_fold=tuple(by_fold),
+        by_file={path: by_project.get(known[path], whole) for path in recorded_files()},
+        predicted=tuple((chance(by_project[one.project], one.features), one.is_used) for one in results),
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Fit, print, write."""
+    found = fitted_models()
+    calibration = calibration_of(found.predicted)
+    print(f"{found.judgements:,} judgements, {found.projects} projects in {_FOLDS} folds\n")
+    _print_coefficients(found.whole, found.by_fold)
     _print_calibration(calibration)
+    agents = ", ".join(TIMED_AGENTS)
     model = msgspec.structs.replace(
-        make_model(whole),
-        source=f"{len(results):,} judgements of recorded sessions of {', '.join(TIMED_AGENTS)}, {len(folds)} projects",
+        make_model(found.whole),
+        source=f"{found.judgements:,} judgements of recorded sessions of {agents}, {found.projects} projects",
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         command="python -m bench.fit_worth",
         calibration=tuple((round(mean, 4), round(share, 4), count) for mean, share, count in calibration),
@@ -74,10 +95,6 @@ def main(arguments: Sequence[str]) -> None:
     MODEL_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(model), indent=2) + b"\n")
     if "--plot" in arguments:
         _plot(calibration, Path(arguments[arguments.index("--plot") + 1]))
-    known = projects()
-    by_project = {project: by_fold[fold] for project, fold in folds.items()}
-    weights = {path: by_project.get(known[path], whole) for path in recorded_files()}
-    _print_frontier(frontier_of(weights, tried_rules()))
 
 
 def make_model(weights: Iterable[float]) -> WorthModel:
@@ -85,58 +102,11 @@ def make_model(weights: Iterable[float]) -> WorthModel:
     return WorthModel("", "", "", {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)})
 
 
-def tried_rules() -> dict[str, tuple[Rule, ...]]:
-    """By name: the presets, and `faded` alone or with what goes besides results, at many penalties."""
-    reasoning = OldReasoning(keep_recent=3, bound_too=True)
-    tried = {
-        f"{name} {penalty:,}": rules
-        for penalty in PENALTIES
-        for name, rules in (
-            ("results", (Faded(penalty),)),
-            ("results, reasoning", (Faded(penalty), reasoning)),
-            ("results, reasoning, inputs", (Faded(penalty, inputs=True), reasoning)),
-        )
-    }
-    return {**PRESET_RULES, **dict(sorted(tried.items(), key=lambda item: item[0].rpartition(" ")[0]))}
-
-
 def modelled(rules: Iterable[Rule], weights: tuple[float, ...], project_root: str) -> tuple[Rule, ...]:
     """The rules, with a model of one's own for `faded`."""
     return tuple(
         ModelledFaded(replace(rule, project_root=project_root), weights) if isinstance(rule, Faded) else rule for rule in rules
     )
-
-
-def frontier_of(weights: dict[Path, tuple[float, ...]], tried: dict[str, tuple[Rule, ...]]) -> dict[str, Counter[str]]:
-    """By name of the rules, the sums over session files, each tried with a model of its own."""
-    sums = {name: Counter[str]() for name in tried}
-    with ProcessPoolExecutor() as pool:
-        for found in pool.map(partial(_tried, tried=tried), weights.keys(), weights.values()):
-            for name, numbers in found:
-                sums[name].update(numbers)
-    return sums
-
-
-def _tried(path: Path, weights: tuple[float, ...], tried: dict[str, tuple[Rule, ...]]) -> list[tuple[str, dict[str, float]]]:
-    found = list[tuple[str, dict[str, float]]]()
-    for session in sessions_in(read_transcript(path)):
-        what_if = WhatIf(session)
-        whole = what_if.try_policy(Policy(rules=()), _RULE).cost
-        for name, rules in tried.items():
-            outcome = what_if.try_policy(Policy(rules=modelled(rules, weights, session.project_root)), _RULE)
-            numbers = {
-                "whole": whole,
-                "requests": len(session.requests),
-                "cost": outcome.cost,
-                "with_rereads": outcome.cost_with_rereads,
-                "strikes": len(outcome.strikes),
-                "quoted_strikes": outcome.quoted.strikes,
-                "quoted_requests": outcome.quoted.requests,
-                "strict_strikes": outcome.strict.strikes,
-                "strict_requests": outcome.strict.requests,
-            }
-            found.append((name, numbers))
-    return found
 
 
 def _print_coefficients(whole: Sequence[float], by_fold: Sequence[Sequence[float]]) -> None:
@@ -163,20 +133,6 @@ def _plot(bins: Sequence[tuple[float, float, int]], path: Path) -> None:
     axes.plot([one[0] for one in bins], [one[1] for one in bins], marker="o")
     axes.set(xlabel="predicted chance", ylabel="share that was used again", xlim=(0, 1), ylim=(0, 1))
     figure.savefig(path)
-
-
-def _print_frontier(sums: dict[str, Counter[str]]) -> None:
-    columns = ("bill", "with re-reads", "strikes", "quoted: strikes", "requests", "strict: strikes", "requests")
-    print(f"| what may go, penalty | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
-    for name, found in sums.items():
-        strikes, requests = max(found["strikes"], 1), found["requests"]
-        bills = [f"{found[name] / found['whole']:.3f}" for name in ("cost", "with_rereads")]
-        risks = [
-            f"{found[f'{kind}_{what}'] / of:.1%}"
-            for kind in ("quoted", "strict")
-            for what, of in (("strikes", strikes), ("requests", requests))
-        ]
-        print(f"| {name} | {' | '.join([*bills, f'{strikes:,}', *risks])} |")
 
 
 if __name__ == "__main__":

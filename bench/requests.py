@@ -17,16 +17,19 @@ import msgspec
 import redline
 from bench.generate import history
 from redline.formats import FORMATS
+from redline.rules.presets import PRESET_RULES
 from redline.schedules import Budget, Eager, Schedule, WhenFree
 from redline.tokens import Estimate
 
 _LENGTHS = (1_000, 4_000, 10_000, 40_000)
 _STEPS = 60
-_SCHEDULES: dict[str, Schedule] = {
-    "eager": Eager(),
-    "when_free": WhenFree(),
-    "budget": Budget(),
-    "budget, below": Budget(trigger_tokens=10**9),
+_DEFAULT = redline.Policy()
+_CASES: dict[str, tuple[redline.Policy, Schedule]] = {
+    "eager": (_DEFAULT, Eager()),
+    "when_free": (_DEFAULT, WhenFree()),
+    **{f"when_free, {name}": (redline.Policy.named(name), WhenFree()) for name in PRESET_RULES},
+    "budget": (_DEFAULT, Budget()),
+    "budget, below": (_DEFAULT, Budget(trigger_tokens=10**9)),
 }
 """The last never reaches its trigger, so that all marks wait."""
 _MOST_CHARS = (10_000, 50_000)
@@ -40,14 +43,16 @@ def main(arguments: Sequence[str]) -> None:
     """Print both tables."""
     lengths = [int(one) for one in arguments if one.isdigit()] or _LENGTHS
     formats = [one for one in arguments if not one.isdigit()]
-    print(f"\nOne more message and a request, default rules: ms of the processor (median of {_STEPS}) at so many messages;")
-    print("how much more at the last length than at the first; and the first request over them all, µs a message\n")
+    print(f"\nOne more message and a request, default rules or a preset's: ms of the processor (median of {_STEPS})")
+    print(
+        "at so many messages; how much more at the last length than at the first; and the first request over them all, µs a message\n"
+    )
     print(f"{'':44}", *(f"{length:>8,}" for length in lengths), f"{'grows':>8} {'first':>8}")
     for format in formats or FORMATS:
         for open_calls in (False, True):
             messages = list(islice(history(format, _MOST_CHARS[0], open_calls=open_calls), lengths[-1] + _STEPS))
-            for name, schedule in _SCHEDULES.items():
-                times = [_times_at(format, messages[: length + _STEPS], schedule) for length in lengths]
+            for name, (policy, schedule) in _CASES.items():
+                times = [_times_at(format, messages[: length + _STEPS], policy, schedule) for length in lengths]
                 row = [request * 1000 for request, _ in times]
                 title = f"{format}{', open calls' if open_calls else ''}: {name}"
                 first = times[-1][1] * 1e6 / lengths[-1]
@@ -58,9 +63,9 @@ def main(arguments: Sequence[str]) -> None:
 # --- requests
 
 
-def _times_at(format: str, messages: Sequence[Any], schedule: Schedule) -> tuple[float, float]:
+def _times_at(format: str, messages: Sequence[Any], policy: redline.Policy, schedule: Schedule) -> tuple[float, float]:
     """Of one more message and a request, the median; and of the first request."""
-    conversation = redline.Conversation(messages[:-_STEPS], format=format, counter=Estimate())
+    conversation = redline.Conversation(messages[:-_STEPS], policy=policy, format=format, counter=Estimate())
     first = _seconds(partial(_request, conversation, messages[-_STEPS - 1], schedule))
     return statistics.median(_seconds(partial(_turn, conversation, one, schedule)) for one in messages[-_STEPS:]), first
 

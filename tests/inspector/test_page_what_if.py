@@ -63,6 +63,7 @@ def test_every_change_is_worked_out_at_once(view):
         page.get_by_role("spinbutton", name=re.compile("max age")).fill("60000")
 
     for change in (
+        lambda: page.get_by_role("combobox", name="Preset").select_option("stale"),
         page.get_by_role("switch", name="stale terminal").uncheck,
         page.get_by_role("switch", name="stale terminal").check,
         set_age,
@@ -97,7 +98,7 @@ def test_a_setting_that_makes_no_sense(tabs, view):
 def test_the_policy_is_taken_away(view, tmp_path):
     """As redline.toml, which Policy.load reads, and as Python that runs beside it."""
     page = view.page
-    view.does(page.get_by_role("switch", name="old reasoning").check)
+    view.does(page.get_by_role("switch", name="old reasoning").uncheck)
     told, _ = view.does(lambda: page.get_by_role("combobox", name="When strikes are made").select_option("eager"))
     view.shows(told)
     copied = {}
@@ -110,7 +111,7 @@ def test_the_policy_is_taken_away(view, tmp_path):
     (tmp_path / "redline.toml").write_text(copied["toml"])
     loaded = redline.Policy.load(tmp_path / "redline.toml")
     assert loaded.toml() == told["toml"]
-    assert {rule.name for rule in loaded.rules} == {"stale_terminal", "historical_reads", "old_reasoning"}
+    assert {rule.name for rule in loaded.rules} == {"faded"}
     write_log(tmp_path / "chat.jsonl")
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
     done = subprocess.run(

@@ -1,0 +1,227 @@
+"""Bill against risk on the recorded sessions: every policy, what others do, and the presets, each project by a model fitted
+without it.
+
+python -m bench.frontier                print tables and a drawing
+python -m bench.frontier --png FILE     draw it into a picture besides (needs matplotlib)
+"""
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from bench.corpus import TIMED_AGENTS
+from bench.fit_worth import fitted_models, modelled
+from redline import Policy, read_transcript
+from redline.prices import PRICE_RULES
+from redline.replay.course import charges_of, course_of
+from redline.replay.policies import POLICIES, MarkedSession, strikes_of
+from redline.replay.risk import reread_cost, risk_of, uses_in
+from redline.replay.session import Session, sessions_in
+from redline.replay.strict import strict_uses_in
+from redline.replay.what_if import WhatIf, WhatIfOutcome
+from redline.rules import Faded, OldReasoning, Rule
+from redline.rules.presets import PRESET_RULES
+
+__all__ = ["better_setting", "sums_of"]
+
+MAIN = next(iter(PRICE_RULES))
+PEERS = tuple(name for name in POLICIES if name not in PRESET_RULES and not name.endswith(("_eager", "_clairvoyant")))
+_REASONING = OldReasoning(keep_recent=3, bound_too=True)
+SETTINGS: dict[str, tuple[Rule, ...]] = {
+    f"{name} {penalty:,}": (Faded(penalty, inputs=inputs), _REASONING)
+    for name, inputs in (("results", False), ("results and inputs", True))
+    for penalty in (0, 4_000, 8_000, 17_000, 25_000, 60_000, 90_000, 200_000, 300_000, 400_000)
+}
+"""Of `faded` with old reasoning, besides the presets; the number is the penalty."""
+
+Sums = dict[tuple[str, str, str], Counter[str]]
+"""By price rule, agent and policy."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print, and draw."""
+    sums = sums_of(fitted_models().by_file)
+    whole = _over_agents(sums, MAIN)
+    print(f"{whole['none']['requests']:,} requests in {whole['none']['sessions']:,} sessions of {', '.join(TIMED_AGENTS)}\n")
+    _print_table(f"at {MAIN}", whole)
+    _print_wins(whole)
+    _print_drawing(whole)
+    for rule in PRICE_RULES:
+        _print_table(f"at {rule}", {name: one for name, one in _over_agents(sums, rule).items() if name not in SETTINGS})
+    for agent in TIMED_AGENTS:
+        found = {policy: one for (rule, of, policy), one in sums.items() if (rule, of) == (MAIN, agent)}
+        _print_table(f"{agent}, at {MAIN}", {name: one for name, one in found.items() if name not in SETTINGS})
+    if "--png" in arguments:
+        _draw(sums, Path(arguments[arguments.index("--png") + 1]))
+
+
+def sums_of(weights: Mapping[Path, tuple[float, ...]]) -> Sums:
+    """All policies over all session files, each with a model of its own."""
+    sums: Sums = defaultdict(Counter)
+    with ProcessPoolExecutor() as pool:
+        for found in pool.map(_of_file, weights.keys(), weights.values()):
+            for key, numbers in found:
+                sums[key].update(numbers)
+    return sums
+
+
+def better_setting(peer: Counter[str], tried: Mapping[str, Counter[str]]) -> str | None:
+    """The cheapest that costs at most as much for two thirds of the strict risk, or 8 % less for no more of it."""
+    bill, risk = _bill(peer), _risk(peer)
+    wins = [
+        name
+        for name, one in tried.items()
+        if (_bill(one) <= bill and _risk(one) <= risk * 2 / 3) or (_risk(one) <= risk and _bill(one) <= 0.92 * bill)
+    ]
+    return min(wins, key=lambda name: _bill(tried[name]), default=None)
+
+
+def _of_file(path: Path, weights: tuple[float, ...]) -> list[tuple[tuple[str, str, str], dict[str, float]]]:
+    return [one for session in sessions_in(read_transcript(path)) for one in _of_session(session, weights)]
+
+
+def _of_session(session: Session, weights: tuple[float, ...]) -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
+    marked, what_if = MarkedSession(session), WhatIf(session)
+    quoted = uses_in(session, marked.seen)
+    strict = {drops: strict_uses_in(session, drops_messages=drops) for drops in (False, True)}
+    for name, rule in PRICE_RULES.items():
+        costs = {}
+        for policy in PEERS:
+            strikes = strikes_of(policy, marked, rule)
+            course = course_of(session, strikes)
+            risks = risk_of(quoted, strikes), risk_of(strict[any(one.at is None for one in strikes)], strikes)
+            costs[policy] = sum(charge.cost for charge in charges_of(course, rule))
+            yield (
+                (name, session.agent, policy),
+                {
+                    "sessions": 1,
+                    "requests": len(session.requests),
+                    "whole": costs["none"],
+                    "cost": costs[policy],
+                    "with_rereads": costs[policy] + reread_cost(session, course, risks[0].rereads, rule),
+                    "strikes": len(strikes),
+                    "quoted_strikes": risks[0].strikes,
+                    "quoted_requests": risks[0].requests,
+                    "strict_strikes": risks[1].strikes,
+                    "strict_requests": risks[1].requests,
+                },
+            )
+        for policy, rules in {**PRESET_RULES, **(SETTINGS if name == MAIN else {})}.items():
+            tried = what_if.try_policy(Policy(rules=modelled(rules, weights, session.project_root)), rule)
+            yield (name, session.agent, policy), _numbers(session, tried, costs["none"])
+
+
+def _numbers(session: Session, tried: WhatIfOutcome, whole: float) -> dict[str, float]:
+    return {
+        "sessions": 1,
+        "requests": len(session.requests),
+        "whole": whole,
+        "cost": tried.cost,
+        "with_rereads": tried.cost_with_rereads,
+        "strikes": len(tried.strikes),
+        "quoted_strikes": tried.quoted.strikes,
+        "quoted_requests": tried.quoted.requests,
+        "strict_strikes": tried.strict.strikes,
+        "strict_requests": tried.strict.requests,
+    }
+
+
+def _over_agents(sums: Sums, rule: str) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (of, _, policy), numbers in sums.items():
+        if of == rule:
+            found[policy].update(numbers)
+    return found
+
+
+def _bill(found: Counter[str]) -> float:
+    return found["cost"] / found["whole"]
+
+
+def _risk(found: Counter[str]) -> float:
+    return found["strict_requests"] / found["requests"]
+
+
+def _print_table(title: str, rows: Mapping[str, Counter[str]]) -> None:
+    columns = ("bill", "with re-reads", "strikes", "quoted: strikes", "requests", "strict: strikes", "requests")
+    print(f"| {title} | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, found in rows.items():
+        strikes = max(found["strikes"], 1)
+        bills = [f"{_bill(found):.3f}", f"{found['with_rereads'] / found['whole']:.3f}"]
+        risks = [
+            f"{found[f'{kind}_{what}'] / of:.1%}"
+            for kind in ("quoted", "strict")
+            for what, of in (("strikes", strikes), ("requests", found["requests"]))
+        ]
+        print(f"| {f'**{name}**' if name in PRESET_RULES else name} | {' | '.join([*bills, f'{strikes:,}', *risks])} |")
+    print()
+
+
+def _print_wins(rows: Mapping[str, Counter[str]]) -> None:
+    tried = {name: one for name, one in rows.items() if name in PRESET_RULES or name in SETTINGS}
+    beaten = "at most its bill for two thirds of its risk, or 8 % less for no more"
+    print(f"| policy | bill | strict: requests | {beaten} | bill | strict: requests |")
+    print("|---|---|---|---|---|---|")
+    for name in PEERS:
+        if name != "none":
+            best = better_setting(rows[name], tried)
+            own = f"{best} | {_bill(tried[best]):.3f} | {_risk(tried[best]):.2%}" if best else "none | |"
+            print(f"| {name} | {_bill(rows[name]):.3f} | {_risk(rows[name]):.2%} | {own} |")
+    print()
+
+
+def _points(rows: Mapping[str, Counter[str]], names: Iterable[str]) -> list[tuple[str, float, float]]:
+    return [(name, _risk(rows[name]), _bill(rows[name])) for name in names if name in rows]
+
+
+_WIDTH, _HEIGHT = 70, 20
+_HIGHEST_RISK, _LOWEST_BILL = 0.13, 0.55
+
+
+def _print_drawing(rows: Mapping[str, Counter[str]]) -> None:
+    """Risk to the right, the bill upwards: the lower left is best."""
+    grid = [[" "] * (_WIDTH + 1) for _ in range(_HEIGHT + 1)]
+    peers = [name for name in PEERS if name != "none"]
+    letters = {**dict(zip(peers, "abcdefghijklmnop", strict=False)), **{name: name[:2].upper() for name in PRESET_RULES}}
+    for name, risk, bill in _points(rows, [*SETTINGS, *peers, *PRESET_RULES]):
+        column = round(_WIDTH * min(risk / _HIGHEST_RISK, 1))
+        line = round(_HEIGHT * (1 - (max(bill, _LOWEST_BILL) - _LOWEST_BILL) / (1 - _LOWEST_BILL)))
+        mark = letters.get(name, "·")
+        for offset, letter in enumerate(mark):
+            if column + offset <= _WIDTH and (mark != "·" or grid[line][column] == " "):
+                grid[line][column + offset] = letter
+    print("```text\nbill")
+    for number, cells in enumerate(grid):
+        print(f"{1 - number / _HEIGHT * (1 - _LOWEST_BILL):5.2f} |{''.join(cells).rstrip()}")
+    print(f"      +{'-' * _WIDTH}\n       0 %{'strict risk: requests':^{_WIDTH - 10}}{_HIGHEST_RISK:.0%}")
+    print(", ".join(f"{letter} {name}" for name, letter in letters.items()) + ", · faded at other penalties\n```\n")
+
+
+def _draw(sums: Sums, path: Path) -> None:
+    """The price rule that is usual, large; the others and the agents small."""
+    from matplotlib.figure import Figure
+
+    pictures = {f"all agents, {rule}": _over_agents(sums, rule) for rule in PRICE_RULES}
+    for agent in TIMED_AGENTS:
+        pictures[f"{agent}, {MAIN}"] = {name: one for (rule, of, name), one in sums.items() if (rule, of) == (MAIN, agent)}
+    figure = Figure(figsize=(18, 4.4 * -(-len(pictures) // 3)), layout="constrained", dpi=80)
+    axes = figure.subplots(-(-len(pictures) // 3), 3, squeeze=False).flatten()
+    for axis, (title, rows) in zip(axes, pictures.items(), strict=False):
+        for kind in ("results ", "results and inputs "):
+            line = sorted((risk, bill) for name, risk, bill in _points(rows, SETTINGS) if name.rpartition(" ")[0] + " " == kind)
+            axis.plot([100 * risk for risk, _ in line], [bill for _, bill in line], color="0.7", linewidth=1)
+        for names, color in (([name for name in PEERS if name != "none"], "tab:blue"), (PRESET_RULES, "tab:red")):
+            for name, risk, bill in _points(rows, names):
+                axis.plot(100 * risk, bill, marker="o", color=color)
+                axis.annotate(f" {name}", (100 * risk, bill), fontsize=7, color=color)
+        axis.set(title=title, xlabel="strict risk, % of requests", ylabel="bill")
+        axis.margins(x=0.15)
+    for axis in axes[len(pictures) :]:
+        axis.set_visible(False)
+    figure.savefig(path, format="png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
