@@ -200,7 +200,7 @@ def _print_drawing(rows: Mapping[str, Counter[str]]) -> None:
 
 
 def _draw(sums: Sums, path: Path) -> None:
-    """The price rule that is usual, large; the others and the agents small."""
+    """One picture for each price rule and for each agent; what costs more than sending everything is not in them."""
     from matplotlib.figure import Figure
 
     pictures = {f"all agents, {rule}": _over_agents(sums, rule) for rule in PRICE_RULES}
@@ -213,11 +213,11 @@ def _draw(sums: Sums, path: Path) -> None:
             line = sorted((risk, bill) for name, risk, bill in _points(rows, SETTINGS) if name.rpartition(" ")[0] + " " == kind)
             axis.plot([100 * risk for risk, _ in line], [bill for _, bill in line], color="0.7", linewidth=1)
         for names, color in (([name for name in PEERS if name != "none"], "tab:blue"), (PRESET_RULES, "tab:red")):
-            for name, risk, bill in _points(rows, names):
+            for number, (name, risk, bill) in enumerate(_points(rows, names)):
                 axis.plot(100 * risk, bill, marker="o", color=color)
-                axis.annotate(f" {name}", (100 * risk, bill), fontsize=7, color=color)
-        axis.set(title=title, xlabel="strict risk, % of requests", ylabel="bill")
-        axis.margins(x=0.15)
+                offset = (6, 8 if number % 2 else -10)
+                axis.annotate(name, (100 * risk, bill), offset, textcoords="offset points", fontsize=8, color=color)
+        axis.set(title=title, xlabel="strict risk, % of requests", ylabel="bill", ylim=(0.5, 1.02), xlim=(-0.5, 20))
     for axis in axes[len(pictures) :]:
         axis.set_visible(False)
     figure.savefig(path, format="png")
