@@ -44,9 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     lengths = [int(one) for one in arguments if one.isdigit()] or _LENGTHS
     formats = [one for one in arguments if not one.isdigit()]
     print(f"\nOne more message and a request, default rules or a preset's: ms of the processor (median of {_STEPS})")
-    print(
-        "at so many messages; how much more at the last length than at the first; and the first request over them all, µs a message\n"
-    )
+    print("at so many messages; how much more at the last length than at the first; the first request over all, µs a message\n")
     print(f"{'':44}", *(f"{length:>8,}" for length in lengths), f"{'grows':>8} {'first':>8}")
     for format in formats or FORMATS:
         for open_calls in (False, True):
