@@ -1,3 +1,5 @@
+import pickle
+
 import pytest
 
 import redline
@@ -17,3 +19,9 @@ def test_missing_extra_names_the_command():
     assert str(errors.MissingExtraError("Counting", "tokens")) == (
         "Counting needs the extra 'tokens': pip install 'redline[tokens]'"
     )
+
+
+def test_a_missing_extra_comes_back_from_a_process():
+    """Pickled and read again, it says the same."""
+    missing = errors.MissingExtraError("Counting", "tokens")
+    assert str(pickle.loads(pickle.dumps(missing))) == str(missing)

@@ -10,6 +10,8 @@ RedlineError                    the base: catch this to catch them all
 └── TranscriptError             a session file cannot be read
 """
 
+from typing import Self
+
 __all__ = [
     "BlobStoreError",
     "ExecutionError",
@@ -51,6 +53,11 @@ class MissingExtraError(RedlineError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs the extra {extra!r}: pip install 'redline[{extra}]'")
+        self._said = feature, extra
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        """It comes back from a worker process as it was raised there."""
+        return type(self), self._said
 
 
 class TranscriptError(RedlineError):
