@@ -195,7 +195,7 @@ def _figures(sessions: Iterable[SessionOutcome], policy: str, unit: str, whole: 
 
 
 def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
-    """The boldest preset within its limit that costs enough less than the safer one, and why."""
+    """The boldest preset within its limit, as all safer ones are, that costs enough less than those, and why."""
     saved = {name: max(1 - one.ratio, 0.0) for name, one in presets.items()}
     most = max(saved, key=lambda name: saved[name])
     if saved[most] < _LEAST_SAVED:
@@ -208,7 +208,8 @@ def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, s
         allowed = f"{_percent(MOST_STRICT[name])} allowed"
         gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} than {safer}"
         if one.strict_requests > MOST_STRICT[name]:
-            reasons.append(f"{missed}, more than the {allowed}")
+            reasons.append(f"{missed}, more than the {allowed}, and bolder ones miss more")
+            break
         elif one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
             reasons.append(f"`{name}` {gain}, which is not worth its risk")
         else:
