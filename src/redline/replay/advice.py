@@ -210,7 +210,7 @@ def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, s
         if one.strict_requests > MOST_STRICT[name]:
             reasons.append(f"{missed}, more than the {allowed}, and bolder ones miss more")
             break
-        elif one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
+        if one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
             reasons.append(f"`{name}` {gain}, which is not worth its risk")
         else:
             reasons.append(f"{missed} ({allowed}) and {gain}")
