@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules.protection import Protection as Protection
+    from redline.store import Store as Store
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
     from redline.transcripts import session_places as session_places
@@ -82,6 +83,7 @@ _PUBLIC = {
     "redline.policy": ("Policy",),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules.protection": ("Protection",),
+    "redline.store": ("Store",),
     "redline.transcripts": ("Transcript", "read_transcript", "session_places"),
     "redline.values.words": ("DOCUMENTS", "EN", "Words"),
     "redline.wire.transport": ("AsyncRedlineTransport", "RedlineTransport"),
