@@ -1,8 +1,8 @@
 """Redline decides what an LLM agent's model sees; these are its public names, each loaded when it is first used.
 
 Here is what most programs need. What one extends or configures is public in its own package, in one line:
-`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.prices`, `redline.formats`, `redline.tools`,
-`redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
+`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.store`, `redline.prices`, `redline.formats`,
+`redline.tools`, `redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
 """
 
 from importlib import import_module

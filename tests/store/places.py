@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from redline import Store
+from redline.log import Header, codec
 
 KINDS = ("folder", "sqlite", "postgres")
 
@@ -37,6 +38,11 @@ def talk(store: Store, name: str, *texts: str, at_ms: float = 1_700_000_000_000.
     with store.open(name, format="openai_chat") as conversation:
         for number, text in enumerate(texts):
             conversation.add({"role": "user", "content": text}, timestamp_ms=at_ms + 1000 * number)
+
+
+def unreadable_log(path: Path) -> None:
+    """A conversation of a Redline that is not made yet."""
+    path.write_bytes(codec.encode_header(Header(conversation=path.stem, version=99)))
 
 
 def files_with(phrase: str, folder: Path) -> list[str]:

@@ -14,11 +14,11 @@ from redline.blobs import DirectoryBlobs
 from redline.inspection.catalog import Catalog
 from redline.inspection.session_files import find_sessions
 from redline.inspection.short_names import ListedSession, last_listing, save_listing
-from redline.log import ROOT, Header, codec, open_log
+from redline.log import ROOT, open_log
 from tests.cli.sample import write_session
 from tests.log.logs import environment, message
 from tests.postgres import running_postgres
-from tests.store.places import KINDS, files_with, new_place, new_store, talk
+from tests.store.places import KINDS, files_with, new_place, new_store, talk, unreadable_log
 
 PHRASE = "xyzzy-4711-marked"
 
@@ -85,8 +85,7 @@ def test_a_damaged_conversation_does_not_hide_the_others(tmp_path):
     store = Store(tmp_path)
     talk(store, "good", "hello")
     (tmp_path / "bad.jsonl").write_text('{"crc":"00000000","format":"redline-log","version":99999,"conversation":"x"}\n')
-    newer = Header(conversation="newer", version=99)
-    (tmp_path / "newer.jsonl").write_bytes(codec.encode_header(newer))
+    unreadable_log(tmp_path / "newer.jsonl")
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "good.jsonl")
     write_session(tmp_path / "session.jsonl")

@@ -45,6 +45,10 @@ class Store:
         """The address, without a password."""
         return masked(self._address)
 
+    def names(self) -> tuple[str, ...]:
+        """The names of the conversations, in order; nothing is read for it."""
+        return tuple(log_sizes(self._address))
+
     def list(self) -> tuple[StoredConversation, ...]:
         """Every conversation, the one that was last gone on with first; one that cannot be read says why.
 
@@ -56,16 +60,17 @@ class Store:
         """The conversation of a name, which is made when something is first said; settings as for `redline.open`."""
         return open_conversation(self._address_of(name), **settings)
 
-    def delete(self, name: str, *, blobs: LastingBlobs | str | os.PathLike[str] | None = None) -> tuple[str, ...]:
-        """Delete a conversation for good: its records in all branches, what crashes left of it, and what caches tell of it.
+    def delete(self, *names: str, blobs: LastingBlobs | str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+        """Delete conversations for good: records in all branches, what crashes left of them, and what caches tell of them.
 
-        With `blobs`, an address will do, what it alone of this store refers to is deleted there; the references are given back.
-        A LogError while another process keeps it locked; one that has it open can add nothing any more. What the files of a
+        With `blobs`, or their address, what they alone of this store refer to is deleted there; the references are given back.
+        A LogError while another process keeps one locked; who has one open can add nothing any more. What the files of a
         PostgreSQL server still hold, `vacuum` takes away.
         """
-        if name not in log_sizes(self._address):
-            raise ValidationError(f"There is no conversation {name!r} in {self.name}. Nothing was deleted.")
-        return self._delete([name], blobs)
+        there = self.names()
+        if unknown := [name for name in names if name not in there]:
+            raise ValidationError(f"There is no conversation {unknown[0]!r} in {self.name}. Nothing was deleted.")
+        return self._delete(names, blobs) if names else ()
 
     def search(
         self,
@@ -193,7 +198,7 @@ class Store:
         for name in names:
             with self._opened(name) as log:
                 found |= references_in(log, known)
-        for name in log_sizes(self._address).keys() - set(names):
+        for name in set(self.names()) - set(names):
             if found:
                 with self._opened(name) as log:
                     found -= references_in(log, found)
@@ -216,7 +221,8 @@ class Store:
 
 
 def _spelled_in_one_way(address: Address) -> Address:
-    return address if address.kind == "postgresql" else address._replace(place=str(Path(address.place).resolve()))
+    is_server = address.kind == "postgresql"
+    return address._replace(place=masked(address.place) if is_server else str(Path(address.place).resolve()))
 
 
 def _check_retention(older_than: object, keep_last: object) -> None:

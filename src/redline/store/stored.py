@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import msgspec
 
 from redline.formats import find_format
+from redline.formats.base import decode_object
 from redline.formats.voting import FormatVote
 from redline.inspection.first_words import first_words
 from redline.inspection.log_transcript import messages_in
 from redline.log import Header
 from redline.log.log import Stored
-from redline.values import payloads
 
 __all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe"]
 
@@ -67,7 +67,7 @@ class StoredRecords:
             return self.header.message_format
         vote, said = FormatVote(), self.first_payloads()
         for payload in said:
-            if vote.accepts(payloads.decode(payload)):
+            if vote.accepts(decode_object(payload)):
                 vote.add(payload)
         return vote.winner.name if said else ""
 
