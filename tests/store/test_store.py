@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import redline
-from redline import LogError, Store, ValidationError
+from redline import Editor, LogError, Store, ValidationError
 from redline.blobs import DirectoryBlobs
 from redline.inspection.catalog import Catalog
 from redline.inspection.session_files import find_sessions
@@ -284,6 +284,33 @@ def test_caches_tell_nothing_of_a_deleted_conversation(kind, tmp_path, request, 
     assert files_with(PHRASE, tmp_path / "cache") == []
     assert [one.title for one in last_listing()] == ["hello", ""]
     assert files_with("hello", tmp_path / "cache")
+
+
+def test_the_index_of_an_editors_store_forgets_the_session(store, tmp_path):
+    """What it says of others stays, and so does every line's place: an Editor that has it open goes on."""
+    editor = Editor(store.name)
+    for session in (f"{PHRASE} one", f"{PHRASE} two"):
+        editor.edit(
+            [{"role": "user", "content": session}, {"role": "user", "content": "b"}], session=session, format="openai_chat"
+        )
+    one = next(one.name for one in store.list() if one.title.endswith("one"))
+    before = sessions_in(store)
+    store.delete(one)
+    assert before == [f"{PHRASE} one", f"{PHRASE} two"]
+    assert sessions_in(store) == ["", f"{PHRASE} two"]
+    editor.edit([{"role": "user", "content": "three"}], session="three", format="openai_chat")
+    editor.close()
+    assert sessions_in(store) == ["", f"{PHRASE} two", "three"]
+
+
+def sessions_in(store):
+    """The sessions that the index names, in order."""
+    index = open_log(f"{store.name}#sessions.index" if "://" in store.name else f"{store.name}/sessions.index")
+    try:
+        return [stored.record.session for stored in index.read()]
+    finally:
+        index.close()
+        assert index.torn == ()
 
 
 # --- statistics and retention

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from redline.files import file_error
 from redline.log.addresses import parse_address
-from redline.log.jsonl import begins_like_log, delete_log_file, files_of_log
+from redline.log.blanking import blanked
+from redline.log.jsonl import begins_like_log, delete_log_file, files_of_log, replace_lines
 from redline.log.store import INDEX
 
 __all__ = ["LOG_SUFFIX", "delete_logs", "log_sizes", "vacuum"]
@@ -44,6 +45,7 @@ def delete_logs(address: str | os.PathLike[str], names: Sequence[str]) -> None:
         case "file":
             for name in names:
                 delete_log_file(Path(place) / f"{name}{LOG_SUFFIX}")
+            replace_lines(Path(place) / INDEX, lambda line: blanked(line, names))
         case "sqlite":
             from redline.log.sqlite import delete_in_sqlite
 

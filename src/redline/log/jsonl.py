@@ -22,7 +22,7 @@ from redline.log.torn import RecordReader
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["AppendFile", "JsonlLog", "begins_like_log", "delete_log_file", "files_of_log"]
+__all__ = ["AppendFile", "JsonlLog", "begins_like_log", "delete_log_file", "files_of_log", "replace_lines"]
 
 _Result = TypeVar("_Result")
 
@@ -218,6 +218,27 @@ def delete_log_file(path: Path) -> None:
     """Delete a log with the files beside it; whoever has it open is told so at the next append."""
     log, *beside = files_of_log(path)
     AppendFile(log, "fsync").delete(beside)
+
+
+def replace_lines(path: Path, change: Callable[[bytes], bytes | None]) -> None:
+    """Put other lines of the same length in the place of those for which `change` gives one; others are kept out meanwhile."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise file_error(path, problem) from problem
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        at = 0
+        for line in path.read_bytes().splitlines(keepends=True):
+            changed = change(line)
+            if changed is not None:
+                os.pwrite(handle, changed, at)
+            at += len(line)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class _Tail(NamedTuple):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
 from redline.log import codec
 from redline.log.addresses import masked
+from redline.log.blanking import blanked
 from redline.log.database import DatabaseConnection, DatabaseLog
 from redline.log.log import Durability, Header, Redact, check_durability, check_parent
+from redline.log.store import INDEX
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -39,6 +41,11 @@ _INSERT_SEVERAL = (
     f"WHERE {_IS_THERE}"
 )
 """One statement is one round trip, and whole or nothing; the first form takes a quarter less time."""
+
+_RECORDS_OF = (
+    "SELECT conversation, number, line FROM redline_records JOIN redline_conversations ON conversation = key WHERE id = %s"
+)
+_UPDATE = "UPDATE redline_records SET line = %b WHERE conversation = %b AND number = %b"
 
 _LOCK_SPACE = 0x5265646C  # "Redl"; the locks of other programs have other first numbers
 _PAGE_ROWS = 200
@@ -181,6 +188,10 @@ def delete_in_postgres(address: str, names: Sequence[str]) -> None:
             connection.execute("LOCK TABLE redline_records IN SHARE ROW EXCLUSIVE MODE")
             connection.execute("DELETE FROM redline_records WHERE conversation = ANY(%s)", (keys,))
             connection.execute("DELETE FROM redline_conversations WHERE key = ANY(%s)", (keys,))
+            for key, number, line in connection.execute(_RECORDS_OF, (INDEX,)).fetchall():
+                empty = blanked(line, names)
+                if empty is not None:
+                    connection.execute(_UPDATE, (empty, key, number))
 
     with contextlib.closing(PostgresDatabase(address, "fsync")) as database:
         for start in range(0, len(names), _DELETED_AT_ONCE):

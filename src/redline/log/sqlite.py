@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 from redline.errors import LogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
+from redline.log.blanking import blanked
 from redline.log.database import DatabaseConnection, DatabaseLog
 from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
+from redline.log.store import INDEX
 
 __all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
 
@@ -36,6 +38,11 @@ _KEEP_OUT = (
     BEGIN UPDATE conversations SET key = (SELECT max(key) + 1 FROM deleted) WHERE key = NEW.key; END""",
 )
 """Made with the first deletion: whoever has a deleted conversation open, an older Redline too, knows it by its key alone."""
+
+_RECORDS_OF = (
+    f"SELECT place, line FROM conversations JOIN records ON place >= key * {_NUMBERS} AND place < (key + 1) * {_NUMBERS} "
+    "WHERE id = ?"
+)
 
 _PAGE_ROWS = 64
 """Read at once. Few, because a line may hold pictures; between pages no lock is held."""
@@ -162,6 +169,10 @@ def delete_in_sqlite(path: str | os.PathLike[str], names: Sequence[str]) -> None
                 connection.execute("DELETE FROM records WHERE place >= ? AND place < ?", places)
                 connection.execute("DELETE FROM conversations WHERE key = ?", (key,))
                 connection.execute("INSERT INTO deleted VALUES (?)", (key,))
+        for place, line in connection.execute(_RECORDS_OF, (INDEX,)).fetchall():
+            empty = blanked(line, names)
+            if empty is not None:
+                connection.execute("UPDATE records SET line = ? WHERE place = ?", (empty, place))
 
     with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
         database.rows(_SHORT_WAIT)
