@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from redline import ValidationError
 from redline.log import ROOT, MessageAdded, open_log
 from tests.store.places import KINDS, new_store, talk
 
@@ -106,3 +107,9 @@ def test_results_come_one_by_one(store):
     first = next(results)
     store.delete(next(one.name for one in store.list() if one.name != first.conversation.name))
     assert len(list(results)) >= 1
+
+
+def test_a_time_is_a_datetime(store):
+    """Other things are named."""
+    with pytest.raises(ValidationError, match="must be a datetime"):
+        next(store.search(since="yesterday"))

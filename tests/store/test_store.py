@@ -1,5 +1,6 @@
 """Many conversations at one address: listed, opened, and deleted so that nothing of them is left."""
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -72,6 +73,13 @@ def test_a_name_never_leaves_the_store(store, name):
         assert "://" in store.name or not set("/.") & set(name)
 
 
+@pytest.mark.parametrize("name", [None, 5, "sessions.index"])
+def test_what_is_no_name_is_refused(store, name):
+    """The index of a store is no conversation."""
+    with pytest.raises(ValidationError, match="cannot be the name"):
+        store.open(name)
+
+
 def test_a_store_is_no_conversation(tmp_path):
     """Its address names none, and a folder is no file."""
     (tmp_path / "chat.jsonl").write_text("x")
@@ -133,10 +141,21 @@ def test_nothing_of_a_deleted_conversation_is_left_in_sqlite(tmp_path, is_open):
     talk(store, "later", *(f"hello {number} " + "word " * 200 for number in range(50)))
     if other is not None:
         other.execute("SELECT count(*) FROM records").fetchall()
+    leave_in_free_pages(PHRASE, tmp_path / "chats.db")
     assert files_with(PHRASE, tmp_path)
     store.delete("secret")
     assert files_with(PHRASE, tmp_path) == []
     assert {one.name: one.messages for one in store.list()} == {"kept": 50, "later": 50}
+
+
+def leave_in_free_pages(phrase, path):
+    """As an SQLite does that was built to delete quickly: records that were moved about leave copies of themselves."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        with connection:
+            connection.executemany("INSERT INTO records VALUES (?, ?)", ((-one, phrase * 300) for one in range(1, 20)))
+        with connection:
+            connection.execute("DELETE FROM records WHERE place < 0")
 
 
 def test_nothing_of_a_deleted_conversation_is_left_in_the_tables_of_postgresql():

@@ -19,7 +19,7 @@ from redline.inspection.short_names import forget_listed
 from redline.log import DurableLog, Header
 from redline.log.addresses import Address, masked, parse_address
 from redline.log.housekeeping import LOG_SUFFIX, delete_logs, log_sizes, vacuum
-from redline.log.store import LogStore
+from redline.log.store import INDEX, LogStore
 from redline.opening import open as open_conversation
 from redline.store.search import SearchQuery, SearchResult
 from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
@@ -166,6 +166,8 @@ class Store:
                 log.close()
 
     def _address_of(self, name: str) -> str:
+        if not isinstance(name, str) or name == INDEX:
+            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
         if self._kind != "file":
             return f"{self._address}#{quote(name, safe='')}"
         if not name or name.startswith(".") or set(name) & set("/\\\0"):
@@ -235,4 +237,6 @@ def _check_retention(older_than: object, keep_last: object) -> None:
 
 
 def _ms(time: datetime | None) -> float | None:
+    if time is not None and not isinstance(time, datetime):
+        raise ValidationError(f"since and until must be a datetime, not {shown(time)}.")
     return None if time is None else time.timestamp() * 1000
