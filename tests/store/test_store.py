@@ -4,7 +4,11 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -220,6 +224,47 @@ def test_whoever_has_it_open_brings_nothing_back(store, is_new_one, count):
 def address_in(store, name):
     """Of a conversation; as `open` takes it, tests need no passwords."""
     return f"{store.name}#{name}" if "://" in store.name else f"{store.name}/{name}.jsonl"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_record_slips_past_a_deletion(kind, tmp_path, request):
+    """Whatever others append at that very moment is deleted with it or refused: no row is left that belongs to nothing."""
+    place = new_place(kind, tmp_path, request)
+    store, is_over = Store(place), threading.Event()
+
+    def append_on_and_on():
+        while not is_over.is_set():
+            with contextlib.suppress(LogError), contextlib.closing(open_log(address_in(store, "one"), durability="os")) as log:
+                for number in range(100):
+                    log.append([message(PHRASE)] * (1 + number % 2), parent=ROOT)
+
+    with ThreadPoolExecutor() as threads:
+        writers = [threads.submit(append_on_and_on) for _ in range(3)]
+        try:
+            for _ in range(15):
+                while not store.names():
+                    time.sleep(0.001)
+                with contextlib.suppress(ValidationError):
+                    store.delete("one")
+        finally:
+            is_over.set()
+        for writer in writers:
+            writer.result()
+    with contextlib.suppress(ValidationError):
+        store.delete("one")
+    assert store.names() == ()
+    assert rows_left(kind, place) == 0
+
+
+def rows_left(kind, place):
+    """How many records there are, also of conversations that are not."""
+    if kind == "folder":
+        return len(list(Path(place).iterdir()))
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(place.removeprefix("sqlite:///"))) as connection:
+            return connection.execute("SELECT count(*) FROM records").fetchone()[0]
+    with psycopg.connect(place) as connection:
+        return connection.execute("SELECT count(*) FROM redline_records").fetchone()[0]
 
 
 HOLD = """
