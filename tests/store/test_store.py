@@ -152,6 +152,21 @@ def test_nothing_of_a_deleted_conversation_is_left_in_sqlite(tmp_path, is_open):
     assert {one.name: one.messages for one in store.list()} == {"kept": 50, "later": 50}
 
 
+def test_traces_that_a_reader_holds_on_to_are_told_and_go_later(tmp_path):
+    """The conversation is deleted; the journal is emptied by `vacuum` once the reader has come to its end."""
+    store = Store(f"sqlite:///{tmp_path / 'chats.db'}")
+    talk(store, "secret", PHRASE)
+    with contextlib.closing(sqlite3.connect(tmp_path / "chats.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM records").fetchall()
+        with pytest.raises(LogError, match="traces may be left"):
+            store.delete("secret")
+        assert store.names() == ()
+        reader.execute("COMMIT")
+    store.vacuum()
+    assert files_with(PHRASE, tmp_path) == []
+
+
 def leave_in_free_pages(phrase, path):
     """As an SQLite does that was built to delete quickly: records that were moved about leave copies of themselves."""
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -198,6 +198,7 @@ def _next_number(connection: sqlite3.Connection, base: int) -> int:
 _APPLICATION_ID = 0x5265646C  # "Redl"
 _SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
+_CHECKPOINT_SECONDS = 5.0
 _SHORT_WAIT = "PRAGMA busy_timeout = 5000"
 """For whoever may come another time."""
 
@@ -270,9 +271,14 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         def rewrite() -> None:
             connection = self._writable()
             connection.execute("VACUUM")
-            ((is_busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            if is_busy:
-                raise LogError(f"{self.path}: another process reads in its journal, which could not be emptied. Try again.")
+            give_up_at = time.monotonic() + _CHECKPOINT_SECONDS
+            # SQLite waits for readers, but not for another process that empties the journal at this moment.
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > give_up_at:
+                    raise LogError(
+                        f"{self.path}: another process reads in its journal, which could not be emptied. Wait for it."
+                    )
+                time.sleep(0.005)
 
         self._alone(rewrite)
 
