@@ -183,15 +183,14 @@ class Store:
         forgotten = self._referred_to_only_by(names, kept_in) if kept_in is not None else set[str]()
         delete_logs(self._address, names)
         self._forget_in_caches(names)
+        # The records first: blobs without a record are found by `redline gc`, a record without its blob is damaged.
+        gone = tuple(one for one in sorted(forgotten) if kept_in is not None and kept_in.delete_older(one, than_ms=started_ms))
         if self._kind == "sqlite":
             try:
                 vacuum(self._address)
             except LogError as problem:
                 raise LogError(f"Deleted, but traces may be left in the file: {problem} Then call Store.vacuum().") from problem
-        if kept_in is None:
-            return ()
-        # The records first: blobs without a record are found by `redline gc`, a record without its blob is damaged.
-        return tuple(one for one in sorted(forgotten) if kept_in.delete_older(one, than_ms=started_ms))
+        return gone
 
     def _referred_to_only_by(self, names: Sequence[str], blobs: LastingBlobs) -> set[str]:
         """The blobs that only these conversations name, of all in the store; an ExecutionError if one of those is damaged."""
