@@ -48,6 +48,7 @@ ROOMS = (
     "testing",
     "replay",
     "inspection",
+    "store",
     "agents",
     "listening",
     "proxy",

@@ -14,7 +14,7 @@ from tests.generated import DOCS, page_with
 PAGE = DOCS / "reference.md"
 
 GROUPS = {
-    "Conversations": ("Conversation", "open", "Policy", "Protection", "Request", "Strike", "Words", "DOCUMENTS", "EN"),
+    "Conversations": ("Conversation", "open", "Store", "Policy", "Protection", "Request", "Strike", "Words", "DOCUMENTS", "EN"),
     "Plain lists": (
         "check",
         "Problem",
@@ -51,6 +51,7 @@ PACKAGES = (
     "schedules",
     "log",
     "blobs",
+    "store",
     "prices",
     "formats",
     "tools",

@@ -1,8 +1,8 @@
 """Redline decides what an LLM agent's model sees; these are its public names, each loaded when it is first used.
 
 Here is what most programs need. What one extends or configures is public in its own package, in one line:
-`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.prices`, `redline.formats`, `redline.tools`,
-`redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
+`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.store`, `redline.prices`, `redline.formats`,
+`redline.tools`, `redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
 """
 
 from importlib import import_module
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules.protection import Protection as Protection
+    from redline.store import Store as Store
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
     from redline.transcripts import session_places as session_places
@@ -82,6 +83,7 @@ _PUBLIC = {
     "redline.policy": ("Policy",),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules.protection": ("Protection",),
+    "redline.store": ("Store",),
     "redline.transcripts": ("Transcript", "read_transcript", "session_places"),
     "redline.values.words": ("DOCUMENTS", "EN", "Words"),
     "redline.wire.transport": ("AsyncRedlineTransport", "RedlineTransport"),

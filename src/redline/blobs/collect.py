@@ -11,7 +11,7 @@ from redline.log import DurableLog
 from redline.log.records import MessageAdded, Record, ViewChanged
 from redline.values import payloads
 
-__all__ = ["collect_garbage"]
+__all__ = ["collect_garbage", "references_in"]
 
 _UNKNOWN = "What it referred to cannot be known, so nothing is taken for forgotten."
 _DIGITS = 64
@@ -30,14 +30,14 @@ def collect_garbage(
     # First the blobs, then the logs: what is recorded in between is seen.
     old = {entry.reference: entry for entry in blobs.entries() if entry.put_ms < older_than_ms}
     for log in logs:
-        for reference in _named_in(log, old.keys()):
+        for reference in references_in(log, old.keys()):
             old.pop(reference, None)
     if not delete:
         return list(old.values())
     return [entry for entry in old.values() if blobs.delete_older(entry.reference, than_ms=older_than_ms)]
 
 
-def _named_in(log: DurableLog, known: Iterable[str]) -> set[str]:
+def references_in(log: DurableLog, known: Iterable[str]) -> set[str]:
     """Those of the references that are anywhere in the log; an ExecutionError if a part of it is damaged."""
     wanted = {reference.encode() for reference in known}
     contents = (content for stored in log.read() for content in _contents(stored.record))

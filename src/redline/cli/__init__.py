@@ -34,13 +34,17 @@ COMMANDS = {
     "gc": "List or remove stored content that no log refers to.",
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
+    "ls": "List the conversations of a store: a folder, or a database.",
     "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
+    "rm": "Delete conversations of a store for good.",
     "run": "Run an agent with its requests going through Redline.",
+    "search": "Find conversations of a store by text, tool, path and time.",
     "serve": "Look at sessions in the browser: every request, every strike, what if.",
     "sessions": "List the agent sessions on this computer, newest first.",
     "show": "Show a conversation, with what is struck in it and why.",
+    "stats": "Add up the conversations of a store.",
 }
 """Every subcommand and what it does; its function has the name of its file."""
 

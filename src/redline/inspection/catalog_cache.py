@@ -1,6 +1,7 @@
 """Rows that were worked out before, kept in one file of the cache folder: what is damaged or of another version is ignored."""
 
 import os
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -48,6 +49,13 @@ class CatalogCache:
         """Keep a row. Why a file could not be opened is not kept: permissions change without leaving a trace in it."""
         if found.stamp and _is_text(found.key + row.name) and (not row.problem or os.access(found.key, os.R_OK)):
             self._kept()[found.key] = _KeptRow(found.stamp, row)
+            self._has_news = True
+
+    def forget(self, is_meant: Callable[[str], bool]) -> None:
+        """Drop the rows of all places that are meant; `save` takes them from the disk."""
+        kept = self._kept()
+        for key in [key for key in kept if is_meant(key)]:
+            del kept[key]
             self._has_news = True
 
     def save(self) -> None:

@@ -29,7 +29,16 @@ from redline.transcripts import (
 )
 from redline.values.payloads import Payload
 
-__all__ = ["FORMAT", "ReadOnlyLog", "StoredLog", "read_log_at", "read_log_file", "transcript_of_database", "transcript_of_file"]
+__all__ = [
+    "FORMAT",
+    "ReadOnlyLog",
+    "StoredLog",
+    "messages_in",
+    "read_log_at",
+    "read_log_file",
+    "transcript_of_database",
+    "transcript_of_file",
+]
 
 FORMAT = "redline"
 """What `Transcript.format` is for a log."""
@@ -144,7 +153,7 @@ def _recorded(stored: Sequence[Stored], name: str, header: Header | None, places
         if one.number in on_path:
             continue
         turned_at[one.number] = turn = turned_at.get(one.parent, one.parent)
-        for payload, time_ms in _messages_in(one.record):
+        for payload, time_ms in messages_in(one.record):
             branches.setdefault(turn, []).append(_entry(payload, format, time_ms, places[one.number]))
     return RecordedConversation(
         id=name,
@@ -167,7 +176,7 @@ def _entries(path: Iterable[Stored], payloads: Sequence[Payload], format: Format
             told = one.record  # it counts what came from the cache among the input
             fresh = max(0, told.input_tokens - told.cache_read_tokens - told.cache_write_tokens)
             usage = Usage(fresh, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens)
-        for _, time_ms in _messages_in(one.record):
+        for _, time_ms in messages_in(one.record):
             entries.append(_entry(payloads[len(entries)], format, time_ms, places[one.number]))
         if entries and entries[-1].usage is None and entries[-1].message.role == "assistant":
             entries[-1] = msgspec.structs.replace(entries[-1], model=model, usage=usage)
@@ -179,7 +188,7 @@ def _entry(payload: Payload, format: Format, time_ms: float | None, place: Posit
     return Entry(partial(format.read, payload), (place,), time_ms)
 
 
-def _messages_in(record: Record) -> list[tuple[bytes, float | None]]:
+def messages_in(record: Record) -> list[tuple[bytes, float | None]]:
     """The messages that a record brought, and when they were said."""
     match record:
         case MessageAdded(payload, timestamp_ms):

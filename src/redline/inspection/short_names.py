@@ -4,14 +4,14 @@ Shells ask here for completions while a user waits: nothing heavy is imported.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from redline.errors import ValidationError
 from redline.inspection.cache_folder import read_cached, write_cached
 
-__all__ = ["LEAST_LETTERS", "ListedSession", "last_listing", "place_of_name", "save_listing"]
+__all__ = ["LEAST_LETTERS", "ListedSession", "forget_listed", "last_listing", "place_of_name", "save_listing"]
 
 LEAST_LETTERS = 4
 """So much of a session's name must be given."""
@@ -61,6 +61,13 @@ def last_listing() -> tuple[ListedSession, ...]:
         return ()
     is_listing = isinstance(rows, list) and len(rows) <= _MOST_LISTED and all(map(_is_row, rows))
     return tuple(ListedSession(place, title) for place, title in rows) if is_listing else ()
+
+
+def forget_listed(is_meant: Callable[[str], bool]) -> None:
+    """Take all places that are meant, and their titles, out of the last listing; the others keep their numbers."""
+    listing = last_listing()
+    if any(is_meant(one.place) for one in listing):
+        save_listing([ListedSession("") if is_meant(one.place) else one for one in listing])
 
 
 def place_of_name(name: str) -> str | None:

@@ -98,6 +98,10 @@ class DatabaseLog(ABC):
         """Let go of the connection."""
         self._database.close()
 
+    def _deleted(self) -> LogError:
+        """The error for an append to a conversation that was deleted meanwhile: nothing brings it back by accident."""
+        return LogError(f"The {self._name} was deleted while it was open. Open it again.")
+
     @abstractmethod
     def _find(self) -> None:
         """Look for the conversation; another process may have made it meanwhile."""

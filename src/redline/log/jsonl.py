@@ -5,6 +5,7 @@ import fcntl
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -21,7 +22,7 @@ from redline.log.torn import RecordReader
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["AppendFile", "JsonlLog", "begins_like_log"]
+__all__ = ["AppendFile", "JsonlLog", "begins_like_log", "delete_log_file", "files_of_log", "replace_lines"]
 
 _Result = TypeVar("_Result")
 
@@ -208,6 +209,38 @@ class JsonlLog:
         return self._file.path.with_name(self._file.path.name + suffix)
 
 
+def files_of_log(path: Path) -> tuple[Path, ...]:
+    """The file of a log, and those that may be beside it, with what was cut off its end."""
+    return path, *(path.with_name(path.name + suffix) for suffix in (".torn", ".damaged"))
+
+
+def delete_log_file(path: Path) -> None:
+    """Delete a log with the files beside it; whoever has it open is told so at the next append."""
+    log, *beside = files_of_log(path)
+    AppendFile(log, "fsync").delete(beside)
+
+
+def replace_lines(path: Path, change: Callable[[bytes], bytes | None]) -> None:
+    """Put other lines of the same length in the place of those for which `change` gives one; others are kept out meanwhile."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise file_error(path, problem) from problem
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        at = 0
+        for line in path.read_bytes().splitlines(keepends=True):
+            changed = change(line)
+            if changed is not None:
+                os.pwrite(handle, changed, at)
+            at += len(line)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 class _Tail(NamedTuple):
     """What is known of the end of the file. One value, so that an interrupt cannot part its halves."""
 
@@ -233,6 +266,8 @@ def begins_like_log(beginning: bytes) -> bool:
 # --- the file
 
 _BUFFER_BYTES = 1 << 17
+_SHORT_WAIT_SECONDS = 5.0
+"""How long one waits for another process where an append waits for as long as it takes."""
 
 
 class AppendFile:
@@ -327,6 +362,37 @@ class AppendFile:
             self._sync(handle)
         except OSError as problem:
             raise file_error(beside, problem) from problem
+
+    def delete(self, beside: Sequence[Path]) -> None:
+        """Delete the other files and then this one. A LogError, and nothing is deleted, if another process keeps it locked."""
+
+        def delete_all() -> None:
+            if self._opened(create=False) is None:
+                return
+            handle = self._writable()
+            self._wait_for_lock(handle)
+            try:
+                for one in beside:
+                    one.unlink(missing_ok=True)
+                os.ftruncate(handle, 0)  # the content goes now, not when the last process closes the file
+                self.path.unlink(missing_ok=True)
+                sync_directory(self.path.parent)
+            except OSError as problem:
+                raise file_error(self.path, problem) from problem
+
+        self._threads.run(delete_all, self._let_go)
+
+    def _wait_for_lock(self, handle: int) -> None:
+        give_up_at = time.monotonic() + _SHORT_WAIT_SECONDS
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > give_up_at:
+                    said = "is in use by another process; end that one, or wait for it. Nothing was deleted."
+                    raise LogError(f"{self.path} {said}") from None
+                time.sleep(0.01)
 
     def _writable(self) -> int:
         if self._handle is None or not self._is_writable:

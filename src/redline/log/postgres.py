@@ -2,18 +2,28 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from redline.errors import LogError, MissingExtraError, RedlineError, ValidationError
 from redline.log import codec
 from redline.log.addresses import masked
+from redline.log.blanking import blanked
 from redline.log.database import DatabaseConnection, DatabaseLog
 from redline.log.log import Durability, Header, Redact, check_durability, check_parent
+from redline.log.store import INDEX
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["PostgresDatabase", "PostgresLog", "postgres_conversations"]
+__all__ = [
+    "PostgresDatabase",
+    "PostgresLog",
+    "delete_in_postgres",
+    "postgres_conversations",
+    "postgres_sizes",
+    "vacuum_postgres",
+]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS redline_conversations (
@@ -24,14 +34,23 @@ CREATE TABLE IF NOT EXISTS redline_records (
 );
 """
 
-_INSERT_ONE = "INSERT INTO redline_records VALUES (%b, %b, %b)"
+_IS_THERE = "EXISTS (SELECT FROM redline_conversations WHERE key = %b)"
+_INSERT_ONE = f"INSERT INTO redline_records SELECT %b, %b, %b WHERE {_IS_THERE}"
 _INSERT_SEVERAL = (
-    "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line)"
+    "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line) "
+    f"WHERE {_IS_THERE}"
 )
 """One statement is one round trip, and whole or nothing; the first form takes a quarter less time."""
 
+_RECORDS_OF = (
+    "SELECT conversation, number, line FROM redline_records JOIN redline_conversations ON conversation = key WHERE id = %s"
+)
+_UPDATE = "UPDATE redline_records SET line = %b WHERE conversation = %b AND number = %b"
+
 _LOCK_SPACE = 0x5265646C  # "Redl"; the locks of other programs have other first numbers
 _PAGE_ROWS = 200
+_DELETED_AT_ONCE = 100
+"""Conversations; each takes a lock, of which a server has some thousands."""
 
 _Result = TypeVar("_Result")
 
@@ -82,11 +101,17 @@ class PostgresLog(DatabaseLog):
         from psycopg.errors import UniqueViolation
 
         def insert(connection: "Connection") -> int | None:
-            query = "SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = %s"
+            query = (
+                "SELECT (SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = key) "
+                "FROM redline_conversations WHERE key = %s"
+            )
             try:
                 with connection.transaction():  # until its end nobody else who asks is told a number
                     connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
-                    ((first,),) = connection.execute(query, (self._key,))
+                    found = connection.execute(query, (self._key,)).fetchone()
+                    if found is None:
+                        raise self._deleted()
+                    (first,) = found
                     check_parent(parent, first)
                     self._insert(connection, first, codec.sealed_lines(bodies, first=first, parent=parent))
             except UniqueViolation:  # by one who thought to be alone, and took no lock
@@ -110,10 +135,14 @@ class PostgresLog(DatabaseLog):
             connection.execute(new, row)
 
     def _insert(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> None:
+        key = self._key
         if len(lines) == 1:
-            connection.execute(_INSERT_ONE, (self._key, first, lines[0]))
+            done = connection.execute(_INSERT_ONE.encode(), (key, first, lines[0], key))
         else:
-            connection.execute(_INSERT_SEVERAL, (self._key, list(range(first, first + len(lines))), list(lines)))
+            numbers = list(range(first, first + len(lines)))
+            done = connection.execute(_INSERT_SEVERAL.encode(), (key, numbers, list(lines), key))
+        if done.rowcount == 0:
+            raise self._deleted()
 
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         if self._key is None:
@@ -133,6 +162,53 @@ def postgres_conversations(address: str) -> list[str]:
         return [str(name) for (name,) in database.rows("SELECT id FROM redline_conversations ORDER BY id")]
 
 
+def postgres_sizes(address: str) -> dict[str, int]:
+    """The conversations in a database, each with the bytes of its records."""
+    query = (
+        "SELECT id, coalesce(sum(length(line)), 0)::bigint FROM redline_conversations "
+        "LEFT JOIN redline_records ON conversation = key GROUP BY id ORDER BY id"
+    )
+    with contextlib.closing(PostgresDatabase(address, "fsync")) as database:
+        return {str(name): int(size) for name, size in database.rows(query)}
+
+
+def delete_in_postgres(address: str, names: Sequence[str]) -> None:
+    """Delete conversations, so many at a time. Their bytes are in the server's files until `vacuum_postgres`, and longer.
+
+    Nobody can append while they go: an append that began before has come to its end, and one after it finds none of them.
+    """
+
+    def delete(connection: "Connection", names: list[str]) -> None:
+        with connection.transaction():
+            connection.execute("SET LOCAL lock_timeout = '5s'")
+            found = connection.execute("SELECT key FROM redline_conversations WHERE id = ANY(%s) ORDER BY key", (names,))
+            keys = [key for (key,) in found]
+            for key in keys:
+                connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, key % 2**31))
+            connection.execute("LOCK TABLE redline_records IN SHARE ROW EXCLUSIVE MODE")
+            connection.execute("DELETE FROM redline_records WHERE conversation = ANY(%s)", (keys,))
+            connection.execute("DELETE FROM redline_conversations WHERE key = ANY(%s)", (keys,))
+            for key, number, line in connection.execute(_RECORDS_OF, (INDEX,)).fetchall():
+                empty = blanked(line, names)
+                if empty is not None:
+                    connection.execute(_UPDATE, (empty, key, number))
+
+    with contextlib.closing(PostgresDatabase(address, "fsync")) as database:
+        for start in range(0, len(names), _DELETED_AT_ONCE):
+            database.run(partial(delete, names=list(names[start : start + _DELETED_AT_ONCE])))
+
+
+def vacuum_postgres(address: str) -> None:
+    """Have the server write both tables anew, which keeps everybody out meanwhile, and needs their owner."""
+
+    def rewrite(connection: "Connection") -> None:
+        connection.execute("VACUUM FULL redline_records")
+        connection.execute("VACUUM FULL redline_conversations")
+
+    with contextlib.closing(PostgresDatabase(address, "fsync")) as database:
+        database.run(rewrite)
+
+
 # --- the database
 
 _IDLE = 0  # of libpq's PGTransactionStatusType
@@ -143,11 +219,13 @@ _SYNCHRONOUS = (
 """Unless it is off, a server may be set to something still safer than on, which stays."""
 
 _MAKE_ROOM = "Make room on the server, then go on: nothing was added."
+_IS_LOCKED = "Another process keeps it locked; end that one, or wait for it, then go on: nothing was changed."
 _MAY_NOT_WRITE = "Use a database and a user that may write; nothing was added."
 _NO_ANSWER = "Check the address and the server; the next call connects again. Read the log before repeating an append."
 _ADVICE = {
     "53100": _MAKE_ROOM,
     "53200": _MAKE_ROOM,
+    "55P03": _IS_LOCKED,
     "25006": _MAY_NOT_WRITE,
     "42501": _MAY_NOT_WRITE,
     "57P01": _NO_ANSWER,

@@ -1,5 +1,6 @@
 """A log in an SQLite database, which may hold many conversations and be used by many processes."""
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -10,10 +11,12 @@ from typing import Any, TypeVar
 from redline.errors import LogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
+from redline.log.blanking import blanked
 from redline.log.database import DatabaseConnection, DatabaseLog
 from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
+from redline.log.store import INDEX
 
-__all__ = ["SqliteDatabase", "SqliteLog", "sqlite_conversations"]
+__all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, header BLOB NOT NULL);
@@ -24,6 +27,22 @@ _INSERT = "INSERT INTO records VALUES (?, ?)"
 
 _NUMBERS = 1 << 36
 """A record's place is its conversation's key times this, plus its number: one tree, in order, and no index beside it."""
+
+_KEEP_OUT = (
+    "CREATE TABLE IF NOT EXISTS deleted (key INTEGER PRIMARY KEY)",
+    f"""CREATE TRIGGER IF NOT EXISTS no_records_of_deleted BEFORE INSERT ON records
+    WHEN EXISTS (SELECT 1 FROM deleted WHERE key = NEW.place / {_NUMBERS})
+    BEGIN SELECT RAISE(ABORT, 'the conversation was deleted'); END""",
+    """CREATE TRIGGER IF NOT EXISTS no_deleted_key_again AFTER INSERT ON conversations
+    WHEN EXISTS (SELECT 1 FROM deleted WHERE key = NEW.key)
+    BEGIN UPDATE conversations SET key = (SELECT max(key) + 1 FROM deleted) WHERE key = NEW.key; END""",
+)
+"""Made with the first deletion: whoever has a deleted conversation open, an older Redline too, knows it by its key alone."""
+
+_RECORDS_OF = (
+    f"SELECT place, line FROM conversations JOIN records ON place >= key * {_NUMBERS} AND place < (key + 1) * {_NUMBERS} "
+    "WHERE id = ?"
+)
 
 _PAGE_ROWS = 64
 """Read at once. Few, because a line may hold pictures; between pages no lock is held."""
@@ -84,6 +103,8 @@ class SqliteLog(DatabaseLog):
                 connection.execute("INSERT OR IGNORE INTO conversations (id, header) VALUES (?, ?)", row)
                 ((key,),) = connection.execute("SELECT key FROM conversations WHERE id = ?", (self._conversation,))
                 base = int(key) * _NUMBERS
+            elif not connection.execute("SELECT 1 FROM conversations WHERE key = ?", (base // _NUMBERS,)).fetchone():
+                raise self._deleted()
             first = _next_number(connection, base)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
@@ -119,11 +140,50 @@ class SqliteLog(DatabaseLog):
 
 def sqlite_conversations(path: str | os.PathLike[str]) -> list[str]:
     """The names of the conversations in a database."""
-    database = SqliteDatabase(Path(path), _SCHEMA, "fsync")
-    try:
+    with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
         return [str(name) for (name,) in database.rows("SELECT id FROM conversations ORDER BY id")]
-    finally:
-        database.close()
+
+
+def sqlite_sizes(path: str | os.PathLike[str]) -> dict[str, int]:
+    """The conversations in a database, each with the bytes of its records."""
+    query = (
+        f"SELECT id, (SELECT coalesce(sum(length(line)), 0) FROM records WHERE place >= key * {_NUMBERS} "
+        f"AND place < (key + 1) * {_NUMBERS}) FROM conversations ORDER BY id"
+    )
+    with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
+        return {str(name): int(size) for name, size in database.rows(query)}
+
+
+def delete_in_sqlite(path: str | os.PathLike[str], names: Sequence[str]) -> None:
+    """Delete conversations, all or none of them, and keep out what other processes would still append to them.
+
+    Their bytes are in the file and its journal until `vacuum_sqlite`.
+    """
+
+    def delete(connection: sqlite3.Connection) -> None:
+        for statement in _KEEP_OUT:
+            connection.execute(statement)
+        for name in names:
+            for (key,) in connection.execute("SELECT key FROM conversations WHERE id = ?", (name,)).fetchall():
+                places = (key * _NUMBERS, (key + 1) * _NUMBERS)
+                connection.execute("DELETE FROM records WHERE place >= ? AND place < ?", places)
+                connection.execute("DELETE FROM conversations WHERE key = ?", (key,))
+                connection.execute("INSERT INTO deleted VALUES (?)", (key,))
+        for place, line in connection.execute(_RECORDS_OF, (INDEX,)).fetchall():
+            empty = blanked(line, names)
+            if empty is not None:
+                connection.execute("UPDATE records SET line = ? WHERE place = ?", (empty, place))
+
+    with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
+        database.rows(_SHORT_WAIT)
+        database.write(delete)
+
+
+def vacuum_sqlite(path: str | os.PathLike[str]) -> None:
+    """Write a database anew, so that nothing that was deleted is left in the file or its journal."""
+    with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
+        database.rows(_SHORT_WAIT)
+        database.vacuum()
 
 
 def _next_number(connection: sqlite3.Connection, base: int) -> int:
@@ -138,11 +198,14 @@ def _next_number(connection: sqlite3.Connection, base: int) -> int:
 _APPLICATION_ID = 0x5265646C  # "Redl"
 _SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
+_CHECKPOINT_SECONDS = 5.0
+_SHORT_WAIT = "PRAGMA busy_timeout = 5000"
+"""For whoever may come another time."""
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: "Make room, then go on: nothing was added.",
     sqlite3.SQLITE_IOERR: "Check the disk and the space on it; nothing was added.",
-    sqlite3.SQLITE_BUSY: "Another process has kept it locked for a minute; end that one, then go on: nothing was added.",
+    sqlite3.SQLITE_BUSY: "Another process keeps it locked; end that one, or wait for it, then go on: nothing was changed.",
     sqlite3.SQLITE_READONLY: "Check its permissions and those of its folder; nothing was changed.",
     sqlite3.SQLITE_CANTOPEN: "Check its permissions and those of its folder; nothing was changed.",
     sqlite3.SQLITE_NOTADB: "It is not an SQLite database, and is left alone.",
@@ -201,6 +264,23 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
             return result
 
         return self._alone(transaction)
+
+    def vacuum(self) -> None:
+        """Write the file anew and empty its journal: what was deleted is in neither any more."""
+
+        def rewrite() -> None:
+            connection = self._writable()
+            connection.execute("VACUUM")
+            give_up_at = time.monotonic() + _CHECKPOINT_SECONDS
+            # SQLite waits for readers, but not for another process that empties the journal at this moment.
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > give_up_at:
+                    raise LogError(
+                        f"{self.path}: another process reads in its journal, which could not be emptied. Wait for it."
+                    )
+                time.sleep(0.005)
+
+        self._alone(rewrite)
 
     def _alone(self, work: Callable[[], _Result]) -> _Result:
         """Do the work while no other thread uses the connection; problems are named, and no transaction is left open."""

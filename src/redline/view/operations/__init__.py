@@ -3,7 +3,7 @@
 from redline.view.operations.clear import Clear
 from redline.view.operations.filter import Filter
 from redline.view.operations.insert import Insert
-from redline.view.operations.operation import Context, Operation, OperationOutcome, Store
+from redline.view.operations.operation import Context, MessageStore, Operation, OperationOutcome
 from redline.view.operations.parse import parse_operation
 from redline.view.operations.replace import Replace
 from redline.view.operations.start_batch import StartBatch
@@ -14,12 +14,12 @@ __all__ = [
     "Context",
     "Filter",
     "Insert",
+    "MessageStore",
     "Operation",
     "OperationOutcome",
     "Replace",
     "Span",
     "StartBatch",
-    "Store",
     "Truncate",
     "parse_operation",
 ]

@@ -9,10 +9,10 @@ from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.view.view import View
 
-__all__ = ["Context", "Operation", "OperationOutcome", "Store"]
+__all__ = ["Context", "MessageStore", "Operation", "OperationOutcome"]
 
 
-class Store(Protocol):
+class MessageStore(Protocol):
     """What an operation may ask of the stored messages."""
 
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class Context:
     """The state an operation is applied to."""
 
     view: View
-    store: Store
+    store: MessageStore
     tool_description: str | None = None
     """The conversation's tools in words (`describe_tools`); None if it has none."""
 
@@ -64,7 +64,7 @@ class OperationOutcome:
     """The boundary of the batch that opens with this view; None if the current batch goes on."""
 
     @classmethod
-    def of_new_batch(cls, view: View, store: Store, appended: tuple[Payload, ...] = ()) -> "OperationOutcome":
+    def of_new_batch(cls, view: View, store: MessageStore, appended: tuple[Payload, ...] = ()) -> "OperationOutcome":
         """The view opens a batch at its lowest index. Where nothing is visible, all that is stored lies before it."""
         boundary = min(view.indices, default=len(store) + len(appended))
         return cls(view, appended, boundary=boundary)

@@ -1,0 +1,52 @@
+"""`redline ls`: the conversations of a store, newest first."""
+
+import click
+import msgspec
+
+from redline.cli.figures import date_and_time
+from redline.cli.on_each import FINE, UNREADABLE
+from redline.cli.output import Column, counted, say, say_json, show_rows
+from redline.cli.store_argument import complain_of, open_store
+
+__all__ = ["command"]
+
+
+@click.command("ls")
+@click.argument("address", metavar="ADDRESS")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="How many are listed; all without it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
+def command(address: str, limit: int | None, as_json: bool) -> int:
+    """List the conversations at ADDRESS, the one that was last gone on with first.
+
+    ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database. For the sessions of other
+    agents: redline sessions.
+
+    Exit code 0, or 2 if a conversation could not be read; the others are still listed.
+
+    \b
+    Examples:
+      redline ls chats/
+      redline ls sqlite:///chats.db --limit 20
+    """
+    with open_store(address) as store:
+        found = store.list()
+    readable = [one for one in found if not one.problem]
+    listed = readable[:limit]
+    if as_json:
+        for one in found[:limit]:
+            say_json(msgspec.structs.asdict(one))
+        return UNREADABLE if len(readable) < len(found) else FINE
+    columns = (
+        Column("name", least=8),
+        Column("last said", least=19),
+        Column("messages", "number"),
+        Column("bytes", "number"),
+        Column("format", least=6),
+        Column("first words", "words", least=16),
+    )
+    rows = [(one.name, date_and_time(one.last_ms), one.messages, one.bytes, one.format, one.title) for one in listed]
+    if rows:
+        show_rows(columns, rows, left_out=len(readable) - len(listed))
+    else:
+        say(f"{counted(len(readable), 'conversation')} in {store.name}")
+    return UNREADABLE if complain_of([*found]) else FINE

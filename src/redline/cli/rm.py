@@ -1,0 +1,98 @@
+"""`redline rm`: conversations of a store, deleted for good after a question."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import click
+
+from redline.cli.on_each import FINE, FOUND
+from redline.cli.output import complain, counted, say
+from redline.cli.store_argument import open_store, split_address
+from redline.errors import ValidationError
+from redline.store import Store
+
+__all__ = ["command"]
+
+_MOST_DAYS = 1e6
+_SHOWN = 20
+
+
+@click.command("rm")
+@click.argument("conversations", nargs=-1, required=True, metavar="ADDRESS#NAME...")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(min=0, max=_MOST_DAYS),
+    metavar="DAYS",
+    help="Of each ADDRESS, those unused for so long.",
+)
+@click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Of each ADDRESS, all but the N last used.")
+@click.option("--blobs", metavar="PLACE", help="Where the blobs are; those that no other conversation refers to go too.")
+@click.option("--vacuum", is_flag=True, help="Have PostgreSQL write its tables anew afterwards, which keeps everybody out.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(
+    conversations: tuple[str, ...],
+    older_than: float | None,
+    keep_last: int | None,
+    blobs: str | None,
+    vacuum: bool,
+    yes: bool,
+) -> int:
+    """Delete conversations for good: records in all branches, what crashes left, and what caches tell of them.
+
+    ADDRESS#NAME is chats/#NAME or chats/NAME.jsonl in a folder, sqlite:///chats.db#NAME or postgresql://…#NAME. With
+    --older-than or --keep-last, give an ADDRESS without a name; with both, what is deleted is both old and not among the last.
+    There is no way back.
+
+    Exit code 0 if they were deleted, or there was nothing to delete; 1 if you said no; 2 if something could not be deleted.
+
+    \b
+    Examples:
+      redline rm chats/#monday sqlite:///chats.db#tuesday
+      redline rm sqlite:///chats.db --older-than 90 --keep-last 100 --blobs blobs/
+    """
+    if older_than is None and keep_last is None:
+        chosen = _named(conversations)
+    else:
+        age = None if older_than is None else timedelta(days=older_than)
+        stores = [open_store(address) for address in dict.fromkeys(conversations)]
+        chosen = [(store, [one.name for one in store.prune(older_than=age, keep_last=keep_last)]) for store in stores]
+    count = sum(len(names) for _, names in chosen)
+    if not count:
+        say("There is nothing to delete.")
+        return FINE
+    if not yes and not _is_agreed(chosen, count):
+        complain("nothing was deleted")
+        return FOUND
+    references = [one for store, names in chosen for one in store.delete(*names, blobs=blobs)]
+    for store, _ in chosen if vacuum else ():
+        store.vacuum()
+    gone = f"{counted(count, 'conversation')} deleted"
+    say(f"{gone}, and {counted(len(references), 'blob')}" if blobs else gone)
+    return FINE
+
+
+def _named(arguments: Sequence[str]) -> list[tuple[Store, list[str]]]:
+    """The conversations that were named, by store; an error if one of them is not there."""
+    by_address: dict[str, list[str]] = {}
+    for address, name in map(split_address, arguments):
+        names = by_address.setdefault(address, [])
+        if name not in names:
+            names.append(name)
+    chosen = [(open_store(address), names) for address, names in by_address.items()]
+    for store, names in chosen:
+        if unknown := set(names) - set(store.names()):
+            raise ValidationError(f"There is no conversation {min(unknown)!r} in {store.name}. Nothing was deleted.")
+    return chosen
+
+
+def _is_agreed(chosen: Sequence[tuple[Store, list[str]]], count: int) -> bool:
+    """Say what would go, and ask; no answer is a no."""
+    for store, names in chosen:
+        for name in names[:_SHOWN]:
+            say(f"{store.name}#{name}", is_error=True)
+        if len(names) > _SHOWN:
+            say(f"… and {len(names) - _SHOWN:,} more of {store.name}", is_error=True)
+    try:
+        return click.confirm(f"Delete {counted(count, 'conversation')} for good?", err=True)
+    except click.Abort:
+        return False

@@ -1,0 +1,40 @@
+"""The arguments that name a store, or a conversation in one."""
+
+from pathlib import Path
+
+from redline.cli.output import complain
+from redline.errors import ValidationError
+from redline.log.addresses import masked, parse_address
+from redline.log.housekeeping import LOG_SUFFIX
+from redline.store import Store, StoredConversation
+
+__all__ = ["complain_of", "open_store", "split_address"]
+
+
+def open_store(address: str) -> Store:
+    """The store at an address; a ValidationError if nothing is there, which a slip of the pen would make look empty."""
+    kind, place, _ = parse_address(address)
+    store = Store(address)
+    if kind != "postgresql" and not Path(place).exists():
+        raise ValidationError(f"There is no store at {masked(address)}. Check the address.")
+    return store
+
+
+def split_address(argument: str) -> tuple[str, str]:
+    """The store and the name that `sqlite:///chats.db#NAME`, `folder#NAME` or `folder/NAME.jsonl` means."""
+    path = Path(argument)
+    if "://" not in argument and path.name.endswith(LOG_SUFFIX) and path.is_file():
+        return str(path.parent), path.name.removesuffix(LOG_SUFFIX)
+    store, mark, name = argument.partition("#") if "://" in argument else argument.rpartition("#")
+    if not (mark and store and name):
+        shown = masked(argument)
+        raise ValidationError(f"{shown} names no conversation. Write {shown}#NAME; `redline ls` lists the names.")
+    return store, parse_address(argument).conversation or name
+
+
+def complain_of(conversations: list[StoredConversation]) -> bool:
+    """Name those that cannot be read; whether there are any."""
+    unreadable = [one for one in conversations if one.problem]
+    for one in unreadable:
+        complain(f"{one.name} cannot be read: {one.problem}")
+    return bool(unreadable)

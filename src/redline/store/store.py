@@ -1,0 +1,241 @@
+"""Many conversations at one address: a folder, an SQLite database or a PostgreSQL database."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+from redline.blobs.blobs import LastingBlobs
+from redline.blobs.collect import references_in
+from redline.blobs.opening import open_blobs
+from redline.conversation import Conversation, now_ms
+from redline.errors import LogError, RedlineError, ValidationError
+from redline.inspection.catalog_cache import CatalogCache
+from redline.inspection.log_transcript import read_log_file
+from redline.inspection.short_names import forget_listed
+from redline.log import DurableLog, Header
+from redline.log.addresses import Address, masked, parse_address
+from redline.log.housekeeping import LOG_SUFFIX, delete_logs, log_sizes, vacuum
+from redline.log.store import INDEX, LogStore
+from redline.opening import open as open_conversation
+from redline.store.search import SearchQuery, SearchResult
+from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
+from redline.values.checks import shown
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The conversations of a folder, of `sqlite:///chats.db` or of `postgresql://user@host/database`.
+
+    A folder holds a conversation in each `NAME.jsonl` that is a log of Redline's. `clock` gives the present time in
+    milliseconds since 1970.
+    """
+
+    def __init__(self, address: str | os.PathLike[str], *, clock: Callable[[], float] = now_ms) -> None:
+        self._logs = LogStore(address, durability="fsync")
+        self._kind, self._place, _ = parse_address(address)
+        self._address, self._clock = os.fspath(address), clock
+
+    @property
+    def name(self) -> str:
+        """The address, without a password."""
+        return masked(self._address)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the conversations, in order; nothing is read for it."""
+        return tuple(log_sizes(self._address))
+
+    def list(self) -> tuple[StoredConversation, ...]:
+        """Every conversation, the one that was last gone on with first; one that cannot be read says why.
+
+        All of it is read, one conversation after the other.
+        """
+        return tuple(sorted((one for one, _ in self._conversations()), key=lambda one: (-(one.last_ms or 0.0), one.name)))
+
+    def open(self, name: str, **settings: Any) -> Conversation:
+        """The conversation of a name, which is made when something is first said; settings as for `redline.open`."""
+        return open_conversation(self._address_of(name), **settings)
+
+    def delete(self, *names: str, blobs: LastingBlobs | str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+        """Delete conversations for good: records in all branches, what crashes left of them, and what caches tell of them.
+
+        With `blobs`, or their address, what they alone of this store refer to is deleted there; the references are given back.
+        A LogError while another process keeps one locked; who has one open can add nothing any more. What the files of a
+        PostgreSQL server still hold, `vacuum` takes away.
+        """
+        there = self.names()
+        if unknown := [name for name in names if name not in there]:
+            raise ValidationError(f"There is no conversation {unknown[0]!r} in {self.name}. Nothing was deleted.")
+        return self._delete(names, blobs) if names else ()
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        tool: str = "",
+        path: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        min_messages: int = 0,
+    ) -> Iterator[SearchResult]:
+        """The conversations that have all that is given, as they are found: a text whatever its case, a call of a tool.
+
+        `path` is a file or folder that a call reads, writes, lists or searches: the whole path, its end, or a folder it is in.
+        `since` and `until` are when something was said. What cannot be read is among them, with its problem.
+        """
+        query = SearchQuery(text, tool, path, _ms(since), _ms(until), min_messages)
+        for conversation, read in self._conversations():
+            if read is None:
+                yield SearchResult(conversation=conversation)
+            elif query.may_match(conversation) and (result := query.result(conversation, read)) is not None:
+                yield result
+
+    def stats(self) -> StoreStatistics:
+        """All conversations added up."""
+        return add_up(one for one, _ in self._conversations())
+
+    def prune(
+        self,
+        *,
+        older_than: timedelta | None = None,
+        keep_last: int | None = None,
+        dry_run: bool = True,
+        blobs: LastingBlobs | str | os.PathLike[str] | None = None,
+    ) -> tuple[StoredConversation, ...]:
+        """Delete, with `dry_run=False`, the conversations whose time is over, and say which; the oldest come last.
+
+        `older_than`: nothing was said for so long. `keep_last`: it is none of so many that were last gone on with. With both it
+        must be both. One whose messages have no times, or that cannot be read, is never among them.
+        """
+        _check_retention(older_than, keep_last)
+        dated = [one for one in self.list() if one.last_ms is not None]
+        until_ms = self._clock() - (older_than or timedelta()).total_seconds() * 1000
+        over = tuple(one for one in dated[keep_last or 0 :] if one.last_ms is not None and one.last_ms < until_ms)
+        if over and not dry_run:
+            self._delete([one.name for one in over], blobs)
+        return over
+
+    def vacuum(self) -> None:
+        """Have a database write its files anew, without what was deleted.
+
+        `delete` does it for SQLite. PostgreSQL keeps everybody out meanwhile, so that you choose the time.
+        """
+        vacuum(self._address)
+
+    def close(self) -> None:
+        """Let go of the connection; it is made again when it is needed."""
+        self._logs.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- reading
+
+    def _conversations(self) -> Iterator[tuple[StoredConversation, StoredRecords | None]]:
+        """Each with its records; without them if it cannot be read."""
+        for name, size_bytes in log_sizes(self._address).items():
+            try:
+                read = self._read(name)
+                yield describe(name, size_bytes, read), read
+            except RedlineError as problem:
+                yield StoredConversation(name=name, bytes=size_bytes, problem=str(problem)), None
+
+    def _read(self, name: str) -> StoredRecords:
+        """All records. A file is only read: to open it as a log would tidy its end."""
+        if self._kind == "file":
+            found = read_log_file(Path(self._place) / f"{name}{LOG_SUFFIX}")
+            return StoredRecords(found.header, found.records)
+        with self._opened(name) as log:
+            records = tuple(log.read())
+            return StoredRecords(log.header, records)
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[DurableLog]:
+        log = cast("DurableLog", self._logs.open(name, Header(conversation=name)))
+        try:
+            yield log
+        finally:
+            if self._kind == "file":  # those of a database share a connection
+                log.close()
+
+    def _address_of(self, name: str) -> str:
+        if not isinstance(name, str) or name == INDEX:
+            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
+        if self._kind != "file":
+            return f"{self._address}#{quote(name, safe='')}"
+        if not name or name.startswith(".") or set(name) & set("/\\\0"):
+            raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
+        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
+
+    # --- deleting
+
+    def _delete(self, names: Sequence[str], blobs: LastingBlobs | str | os.PathLike[str] | None) -> tuple[str, ...]:
+        """Delete conversations that are there; the references of the blobs that went with them."""
+        started_ms = now_ms()
+        kept_in = open_blobs(blobs) if isinstance(blobs, str | os.PathLike) else blobs
+        forgotten = self._referred_to_only_by(names, kept_in) if kept_in is not None else set[str]()
+        delete_logs(self._address, names)
+        self._forget_in_caches(names)
+        # The records first: blobs without a record are found by `redline gc`, a record without its blob is damaged.
+        gone = tuple(one for one in sorted(forgotten) if kept_in is not None and kept_in.delete_older(one, than_ms=started_ms))
+        if self._kind == "sqlite":
+            try:
+                vacuum(self._address)
+            except LogError as problem:
+                raise LogError(f"Deleted, but traces may be left in the file: {problem} Then call Store.vacuum().") from problem
+        return gone
+
+    def _referred_to_only_by(self, names: Sequence[str], blobs: LastingBlobs) -> set[str]:
+        """The blobs that only these conversations name, of all in the store; an ExecutionError if one of those is damaged."""
+        found = set[str]()
+        known = set(blobs.list())
+        for name in names:
+            with self._opened(name) as log:
+                found |= references_in(log, known)
+        for name in set(self.names()) - set(names):
+            if found:
+                with self._opened(name) as log:
+                    found -= references_in(log, found)
+        return found
+
+    def _forget_in_caches(self, names: Sequence[str]) -> None:
+        """The commands keep first words and names of sessions in the user's cache folder."""
+        deleted = {_spelled_in_one_way(parse_address(self._address_of(name))) for name in names}
+
+        def is_deleted(place: str) -> bool:
+            try:
+                return _spelled_in_one_way(parse_address(place)) in deleted
+            except RedlineError:
+                return False
+
+        cache = CatalogCache()
+        cache.forget(is_deleted)
+        cache.save()
+        forget_listed(is_deleted)
+
+
+def _spelled_in_one_way(address: Address) -> Address:
+    is_server = address.kind == "postgresql"
+    return address._replace(place=masked(address.place) if is_server else str(Path(address.place).resolve()))
+
+
+def _check_retention(older_than: object, keep_last: object) -> None:
+    if older_than is None and keep_last is None:
+        raise ValidationError("prune() needs older_than=timedelta(days=…), keep_last=…, or both. Nothing was deleted.")
+    if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta()):
+        raise ValidationError(f"older_than must be a timedelta of at least 0, not {shown(older_than)}. Nothing was deleted.")
+    if keep_last is not None and not (type(keep_last) is int and keep_last >= 0):
+        raise ValidationError(f"keep_last must be a whole number of at least 0, not {shown(keep_last)}. Nothing was deleted.")
+
+
+def _ms(time: datetime | None) -> float | None:
+    if time is not None and not isinstance(time, datetime):
+        raise ValidationError(f"since and until must be a datetime, not {shown(time)}.")
+    return None if time is None else time.timestamp() * 1000
