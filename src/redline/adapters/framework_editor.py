@@ -1,0 +1,150 @@
+"""What the adapters share: the Editor asked about a framework's messages, and never in the way of its model calls."""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from redline.editor import EditedRequest, Editor
+from redline.errors import RedlineError, ValidationError
+from redline.policy import Policy
+from redline.values import payloads
+from redline.wire.editing import REFUSALS, wire_policy
+
+__all__ = ["EditedCall", "FrameworkEditor", "origins_of"]
+
+_logger = logging.getLogger("redline.adapters")
+
+M = TypeVar("M")
+Block = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EditedCall(Generic[M]):
+    """What to send in one call of a model."""
+
+    messages: Sequence[M]
+    """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
+    request: EditedRequest | None = None
+    """What the Editor made of them; None where it could not be asked."""
+
+
+class FrameworkEditor(Generic[M]):
+    """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
+
+    `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
+    message, or None where the repair made a new one; and what it says now.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | None,
+        policy: Policy | str | None,
+        editor: Editor | None,
+        *,
+        format: str,
+        read: Callable[[M], Block],
+        write: Callable[[M | None, Block], Sequence[M]],
+    ) -> None:
+        if editor is not None and not (store is None and policy is None):
+            raise ValidationError("An editor has its own store and policy. Pass either editor=, or store and policy=.")
+        self.editor = Editor(store, policy=wire_policy() if policy is None else policy) if editor is None else editor
+        self._format, self._read, self._write = format, read, write
+
+    def edit(
+        self,
+        messages: Sequence[M],
+        *,
+        session: str = "",
+        model: str = "",
+        preamble: object = None,
+        lifetime: str = "",
+        times: Sequence[float | None] = (),
+    ) -> EditedCall[M]:
+        """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
+        try:
+            given = [payloads.encode(self._read(message)) for message in messages]
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: one could not be read", problem)
+            return EditedCall(messages)
+        try:
+            request = self.editor.edit(
+                given,
+                session=session,
+                model=model or None,
+                preamble=preamble,
+                format=self._format,
+                lifetime=lifetime,
+                times=times,
+            )
+        except Exception as problem:
+            _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
+            return self._retreat(messages, given, session)
+        return self._written(messages, given, request)
+
+    def answered(self, call: EditedCall[M], usage: object) -> None:
+        """What the provider reported for a call; None if it reported nothing."""
+        if call.request is not None and usage is not None:
+            try:
+                self.editor.report(call.request, usage)
+            except Exception as problem:
+                _log_failure("The usage of a call could not be recorded", problem)
+
+    def failed(self, call: EditedCall[M], problem: Exception) -> None:
+        """The call raised an error. A history that was changed and then refused is left alone from now on."""
+        status = getattr(problem, "status_code", None)
+        if call.request is None or not call.request.is_changed or status not in REFUSALS:
+            return
+        try:
+            self.editor.leave_alone(call.request, f"the provider answered {status} to messages that were changed")
+        except Exception as trouble:
+            _log_failure("It could not be recorded that the provider refused changed messages", trouble)
+
+    def _retreat(self, messages: Sequence[M], given: list[bytes], session: str) -> EditedCall[M]:
+        try:
+            request = self.editor.recorded(given, session=session, format=self._format)
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
+            return EditedCall(messages)
+        return self._written(messages, given, request)
+
+    def _written(self, messages: Sequence[M], given: list[bytes], request: EditedRequest) -> EditedCall[M]:
+        """The pieces of a request as the framework's messages; all as it was if one cannot be said in them."""
+        if not request.is_changed:
+            return EditedCall(messages, request)
+        sent: list[M] = []
+        try:
+            for position, payload in request.pieces:
+                own = None if position is None else messages[position]
+                if own is not None and position is not None and payload is given[position]:
+                    sent.append(own)
+                else:
+                    sent += self._write(own, payloads.decode(payload))
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
+            self.editor.withdraw(request)
+            return EditedCall(messages)
+        return EditedCall(sent, request)
+
+
+def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:
+    """For each block of a changed message, the place of the one that it was; None for one that is new."""
+    if len(after) == len(before):
+        return list(range(len(after)))
+    places: list[int | None] = []
+    start = 0
+    for block in after:
+        left = range(start, len(before))
+        same = (place for place in left if before[place] == block)
+        changed = (place for place in left if before[place].get("type") == block.get("type") and before[place] not in after)
+        place = next(same, None)
+        places.append(next(changed, None) if place is None else place)
+        start = start if places[-1] is None else places[-1] + 1
+    return places
+
+
+def _log_failure(said: str, problem: Exception) -> None:
+    """A store that cannot be used says itself what is wrong; of a mistake of ours one must know where it was made."""
+    is_told = isinstance(problem, RedlineError | OSError)
+    _logger.error(f"{said}: %s", problem, exc_info=None if is_told else problem)
