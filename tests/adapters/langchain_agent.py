@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redline.adapters.langchain import RedlineMiddleware
-from tests.adapters.story import CommandFailed, Scene, bash, play, read_file
+from tests.adapters.story import CommandError, Scene, bash, play, read_file
 
 CONFIG: Any = {"configurable": {"thread_id": "t1"}, "recursion_limit": 100}
 
@@ -23,7 +23,7 @@ def shell(command: str) -> str:
     """Run a command in the shell."""
     try:
         return bash(command)
-    except CommandFailed as problem:
+    except CommandError as problem:
         raise ToolException(str(problem)) from problem
 
 
@@ -32,8 +32,8 @@ TOOLS = [StructuredTool.from_function(shell, name="bash", handle_tool_error=True
 
 def model_of(scene: Scene) -> BaseChatModel:
     if scene.format == "anthropic":
-        thinking = {"type": "enabled", "budget_tokens": 2000} if scene.mode == "thinking" else None
-        name = "claude-opus-4-8" if scene.mode == "thinking" else "claude-sonnet-4-6"
+        thinking = {"type": "adaptive"} if scene.mode == "thinking" else None
+        name = "claude-opus-5-5" if scene.mode == "thinking" else "claude-sonnet-4-6"
         return ChatAnthropic(model=name, base_url=scene.url, api_key="none", max_tokens=4000, thinking=thinking, max_retries=0)
     is_responses = scene.format == "openai_responses"
     return ChatOpenAI(
