@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai import Agent, ModelMessagesTypeAdapter, RunContext, ToolFailed
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ToolReturnPart
+from pydantic_ai.messages import ToolReturnPart, repair_messages
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
@@ -63,7 +63,7 @@ async def answer(agent: Agent, question: str, history: Any, mode: str) -> Any:
 
 def converse(scene: Scene) -> dict[str, str]:
     path = Path(scene.folder, "history.json")
-    history = ModelMessagesTypeAdapter.validate_json(path.read_bytes()) if path.exists() else []
+    history = repair_messages(ModelMessagesTypeAdapter.validate_json(path.read_bytes())) if path.exists() else []
     agent = agent_of(scene, path)
     for question in scene.questions:
         if scene.mode == "sync":

@@ -194,7 +194,7 @@ def results(body: dict[str, Any], format: str) -> dict[str, str]:
 def struck_calls(body: dict[str, Any], format: str) -> list[str]:
     """The calls whose results are not sent as they were."""
     said = {id: text for turn in heard() for id, text in turn.items()}
-    return [id for id, text in results(body, format).items() if said[id] not in text]
+    return [id for id, text in results(body, format).items() if said.get(id, text) not in text]
 
 
 def problems(provider: FakeProvider, format: str) -> list[redline.Problem]:

@@ -68,14 +68,13 @@ class RedlineMiddleware(AgentMiddleware):
     def _edit(self, request: ModelRequest) -> EditedCall[BaseMessage]:
         model, settings = request.model, request.model_settings
         named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
-        system = None if request.system_message is None else request.system_message.content
         tools = [one if isinstance(one, dict) else [one.name, one.description] for one in request.tools]
         cached = settings.get("cache_control")
         return self._messages.edit(
             request.messages,
             session=_session_of(request),
             model=next((name for name in named if isinstance(name, str)), ""),
-            preamble={"system": system, "tools": tools},
+            preamble={"system": request.system_prompt, "tools": tools},
             lifetime=cached.get("ttl", "") if isinstance(cached, dict) else "",
         )
 

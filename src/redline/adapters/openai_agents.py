@@ -1,0 +1,91 @@
+"""OpenAI Agents SDK: a filter of what each call of the model is sent, which never touches the session; and hooks for usage."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents.run import CallModelData, ModelInputData
+
+from redline.adapters.framework_editor import EditedCall, FrameworkEditor
+from redline.editor import Editor
+from redline.formats.sdk_objects import plain_message
+from redline.formats.usage import Usage
+from redline.policy import Policy
+
+__all__ = ["RedlineFilter"]
+
+_logger = logging.getLogger("redline.adapters")
+_call: ContextVar[EditedCall[Any] | None] = ContextVar("redline_call", default=None)
+"""The call of the model that is under way in this task."""
+
+
+class RedlineFilter(RunHooks[Any]):
+    """Strikes what is out of date from what the model is sent; what a session keeps stays whole.
+
+    One object in two places: `Runner.run(…, hooks=redline, run_config=RunConfig(call_model_input_filter=redline))`. Agents as
+    tools and handoffs pass it, too. `store` is a folder or the address of a database; without one a process that is started
+    again cannot send the same bytes.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        policy: Policy | str | None = None,
+        editor: Editor | None = None,
+    ) -> None:
+        self._items = FrameworkEditor[Any](store, policy, editor, format="openai_responses", read=_read, write=_write)
+        self._has_hooks: bool | None = None
+        """Whether it is among the hooks of the runs; None before the first call."""
+
+    @property
+    def editor(self) -> Editor:
+        """The Editor that is asked."""
+        return self._items.editor
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        """Edit the input of one call."""
+        if self._has_hooks is False:
+            _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
+            self._has_hooks = True
+        self._has_hooks = self._has_hooks or False
+        call = await asyncio.to_thread(self._edit, data)
+        _call.set(call)
+        return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        """Record what the provider reported, whose `input_tokens` hold those of the cache."""
+        self._has_hooks = True
+        call, usage = _call.get(), response.usage
+        if call is not None and usage.input_tokens:
+            details = usage.input_tokens_details
+            read = getattr(details, "cached_tokens", 0) or 0
+            written = getattr(details, "cache_write_tokens", 0) or 0
+            fresh = max(usage.input_tokens - read - written, 0)
+            await asyncio.to_thread(self._items.answered, call, Usage(fresh, usage.output_tokens, read, written))
+        _call.set(None)
+
+    def _edit(self, data: CallModelData[Any]) -> EditedCall[Any]:
+        agent, model = data.agent, data.agent.model
+        tools = [
+            [tool.name, getattr(tool, "description", None), getattr(tool, "params_json_schema", None)] for tool in agent.tools
+        ]
+        return self._items.edit(
+            data.model_data.input,
+            model=model if isinstance(model, str) else str(getattr(model, "model", "")),
+            preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
+        )
+
+
+def _read(item: Any) -> dict[str, Any]:
+    """The items are those of the Responses API already, also where the model is asked through another one."""
+    plain: dict[str, Any] = item if isinstance(item, dict) else plain_message(item)
+    return plain
+
+
+def _write(_: Any, payload: dict[str, Any]) -> Sequence[Any]:
+    return [payload]
