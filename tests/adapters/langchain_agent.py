@@ -48,7 +48,7 @@ def model_of(scene: Scene) -> BaseChatModel:
 
 
 def agent_of(scene: Scene, saver: Any) -> Any:
-    middleware = [RedlineMiddleware(editor=scene.editor())]
+    middleware = [RedlineMiddleware(scene.editor())]
     return create_agent(model_of(scene), TOOLS, system_prompt="Be brief.", middleware=middleware, checkpointer=saver)
 
 

@@ -17,10 +17,10 @@ async def answer(agent: Agent, question: str, settings: dict[str, Any]) -> None:
 
 def converse(scene: Scene) -> dict[str, str]:
     set_tracing_disabled(True)
-    redline = RedlineFilter(editor=scene.editor())
+    redline = RedlineFilter(scene.editor())
     is_responses = scene.format == "openai_responses"
     provider = OpenAIProvider(api_key="none", base_url=f"{scene.url}/v1", use_responses=is_responses)
-    shell = function_tool(bash, failure_error_function=lambda context, problem: str(problem))
+    shell = function_tool(bash, failure_error_function=lambda _, problem: str(problem))
     tools = [shell, function_tool(read_file)]
     kept = ModelSettings(store=False, include_usage=True)
     agent = Agent("clerk", instructions="Be brief.", model="gpt-5", tools=tools, model_settings=kept)

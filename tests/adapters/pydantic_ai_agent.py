@@ -33,11 +33,15 @@ def model_of(scene: Scene) -> Any:
         name = "claude-opus-5-5" if scene.mode == "thinking" else "claude-sonnet-4-6"
         return AnthropicModel(name, provider=AnthropicProvider(api_key="none", base_url=scene.url))
     provider = OpenAIProvider(api_key="none", base_url=f"{scene.url}/v1")
-    return OpenAIChatModel("gpt-5", provider=provider) if scene.format == "openai_chat" else OpenAIResponsesModel("gpt-5", provider=provider)
+    return (
+        OpenAIChatModel("gpt-5", provider=provider)
+        if scene.format == "openai_chat"
+        else OpenAIResponsesModel("gpt-5", provider=provider)
+    )
 
 
 def agent_of(scene: Scene, path: Path) -> Agent:
-    agent = Agent(model_of(scene), instructions="Be brief.", capabilities=[StoryTimes(), Redline(editor=scene.editor())])
+    agent = Agent(model_of(scene), instructions="Be brief.", capabilities=[StoryTimes(), Redline(scene.editor())])
 
     @agent.tool(name="bash")
     def shell(ctx: RunContext[Any], command: str) -> str:

@@ -7,4 +7,4 @@ pytestmark = needs("agents")
 
 class TestOpenAiAgents(AdapterStory):
     agent = "openai_agents_agent"
-    ways = [(format, mode) for format in ("openai_responses", "openai_chat") for mode in ("sync", "async", "stream")]
+    ways = tuple((format, mode) for format in ("openai_responses", "openai_chat") for mode in ("sync", "async", "stream"))

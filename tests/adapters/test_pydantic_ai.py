@@ -7,4 +7,6 @@ pytestmark = needs("pydantic_ai")
 
 class TestPydanticAi(BoundReasoningStory, AdapterStory):
     agent = "pydantic_ai_agent"
-    ways = [(format, mode) for format in ("anthropic", "openai_chat", "openai_responses") for mode in ("sync", "async", "stream")]
+    ways = tuple(
+        (format, mode) for format in ("anthropic", "openai_chat", "openai_responses") for mode in ("sync", "async", "stream")
+    )

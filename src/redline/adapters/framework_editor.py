@@ -8,16 +8,28 @@ from typing import Any, Generic, TypeVar
 
 from redline.editor import EditedRequest, Editor
 from redline.errors import RedlineError, ValidationError
+from redline.formats.usage import Usage
 from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["EditedCall", "FrameworkEditor", "origins_of"]
+__all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
 
 _logger = logging.getLogger("redline.adapters")
 
 M = TypeVar("M")
 Block = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """What the Editor is told of one call of a model, besides the messages: see `Editor.edit`."""
+
+    model: str = ""
+    preamble: object = None
+    session: str = ""
+    lifetime: str = ""
+    times: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +51,22 @@ class FrameworkEditor(Generic[M]):
 
     def __init__(
         self,
-        store: str | os.PathLike[str] | None,
+        store: str | os.PathLike[str] | Editor | None,
         policy: Policy | str | None,
-        editor: Editor | None,
         *,
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
     ) -> None:
-        if editor is not None and not (store is None and policy is None):
-            raise ValidationError("An editor has its own store and policy. Pass either editor=, or store and policy=.")
-        self.editor = Editor(store, policy=wire_policy() if policy is None else policy) if editor is None else editor
+        if isinstance(store, Editor) and policy is not None:
+            raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
+        self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
 
-    def edit(
-        self,
-        messages: Sequence[M],
-        *,
-        session: str = "",
-        model: str = "",
-        preamble: object = None,
-        lifetime: str = "",
-        times: Sequence[float | None] = (),
-    ) -> EditedCall[M]:
+    def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
         try:
+            settings = read_settings()
             given = [payloads.encode(self._read(message)) for message in messages]
         except Exception as problem:
             _log_failure("The messages are sent as they are: one could not be read", problem)
@@ -71,23 +74,24 @@ class FrameworkEditor(Generic[M]):
         try:
             request = self.editor.edit(
                 given,
-                session=session,
-                model=model or None,
-                preamble=preamble,
                 format=self._format,
-                lifetime=lifetime,
-                times=times,
+                session=settings.session,
+                model=settings.model or None,
+                preamble=settings.preamble,
+                lifetime=settings.lifetime,
+                times=settings.times,
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
-            return self._retreat(messages, given, session)
+            return self._retreat(messages, given, settings.session)
         return self._written(messages, given, request)
 
-    def answered(self, call: EditedCall[M], usage: object) -> None:
+    def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
         """What the provider reported for a call; None if it reported nothing."""
-        if call.request is not None and usage is not None:
+        if call.request is not None:
             try:
-                self.editor.report(call.request, usage)
+                if usage := read_usage():
+                    self.editor.report(call.request, usage)
             except Exception as problem:
                 _log_failure("The usage of a call could not be recorded", problem)
 
@@ -123,9 +127,15 @@ class FrameworkEditor(Generic[M]):
                     sent += self._write(own, payloads.decode(payload))
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
-            self.editor.withdraw(request)
+            self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
+
+    def _withdraw(self, request: EditedRequest) -> None:
+        try:
+            self.editor.withdraw(request)
+        except Exception as problem:
+            _log_failure("Strikes that were never sent could not be withdrawn", problem)
 
 
 def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:

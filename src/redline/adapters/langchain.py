@@ -8,7 +8,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from redline.adapters.framework_editor import EditedCall, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -22,19 +22,13 @@ Block = dict[str, Any]
 class RedlineMiddleware(AgentMiddleware):
     """Strikes what is out of date from what the model is sent; what the agent keeps stays whole.
 
-    Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder or the
-    address of a database; without one a process that is started again cannot send the same bytes.
+    Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
     """
 
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | None = None,
-        *,
-        policy: Policy | str | None = None,
-        editor: Editor | None = None,
-    ) -> None:
+    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](store, policy, editor, format="ai_sdk", read=_read, write=_write)
+        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write)
 
     @property
     def editor(self) -> Editor:
@@ -49,7 +43,7 @@ class RedlineMiddleware(AgentMiddleware):
         except Exception as problem:
             self._messages.failed(call, problem)
             raise
-        self._messages.answered(call, _usage_of(response))
+        self._messages.answered(call, lambda: _usage_of(response))
         return response
 
     async def awrap_model_call(
@@ -62,21 +56,24 @@ class RedlineMiddleware(AgentMiddleware):
         except Exception as problem:
             await asyncio.to_thread(self._messages.failed, call, problem)
             raise
-        await asyncio.to_thread(self._messages.answered, call, _usage_of(response))
+        await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
         return response
 
     def _edit(self, request: ModelRequest) -> EditedCall[BaseMessage]:
-        model, settings = request.model, request.model_settings
-        named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
-        tools = [one if isinstance(one, dict) else [one.name, one.description] for one in request.tools]
-        cached = settings.get("cache_control")
-        return self._messages.edit(
-            request.messages,
-            session=_session_of(request),
-            model=next((name for name in named if isinstance(name, str)), ""),
-            preamble={"system": request.system_prompt, "tools": tools},
-            lifetime=cached.get("ttl", "") if isinstance(cached, dict) else "",
-        )
+        return self._messages.edit(request.messages, lambda: _settings_of(request))
+
+
+def _settings_of(request: ModelRequest) -> CallSettings:
+    model, settings = request.model, request.model_settings
+    named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
+    tools = [tool if isinstance(tool, dict) else [tool.name, tool.description] for tool in request.tools]
+    cached = settings.get("cache_control")
+    return CallSettings(
+        model=next((name for name in named if isinstance(name, str)), ""),
+        preamble={"system": request.system_prompt, "tools": tools},
+        session=_session_of(request),
+        lifetime=cached.get("ttl", "") if isinstance(cached, dict) else "",
+    )
 
 
 def _session_of(request: ModelRequest) -> str:

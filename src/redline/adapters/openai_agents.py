@@ -10,7 +10,7 @@ from typing import Any
 from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
 from agents.run import CallModelData, ModelInputData
 
-from redline.adapters.framework_editor import EditedCall, FrameworkEditor
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
 from redline.editor import Editor
 from redline.formats.sdk_objects import plain_message
 from redline.formats.usage import Usage
@@ -27,18 +27,12 @@ class RedlineFilter(RunHooks[Any]):
     """Strikes what is out of date from what the model is sent; what a session keeps stays whole.
 
     One object in two places: `Runner.run(…, hooks=redline, run_config=RunConfig(call_model_input_filter=redline))`. Agents as
-    tools and handoffs pass it, too. `store` is a folder or the address of a database; without one a process that is started
-    again cannot send the same bytes.
+    tools and handoffs pass it, too. `store` is a folder, the address of a database, or an Editor; without one a process that
+    is started again cannot send the same bytes.
     """
 
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | None = None,
-        *,
-        policy: Policy | str | None = None,
-        editor: Editor | None = None,
-    ) -> None:
-        self._items = FrameworkEditor[Any](store, policy, editor, format="openai_responses", read=_read, write=_write)
+    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write)
         self._has_hooks: bool | None = None
         """Whether it is among the hooks of the runs; None before the first call."""
 
@@ -53,32 +47,34 @@ class RedlineFilter(RunHooks[Any]):
             _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
             self._has_hooks = True
         self._has_hooks = self._has_hooks or False
-        call = await asyncio.to_thread(self._edit, data)
+        call = await asyncio.to_thread(self._items.edit, data.model_data.input, lambda: _settings_of(data))
         _call.set(call)
         return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        """Record what the provider reported, whose `input_tokens` hold those of the cache."""
+        """Record what the provider reported."""
         self._has_hooks = True
-        call, usage = _call.get(), response.usage
-        if call is not None and usage.input_tokens:
-            details = usage.input_tokens_details
-            read = getattr(details, "cached_tokens", 0) or 0
-            written = getattr(details, "cache_write_tokens", 0) or 0
-            fresh = max(usage.input_tokens - read - written, 0)
-            await asyncio.to_thread(self._items.answered, call, Usage(fresh, usage.output_tokens, read, written))
+        if (call := _call.get()) is not None:
+            await asyncio.to_thread(self._items.answered, call, lambda: _usage_of(response))
         _call.set(None)
 
-    def _edit(self, data: CallModelData[Any]) -> EditedCall[Any]:
-        agent, model = data.agent, data.agent.model
-        tools = [
-            [tool.name, getattr(tool, "description", None), getattr(tool, "params_json_schema", None)] for tool in agent.tools
-        ]
-        return self._items.edit(
-            data.model_data.input,
-            model=model if isinstance(model, str) else str(getattr(model, "model", "")),
-            preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
-        )
+
+def _settings_of(data: CallModelData[Any]) -> CallSettings:
+    agent, model = data.agent, data.agent.model
+    described = ("name", "description", "params_json_schema")
+    tools = [[getattr(tool, name, None) for name in described] for tool in agent.tools]
+    return CallSettings(
+        model=model if isinstance(model, str) else str(getattr(model, "model", "")),
+        preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
+    )
+
+
+def _usage_of(response: ModelResponse) -> Usage | None:
+    """What the provider reported, whose `input_tokens` hold those of the cache."""
+    usage, details = response.usage, response.usage.input_tokens_details
+    read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
+    fresh = max(usage.input_tokens - read - written, 0)
+    return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
 
 
 def _read(item: Any) -> dict[str, Any]:

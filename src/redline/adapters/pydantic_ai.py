@@ -1,6 +1,7 @@
 """pydantic-ai: a capability that edits each attempt at a model request, and never the history of the agent."""
 
 import asyncio
+import functools
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestContext
 
-from redline.adapters.framework_editor import EditedCall, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -41,19 +42,13 @@ _MOST_CALLS = 1_000
 class Redline(AbstractCapability[Any]):
     """Strikes what is out of date from what the model is sent; `all_messages()` and what you store of it stay whole.
 
-    Put it last in the list of capabilities, so that it sees what the others made of the messages. `store` is a folder or the
-    address of a database; without one a process that is started again cannot send the same bytes.
+    Put it last in the list of capabilities, so that it sees what the others made of the messages. `store` is a folder, the
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
     """
 
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | None = None,
-        *,
-        policy: Policy | str | None = None,
-        editor: Editor | None = None,
-    ) -> None:
+    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[ModelMessage](store, policy, editor, format="anthropic", read=_read, write=_write)
+        self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
         self._calls: OrderedDict[tuple[str | None, int], EditedCall[ModelMessage]] = OrderedDict()
         """By run and step, the calls that are not answered yet."""
 
@@ -64,7 +59,8 @@ class Redline(AbstractCapability[Any]):
 
     async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
         """Edit the messages of one attempt."""
-        call = await asyncio.to_thread(self._edit, ctx, request_context)
+        told = functools.partial(_settings_of, ctx, request_context)
+        call = await asyncio.to_thread(self._messages.edit, request_context.messages, told)
         self._calls[ctx.run_id, ctx.run_step] = call
         while len(self._calls) > _MOST_CALLS:
             self._calls.popitem(last=False)
@@ -73,12 +69,9 @@ class Redline(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """Record what the provider reported, whose `input_tokens` hold those of the cache."""
-        call, usage = self._calls.pop((ctx.run_id, ctx.run_step), None), response.usage
-        if call is not None and usage.input_tokens:
-            read, written = usage.cache_read_tokens, usage.cache_write_tokens
-            fresh = max(usage.input_tokens - read - written, 0)
-            await asyncio.to_thread(self._messages.answered, call, Usage(fresh, usage.output_tokens, read, written))
+        """Record what the provider reported."""
+        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+            await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
         return response
 
     async def on_model_request_error(
@@ -89,22 +82,31 @@ class Redline(AbstractCapability[Any]):
             await asyncio.to_thread(self._messages.failed, call, error)
         raise error
 
-    def _edit(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> EditedCall[ModelMessage]:
-        messages, asked = request_context.messages, request_context.model_request_parameters
-        parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
-        system = [part.content for part in parts if isinstance(part, SystemPromptPart)]
-        system += [part.content for part in asked.instruction_parts or ()]
-        tools = [[tool.name, tool.description, tool.parameters_json_schema] for tool in asked.function_tools]
-        settings: Any = request_context.model_settings or {}
-        lifetime = settings.get("anthropic_cache_messages") or settings.get("anthropic_cache")
-        return self._messages.edit(
-            messages,
-            session="|".join([ctx.conversation_id or "", getattr(ctx.agent, "name", None) or ""]).strip("|"),
-            model=request_context.model.model_name,
-            preamble={"system": system, "tools": tools},
-            lifetime=lifetime if lifetime in ("5m", "1h") else "",
-            times=[_time_of(message) for message in messages],
-        )
+
+def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> CallSettings:
+    messages, asked = request_context.messages, request_context.model_request_parameters
+    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    system = [part.content for part in parts if isinstance(part, SystemPromptPart)]
+    settings: Any = request_context.model_settings or {}
+    lifetime = settings.get("anthropic_cache_messages") or settings.get("anthropic_cache")
+    return CallSettings(
+        model=request_context.model.model_name,
+        preamble={
+            "system": [*system, *(part.content for part in asked.instruction_parts or ())],
+            "tools": [[tool.name, tool.description, tool.parameters_json_schema] for tool in asked.function_tools],
+        },
+        session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
+        lifetime=lifetime if lifetime in ("5m", "1h") else "",
+        times=[_time_of(message) for message in messages],
+    )
+
+
+def _usage_of(response: ModelResponse) -> Usage | None:
+    """What the provider reported, whose `input_tokens` hold those of the cache."""
+    usage = response.usage
+    read, written = usage.cache_read_tokens, usage.cache_write_tokens
+    fresh = max(usage.input_tokens - read - written, 0)
+    return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
 
 
 def _time_of(message: ModelMessage) -> float | None:
