@@ -27,6 +27,7 @@ test-agents: $(DEV)
 ADAPTERS ?= langchain pydantic_ai openai_agents
 test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
+.PRECIOUS: .adapters/%/.made
 test-adapter-%: .adapters/%/.made
 	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3
 

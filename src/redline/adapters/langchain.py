@@ -156,11 +156,9 @@ def _write(message: BaseMessage | None, payload: Block) -> Sequence[BaseMessage]
     content = payload["content"]
     if message is None:
         return _compose(payload["role"], [{"type": "text", "text": content}] if isinstance(content, str) else content)
-    if isinstance(message, ToolMessage):
-        (result,) = content
-        value = result["output"]["value"]
-        said = value if isinstance(value, str) else _rewritten(message, value)[0]
-        return [message.model_copy(update={"content": said, "tool_call_id": result["toolCallId"]})]
+    if isinstance(message, ToolMessage):  # with answers to calls that were left open beside it
+        is_own = [len(content) == 1 or result["toolCallId"] == message.tool_call_id for result in content]
+        return [_result(message if own else None, result) for own, result in zip(is_own, content, strict=True)]
     if isinstance(content, str):
         return [message.model_copy(update={"content": content})]
     items, calls = _rewritten(message, content)
@@ -202,21 +200,38 @@ def _renewed_call(item: Block, block: Block) -> Block:
     return {**kept, id_key: block["toolCallId"], **({input_key: block["input"]} if input_key else {})}
 
 
+def _result(message: ToolMessage | None, block: Block) -> ToolMessage:
+    """The message with what the result says now; a new one for a result that has none of its own."""
+    value = block["output"]["value"]
+    if message is not None:
+        said = value if isinstance(value, str) else _rewritten(message, value)[0]
+        return message.model_copy(update={"content": said, "tool_call_id": block["toolCallId"]})
+    status = "error" if block["output"]["type"] == "error-text" or block.get("isError") else "success"
+    said = value if isinstance(value, str) else [_item(one) for one in value]
+    return ToolMessage(content=said, tool_call_id=block["toolCallId"], name=block["toolName"], status=status)
+
+
+def _item(block: Block) -> Any:
+    """An item of LangChain's content for a block that has none: the inverse of `_block`."""
+    match block:
+        case {"type": "text"}:
+            return block
+        case {"type": "image", "image": str(source)}:
+            is_address = source.startswith(("http://", "https://", "data:"))
+            url = source if is_address else f"data:{block.get('mediaType') or 'image/png'};base64,{source}"
+            return {"type": "image_url", "image_url": {"url": url}}
+        case {"item": item}:
+            return item
+    raise FormatError(f"A block of type {block['type']} cannot be written into a message of LangChain.")
+
+
 def _compose(role: str, blocks: Sequence[Block]) -> Sequence[BaseMessage]:
-    """New messages for what the repair added: answers to calls that were left open, say."""
+    """New messages for what the repair added, or made of several."""
     if role == "tool":
-        return [
-            ToolMessage(
-                content=block["output"]["value"],
-                tool_call_id=block["toolCallId"],
-                name=block["toolName"],
-                status="error" if block["output"]["type"] == "error-text" else "success",
-            )
-            for block in blocks
-        ]
-    words = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+        return [_result(None, block) for block in blocks]
+    calls = [block for block in blocks if block["type"] == "tool-call"]
+    items = [_item(block) for block in blocks if block["type"] != "tool-call"]
     if role == "assistant":
-        calls = [block for block in blocks if block["type"] == "tool-call"]
         made = [{"type": "tool_call", "id": one["toolCallId"], "name": one["toolName"], "args": one["input"]} for one in calls]
-        return [AIMessage(content=words, tool_calls=made)]
-    return [HumanMessage(content=words)]
+        return [AIMessage(content=items, tool_calls=made)]
+    return [HumanMessage(content=items)]

@@ -170,14 +170,13 @@ def _write(message: ModelMessage | None, payload: Block) -> Sequence[ModelMessag
     said = [(part, block) for part, block in _blocks(message) if block is not None]
     origins = origins_of(blocks, [block for _, block in said])
     changed = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
-    if len(changed) < len(blocks):
-        raise FormatError("A part that was added by the repair cannot be written into a message of pydantic-ai.")
+    added = [block for place, block in zip(origins, blocks, strict=True) if place is None]  # answers to calls left open
     parts = [
         part if before is None else _rewritten(part, before, changed[id(part)])
         for part, before in _blocks(message)
         if before is None or id(part) in changed
     ]
-    return [replace(message, parts=parts)]
+    return [replace(message, parts=[*(_compose(payload["role"], added).parts if added else ()), *parts])]
 
 
 def _rewritten(part: Any, before: Block, block: Block) -> Any:
