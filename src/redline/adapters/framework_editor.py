@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -16,6 +17,9 @@ from redline.wire.editing import REFUSALS, wire_policy
 __all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
 
 _logger = logging.getLogger("redline.adapters")
+
+_MOST_MADE = 10_000
+"""Messages with strikes that are remembered."""
 
 M = TypeVar("M")
 Block = dict[str, Any]
@@ -62,6 +66,9 @@ class FrameworkEditor(Generic[M]):
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
+        self._made: OrderedDict[tuple[int, bytes], tuple[M, Sequence[M]]] = OrderedDict()
+        """By the id of a message of the framework and what it says now: itself, so that the id stays its own, and what was
+        written for it. Strikes stay from call to call."""
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
@@ -124,12 +131,24 @@ class FrameworkEditor(Generic[M]):
                 if own is not None and position is not None and payload is given[position]:
                     sent.append(own)
                 else:
-                    sent += self._write(own, payloads.decode(payload))
+                    sent += self._write_once(own, payloads.encoded(payload))
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
             self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
+
+    def _write_once(self, own: M | None, payload: bytes) -> Sequence[M]:
+        if own is None:
+            return self._write(None, payloads.decode(payload))
+        key = id(own), payload
+        known, made = self._made.pop(key, (None, ()))
+        if known is not own:
+            made = self._write(own, payloads.decode(payload))
+        self._made[key] = own, made
+        if len(self._made) > _MOST_MADE:
+            self._made.popitem(last=False)
+        return made
 
     def _withdraw(self, request: EditedRequest) -> None:
         try:

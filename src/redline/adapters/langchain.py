@@ -100,10 +100,11 @@ def _usage_of(response: object) -> Usage | None:
 
 
 def _read(message: BaseMessage) -> Block:
-    blocks = [block for _, _, block in _parts(message)]
     if isinstance(message, AIMessage):
-        return {"role": "assistant", "content": blocks}
+        return {"role": "assistant", "content": [block for _, _, block in _parts(message)]}
+    blocks = [_block(item) for item in message.content] if isinstance(message.content, list) else []
     words = blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else None
+    words = message.content if isinstance(message.content, str) else words
     if isinstance(message, ToolMessage):
         kind = "error-text" if message.status == "error" else "text"
         output = {"type": "content", "value": blocks} if words is None else {"type": kind, "value": words}

@@ -119,8 +119,9 @@ def _time_of(message: ModelMessage) -> float | None:
 
 def _read(message: ModelMessage) -> Block:
     blocks = [block for _, block in _blocks(message) if block is not None]
-    unsaid = {"type": "text", "text": " ".join(["(", *(part.part_kind for part in message.parts), ")"])}
-    return {"role": "user" if isinstance(message, ModelRequest) else "assistant", "content": blocks or [unsaid]}
+    if not blocks:
+        blocks = [{"type": "text", "text": " ".join(["(", *(part.part_kind for part in message.parts), ")"])}]
+    return {"role": "user" if isinstance(message, ModelRequest) else "assistant", "content": blocks}
 
 
 def _blocks(message: ModelMessage) -> list[tuple[Any, Block | None]]:
@@ -132,10 +133,11 @@ def _block(part: Any) -> Block | None:
     match part:
         case UserPromptPart():
             items = [part.content] if isinstance(part.content, str) else part.content
-            words = [one if isinstance(one, str) else _described(one) for one in items]
-            return {"type": "text", "text": "\n".join(words) or "(nothing)"}
+            said = "\n".join(one if isinstance(one, str) else _described(one) for one in items)
+            return {"type": "text", "text": said or "(nothing)"}
         case ToolReturnPart():
-            return _result(part, part.model_response_str(), is_error=part.outcome in _FAILURES)
+            words = part.content if isinstance(part.content, str) else part.model_response_str()
+            return _result(part, words, is_error=part.outcome in _FAILURES)
         case RetryPromptPart() if part.tool_name is not None:
             return _result(part, part.model_response(), is_error=True)
         case TextPart() if part.content.strip():
