@@ -52,6 +52,12 @@ def agent_of(scene: Scene, saver: Any) -> Any:
     return create_agent(model_of(scene), TOOLS, system_prompt="Be brief.", middleware=middleware, checkpointer=saver)
 
 
+def rewound(agent: Any) -> Any:
+    """Where the agent had heard the results of its first three calls."""
+    states = agent.get_state_history(CONFIG)
+    return next(one.config for one in states if len(one.values["messages"]) == 7) | {"recursion_limit": 100}
+
+
 def kept(state: Any) -> dict[str, str]:
     return {one.tool_call_id: str(one.text) for one in state.values["messages"] if isinstance(one, ToolMessage)}
 
@@ -61,8 +67,9 @@ def converse(scene: Scene) -> dict[str, str]:
         return asyncio.run(converse_async(scene))
     with SqliteSaver.from_conn_string(f"{scene.folder}/langgraph.db") as saver:
         agent = agent_of(scene, saver)
-        for question in scene.questions:
-            agent.invoke({"messages": [{"role": "user", "content": question}]}, CONFIG, durability="sync")
+        for number, question in enumerate(scene.questions):
+            start = rewound(agent) if scene.mode == "rewind" and number else CONFIG
+            agent.invoke({"messages": [{"role": "user", "content": question}]}, start, durability="sync")
         return kept(agent.get_state(CONFIG))
 
 

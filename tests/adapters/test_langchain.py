@@ -6,7 +6,18 @@ from types import SimpleNamespace
 import pytest
 
 import redline
-from tests.adapters.story import AdapterStory, BoundReasoningStory, needs
+from redline.testing import fake_provider
+from tests.adapters.story import (
+    QUESTIONS,
+    REPLIES,
+    REQUESTS_OF_FIRST_TURN,
+    AdapterStory,
+    BoundReasoningStory,
+    needs,
+    problems,
+    results,
+    struck_calls,
+)
 
 pytestmark = needs("langchain")
 
@@ -16,6 +27,17 @@ class TestLangChain(BoundReasoningStory, AdapterStory):
     ways = tuple(
         (format, mode) for format in ("anthropic", "openai_chat", "openai_responses") for mode in ("sync", "async", "stream")
     )
+
+    def test_a_rewind(self, tmp_path):
+        """Time travel: what lies behind it is not sent, strikes that lost their ground are lifted, and all is legal."""
+        with fake_provider(REPLIES) as provider:
+            self.run(self.scene(provider, tmp_path, QUESTIONS, ("anthropic", "rewind")))
+        assert provider.statuses == [200] * len(REPLIES)
+        assert problems(provider, "anthropic") == []
+        before, after = (provider.exchanges[number].body for number in (REQUESTS_OF_FIRST_TURN - 1, REQUESTS_OF_FIRST_TURN))
+        assert {"call_2", "call_3"} <= set(struck_calls(before, "anthropic"))
+        assert list(results(after, "anthropic")) == ["call_1", "call_2", "call_3"]
+        assert {"call_2", "call_3"}.isdisjoint(struck_calls(after, "anthropic"))
 
 
 def call_of(id, command="make"):

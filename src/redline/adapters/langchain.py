@@ -68,11 +68,12 @@ def _settings_of(request: ModelRequest) -> CallSettings:
     named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
     tools = [tool if isinstance(tool, dict) else [tool.name, tool.description] for tool in request.tools]
     cached = settings.get("cache_control")
+    lifetime = cached.get("ttl") if isinstance(cached, dict) else None
     return CallSettings(
         model=next((name for name in named if isinstance(name, str)), ""),
         preamble={"system": request.system_prompt, "tools": tools},
         session=_session_of(request),
-        lifetime=cached.get("ttl", "") if isinstance(cached, dict) else "",
+        lifetime=lifetime if lifetime in ("5m", "1h") else "",
     )
 
 
