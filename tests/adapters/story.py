@@ -208,9 +208,9 @@ def tokens(answer: dict[str, Any]) -> int:
     return read_usage(answer).input_tokens
 
 
-def reported_usage(folder: Path) -> Iterator[int]:
+def reported_usage(folder: Path, logs: str = "*.jsonl") -> Iterator[int]:
     """The tokens sent that were reported to Redline, in order."""
-    for path in folder.glob("*.jsonl"):
+    for path in folder.glob(logs):
         with_log = JsonlLog(path)
         yield from (one.record.input_tokens for one in with_log.read() if isinstance(one.record, UsageReported))
         with_log.close()

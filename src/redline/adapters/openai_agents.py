@@ -33,8 +33,8 @@ class RedlineFilter(RunHooks[Any]):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write)
-        self._has_hooks: bool | None = None
-        """Whether it is among the hooks of the runs; None before the first call."""
+        self._unanswered: set[str] | None = set()
+        """The logs of calls so far, until an answer arrives, or it was told that none does."""
 
     @property
     def editor(self) -> Editor:
@@ -43,20 +43,25 @@ class RedlineFilter(RunHooks[Any]):
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Edit the input of one call."""
-        if self._has_hooks is False:
-            _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
-            self._has_hooks = True
-        self._has_hooks = self._has_hooks or False
         call = await asyncio.to_thread(self._items.edit, data.model_data.input, lambda: _settings_of(data))
         _call.set(call)
+        if self._unanswered is not None and call.request is not None:
+            self._look_for_hooks(self._unanswered, call.request.log)
         return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         """Record what the provider reported."""
-        self._has_hooks = True
+        self._unanswered = None
         if (call := _call.get()) is not None:
             await asyncio.to_thread(self._items.answered, call, lambda: _usage_of(response))
         _call.set(None)
+
+    def _look_for_hooks(self, unanswered: set[str], log: str) -> None:
+        """A conversation that goes on was answered; if nobody has told us, we are not among the hooks."""
+        if log in unanswered:
+            _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
+            self._unanswered = None
+        unanswered.add(log)
 
 
 def _settings_of(data: CallModelData[Any]) -> CallSettings:
