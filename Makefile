@@ -23,7 +23,7 @@ test: $(DEV)
 test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
 
-# The adapters, each in an environment of its own with its framework (ONLY=langchain for one); about six minutes.
+# The adapters, each in an environment of its own with its framework (ONLY=langchain for one); about five to ten minutes.
 ADAPTERS ?= langchain pydantic_ai openai_agents
 test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
