@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: demo test test-agents test-inspector test-ray check bench format clean
+.PHONY: demo test test-adapters test-agents test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -22,6 +22,19 @@ test: $(DEV)
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
+
+# The adapters, each in an environment of its own with its framework (ONLY=langchain for one); about five to ten minutes.
+ADAPTERS ?= langchain pydantic_ai openai_agents
+test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
+
+.PRECIOUS: .adapters/%/.made
+test-adapter-%: .adapters/%/.made
+	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3
+
+.adapters/%/.made: tests/adapters/requirements/%.txt pyproject.toml
+	$(PYTHON) -m venv $(dir $@)
+	$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -e . -r $<
+	@touch $@
 
 # The inspector in a real Chromium, with a session of 100,000 messages; about three minutes.
 test-inspector: $(DEV)

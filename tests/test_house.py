@@ -45,6 +45,7 @@ ROOMS = (
     "aio",
     "lists",
     "wire",
+    "adapters",
     "testing",
     "replay",
     "inspection",

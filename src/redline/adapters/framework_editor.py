@@ -1,0 +1,179 @@
+"""What the adapters share: the Editor asked about a framework's messages, and never in the way of its model calls."""
+
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from redline.editor import EditedRequest, Editor
+from redline.errors import RedlineError, ValidationError
+from redline.formats.usage import Usage
+from redline.policy import Policy
+from redline.values import payloads
+from redline.wire.editing import REFUSALS, wire_policy
+
+__all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
+
+_logger = logging.getLogger("redline.adapters")
+
+_MOST_MADE = 10_000
+"""Messages with strikes that are remembered."""
+
+M = TypeVar("M")
+Block = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """What the Editor is told of one call of a model, besides the messages: see `Editor.edit`."""
+
+    model: str = ""
+    preamble: object = None
+    session: str = ""
+    lifetime: str = ""
+    times: Sequence[float | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditedCall(Generic[M]):
+    """What to send in one call of a model."""
+
+    messages: Sequence[M]
+    """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
+    request: EditedRequest | None = None
+    """What the Editor made of them; None where it could not be asked."""
+
+
+class FrameworkEditor(Generic[M]):
+    """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
+
+    `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
+    message, or None where the repair made a new one; and what it says now.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None,
+        policy: Policy | str | None,
+        *,
+        format: str,
+        read: Callable[[M], Block],
+        write: Callable[[M | None, Block], Sequence[M]],
+    ) -> None:
+        if isinstance(store, Editor) and policy is not None:
+            raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
+        self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
+        self._format, self._read, self._write = format, read, write
+        self._made: OrderedDict[tuple[int, bytes], tuple[M, Sequence[M]]] = OrderedDict()
+        """By the id of a message of the framework and what it says now: itself, so that the id stays its own, and what was
+        written for it. Strikes stay from call to call."""
+
+    def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
+        """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
+        try:
+            settings = read_settings()
+            given = [payloads.encode(self._read(message)) for message in messages]
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: one could not be read", problem)
+            return EditedCall(messages)
+        try:
+            request = self.editor.edit(
+                given,
+                format=self._format,
+                session=settings.session,
+                model=settings.model or None,
+                preamble=settings.preamble,
+                lifetime=settings.lifetime,
+                times=settings.times,
+            )
+        except Exception as problem:
+            _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
+            return self._retreat(messages, given, settings.session)
+        return self._written(messages, given, request)
+
+    def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
+        """What the provider reported for a call; None if it reported nothing."""
+        if call.request is not None:
+            try:
+                if usage := read_usage():
+                    self.editor.report(call.request, usage)
+            except Exception as problem:
+                _log_failure("The usage of a call could not be recorded", problem)
+
+    def failed(self, call: EditedCall[M], problem: Exception) -> None:
+        """The call raised an error. A history that was changed and then refused is left alone from now on."""
+        status = getattr(problem, "status_code", None)
+        if call.request is None or not call.request.is_changed or status not in REFUSALS:
+            return
+        try:
+            self.editor.leave_alone(call.request, f"the provider answered {status} to messages that were changed")
+        except Exception as trouble:
+            _log_failure("It could not be recorded that the provider refused changed messages", trouble)
+
+    def _retreat(self, messages: Sequence[M], given: list[bytes], session: str) -> EditedCall[M]:
+        try:
+            request = self.editor.recorded(given, session=session, format=self._format)
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
+            return EditedCall(messages)
+        return self._written(messages, given, request)
+
+    def _written(self, messages: Sequence[M], given: list[bytes], request: EditedRequest) -> EditedCall[M]:
+        """The pieces of a request as the framework's messages; all as it was if one cannot be said in them."""
+        if not request.is_changed:
+            return EditedCall(messages, request)
+        sent: list[M] = []
+        try:
+            for position, payload in request.pieces:
+                own = None if position is None else messages[position]
+                if own is not None and position is not None and payload is given[position]:
+                    sent.append(own)
+                else:
+                    sent += self._write_once(own, payloads.encoded(payload))
+        except Exception as problem:
+            _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
+            self._withdraw(request)
+            return EditedCall(messages)
+        return EditedCall(sent, request)
+
+    def _write_once(self, own: M | None, payload: bytes) -> Sequence[M]:
+        if own is None:
+            return self._write(None, payloads.decode(payload))
+        key = id(own), payload
+        known, made = self._made.pop(key, (None, ()))
+        if known is not own:
+            made = self._write(own, payloads.decode(payload))
+        self._made[key] = own, made
+        if len(self._made) > _MOST_MADE:
+            self._made.popitem(last=False)
+        return made
+
+    def _withdraw(self, request: EditedRequest) -> None:
+        try:
+            self.editor.withdraw(request)
+        except Exception as problem:
+            _log_failure("Strikes that were never sent could not be withdrawn", problem)
+
+
+def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:
+    """For each block of a changed message, the place of the one that it was; None for one that is new."""
+    if len(after) == len(before):
+        return list(range(len(after)))
+    places: list[int | None] = []
+    start = 0
+    for block in after:
+        left = range(start, len(before))
+        same = (place for place in left if before[place] == block)
+        changed = (place for place in left if before[place].get("type") == block.get("type") and before[place] not in after)
+        place = next(same, None)
+        places.append(next(changed, None) if place is None else place)
+        start = start if places[-1] is None else places[-1] + 1
+    return places
+
+
+def _log_failure(said: str, problem: Exception) -> None:
+    """A store that cannot be used says itself what is wrong; of a mistake of ours one must know where it was made."""
+    is_told = isinstance(problem, RedlineError | OSError)
+    _logger.error(f"{said}: %s", problem, exc_info=None if is_told else problem)

@@ -1,0 +1,92 @@
+"""OpenAI Agents SDK: a filter of what each call of the model is sent, which never touches the session; and hooks for usage."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents.run import CallModelData, ModelInputData
+
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
+from redline.editor import Editor
+from redline.formats.sdk_objects import plain_message
+from redline.formats.usage import Usage
+from redline.policy import Policy
+
+__all__ = ["RedlineFilter"]
+
+_logger = logging.getLogger("redline.adapters")
+_call: ContextVar[EditedCall[Any] | None] = ContextVar("redline_call", default=None)
+"""The call of the model that is under way in this task."""
+
+
+class RedlineFilter(RunHooks[Any]):
+    """Strikes what is out of date from what the model is sent; what a session keeps stays whole.
+
+    One object in two places: `Runner.run(…, hooks=redline, run_config=RunConfig(call_model_input_filter=redline))`. Agents as
+    tools and handoffs pass it, too. `store` is a folder, the address of a database, or an Editor; without one a process that
+    is started again cannot send the same bytes.
+    """
+
+    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write)
+        self._unanswered: set[str] | None = set()
+        """The logs of calls so far, until an answer arrives, or it was told that none does."""
+
+    @property
+    def editor(self) -> Editor:
+        """The Editor that is asked."""
+        return self._items.editor
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        """Edit the input of one call."""
+        call = await asyncio.to_thread(self._items.edit, data.model_data.input, lambda: _settings_of(data))
+        _call.set(call)
+        if self._unanswered is not None and call.request is not None:
+            self._look_for_hooks(self._unanswered, call.request.log)
+        return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        """Record what the provider reported."""
+        self._unanswered = None
+        if (call := _call.get()) is not None:
+            await asyncio.to_thread(self._items.answered, call, lambda: _usage_of(response))
+        _call.set(None)
+
+    def _look_for_hooks(self, unanswered: set[str], log: str) -> None:
+        """A conversation that goes on was answered; if nobody has told us, we are not among the hooks."""
+        if log in unanswered:
+            _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
+            self._unanswered = None
+        unanswered.add(log)
+
+
+def _settings_of(data: CallModelData[Any]) -> CallSettings:
+    agent, model = data.agent, data.agent.model
+    described = ("name", "description", "params_json_schema")
+    tools = [[getattr(tool, name, None) for name in described] for tool in agent.tools]
+    return CallSettings(
+        model=model if isinstance(model, str) else str(getattr(model, "model", "")),
+        preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
+    )
+
+
+def _usage_of(response: ModelResponse) -> Usage | None:
+    """What the provider reported, whose `input_tokens` hold those of the cache."""
+    usage, details = response.usage, response.usage.input_tokens_details
+    read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
+    fresh = max(usage.input_tokens - read - written, 0)
+    return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
+
+
+def _read(item: Any) -> dict[str, Any]:
+    """The items are those of the Responses API already, also where the model is asked through another one."""
+    plain: dict[str, Any] = item if isinstance(item, dict) else plain_message(item)
+    return plain
+
+
+def _write(_: Any, payload: dict[str, Any]) -> Sequence[Any]:
+    return [payload]

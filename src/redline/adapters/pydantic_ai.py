@@ -1,0 +1,216 @@
+"""pydantic-ai: a capability that edits each attempt at a model request, and never the history of the agent."""
+
+import asyncio
+import functools
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    RetryPromptPart,
+    SystemPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext
+
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
+from redline.editor import Editor
+from redline.errors import FormatError
+from redline.formats.usage import Usage
+from redline.policy import Policy
+
+__all__ = ["Redline"]
+
+Block = dict[str, Any]
+_FAILURES = ("failed", "retried")
+"""The outcomes that providers are told of as errors."""
+_MOST_CALLS = 1_000
+"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
+
+
+class Redline(AbstractCapability[Any]):
+    """Strikes what is out of date from what the model is sent; `all_messages()` and what you store of it stay whole.
+
+    Put it last in the list of capabilities, so that it sees what the others made of the messages. `store` is a folder, the
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
+    """
+
+    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+        super().__init__()
+        self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
+        self._calls: OrderedDict[tuple[str | None, int], EditedCall[ModelMessage]] = OrderedDict()
+        """By run and step, the calls that are not answered yet."""
+
+    @property
+    def editor(self) -> Editor:
+        """The Editor that is asked."""
+        return self._messages.editor
+
+    async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
+        """Edit the messages of one attempt."""
+        told = functools.partial(_settings_of, ctx, request_context)
+        call = await asyncio.to_thread(self._messages.edit, request_context.messages, told)
+        self._calls[ctx.run_id, ctx.run_step] = call
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+        return replace(request_context, messages=list(call.messages))
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Record what the provider reported."""
+        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+            await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
+        return response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Leave a history alone whose changed form the provider refused; the error goes on."""
+        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+            await asyncio.to_thread(self._messages.failed, call, error)
+        raise error
+
+
+def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> CallSettings:
+    messages, asked = request_context.messages, request_context.model_request_parameters
+    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    system = [part.content for part in parts if isinstance(part, SystemPromptPart)]
+    settings: Any = request_context.model_settings or {}
+    lifetime = settings.get("anthropic_cache_messages") or settings.get("anthropic_cache")
+    return CallSettings(
+        model=request_context.model.model_name,
+        preamble={
+            "system": [*system, *(part.content for part in asked.instruction_parts or ())],
+            "tools": [[tool.name, tool.description, tool.parameters_json_schema] for tool in asked.function_tools],
+        },
+        session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
+        lifetime=lifetime if lifetime in ("5m", "1h") else "",
+        times=[_time_of(message) for message in messages],
+    )
+
+
+def _usage_of(response: ModelResponse) -> Usage | None:
+    """What the provider reported, whose `input_tokens` hold those of the cache."""
+    usage = response.usage
+    read, written = usage.cache_read_tokens, usage.cache_write_tokens
+    fresh = max(usage.input_tokens - read - written, 0)
+    return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
+
+
+def _time_of(message: ModelMessage) -> float | None:
+    stamps = (message.timestamp, *(getattr(part, "timestamp", None) for part in message.parts))
+    return next((stamp.timestamp() * 1000 for stamp in stamps if stamp is not None), None)
+
+
+# --- from a message to one of Anthropic's format, where results and words of the user may share a message, too
+
+
+def _read(message: ModelMessage) -> Block:
+    blocks = [block for _, block in _blocks(message) if block is not None]
+    if not blocks:
+        blocks = [{"type": "text", "text": " ".join(["(", *(part.part_kind for part in message.parts), ")"])}]
+    return {"role": "user" if isinstance(message, ModelRequest) else "assistant", "content": blocks}
+
+
+def _blocks(message: ModelMessage) -> list[tuple[Any, Block | None]]:
+    """Each part and the block that it is read as; None for what is not looked at, such as a system prompt: it always stays."""
+    return [(part, _block(part)) for part in message.parts]
+
+
+def _block(part: Any) -> Block | None:
+    match part:
+        case UserPromptPart():
+            items = [part.content] if isinstance(part.content, str) else part.content
+            said = "\n".join(one if isinstance(one, str) else _described(one) for one in items)
+            return {"type": "text", "text": said or "(nothing)"}
+        case ToolReturnPart():
+            words = part.content if isinstance(part.content, str) else part.model_response_str()
+            return _result(part, words, is_error=part.outcome in _FAILURES)
+        case RetryPromptPart() if part.tool_name is not None:
+            return _result(part, part.model_response(), is_error=True)
+        case TextPart() if part.content.strip():
+            return {"type": "text", "text": part.content}
+        case ToolCallPart():
+            return {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name, "input": part.args_as_dict()}
+        case ThinkingPart() if part.signature and part.provider_name in (None, "anthropic", "bedrock"):
+            if part.id == "redacted_thinking":
+                return {"type": "redacted_thinking", "data": part.signature}
+            return {"type": "thinking", "thinking": part.content, "signature": part.signature}
+    return None
+
+
+def _result(part: Any, words: str, *, is_error: bool) -> Block:
+    block = {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": words}
+    return {**block, "is_error": True} if is_error else block
+
+
+def _described(item: Any) -> str:
+    """A picture, a file, a mark in a prompt: by what it is known when it comes again."""
+    return str(getattr(item, "content", None) or f"({getattr(item, 'kind', '')} {getattr(item, 'identifier', '')})")
+
+
+# --- and back, for a message that was changed
+
+
+def _write(message: ModelMessage | None, payload: Block) -> Sequence[ModelMessage]:
+    content = payload["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if message is None:
+        return [_compose(payload["role"], blocks)]
+    said = [(part, block) for part, block in _blocks(message) if block is not None]
+    origins = origins_of(blocks, [block for _, block in said])
+    changed = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
+    added = [block for place, block in zip(origins, blocks, strict=True) if place is None]  # answers to calls left open
+    parts = [
+        part if before is None else _rewritten(part, before, changed[id(part)])
+        for part, before in _blocks(message)
+        if before is None or id(part) in changed
+    ]
+    return [replace(message, parts=[*(_compose(payload["role"], added).parts if added else ()), *parts])]
+
+
+def _rewritten(part: Any, before: Block, block: Block) -> Any:
+    if block == before:
+        return part
+    match part:
+        case ToolReturnPart() | RetryPromptPart():
+            return replace(part, content=_words(block["content"]), tool_call_id=block["tool_use_id"])
+        case ToolCallPart():  # with its item's id, OpenAI would use its own copy of the call
+            return replace(part, args=block["input"], tool_call_id=block["id"], id=None)
+        case UserPromptPart() | TextPart():
+            return replace(part, content=block["text"])
+    raise FormatError(f"A part of kind {part.part_kind} cannot be changed.")
+
+
+def _words(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(one["text"] for one in content)
+
+
+def _compose(role: str, blocks: Sequence[Block]) -> ModelMessage:
+    """A new message for what the repair added: answers to calls that were left open, say."""
+    if role == "assistant":
+        return ModelResponse([_composed_response_part(block) for block in blocks])
+    return ModelRequest(
+        [
+            UserPromptPart(block["text"])
+            if block["type"] == "text"
+            else ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])
+            for block in blocks
+        ]
+    )
+
+
+def _composed_response_part(block: Block) -> TextPart | ToolCallPart:
+    return TextPart(block["text"]) if block["type"] == "text" else ToolCallPart(block["name"], block["input"], block["id"])

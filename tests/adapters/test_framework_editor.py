@@ -1,0 +1,135 @@
+"""What the adapters share, with a framework whose messages are strings of JSON."""
+
+import json
+
+import pytest
+
+import redline
+from redline.adapters.framework_editor import CallSettings, FrameworkEditor, origins_of
+from redline.formats.usage import Usage
+from redline.testing.builders import asks, conversation, says
+
+MINUTE = 60_000
+POLICY = redline.Policy(words=redline.EN, schedule="eager")
+
+
+class RefusedError(Exception):
+    status_code = 400
+
+
+def worked():
+    """A conversation of which the oldest output is out of date after an hour."""
+    turns = [turn for number in range(8) for turn in asks("bash", {"command": "make"}, "cc -c a.c\n" * 90, id=f"c{number}")]
+    return [json.dumps(message) for message in conversation("openai_chat", [says("user", "Build it."), *turns])]
+
+
+def editor_of(editor, write=lambda _, payload: [json.dumps(payload)]):
+    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write)
+
+
+def grown(framework, messages):
+    """The last call of a conversation that grew to these messages."""
+    for end in range(3, len(messages) + 1, 2):
+        call = framework.edit(messages[:end], lambda: CallSettings(session="s"))
+    return call
+
+
+def clock():
+    minutes = iter(range(0, 10_000, 5))
+    return lambda: next(minutes) * MINUTE
+
+
+def test_what_is_not_struck_is_the_frameworks_own_object():
+    """Only messages that were changed are written anew, and the list that was given is never touched."""
+    messages = worked()
+    before = list(messages)
+    call = grown(editor_of(redline.Editor(policy=POLICY, clock=clock())), messages)
+    struck = {strike.index for strike in call.request.strikes}
+    assert struck
+    assert messages == before
+    for index, (sent, own) in enumerate(zip(call.messages, messages, strict=True)):
+        assert (sent is own) == (index not in struck)
+
+
+def test_a_mistake_of_ours_does_not_stop_the_call(caplog):
+    """An Editor that fails, settings or a message that cannot be read: what was given is sent, and the log says why."""
+    messages = worked()
+
+    def broken():
+        raise RuntimeError("the clock stands still")
+
+    framework = editor_of(redline.Editor(policy=POLICY, clock=broken))
+    assert list(framework.edit(messages, CallSettings).messages) == messages
+    assert framework.edit(messages, broken).messages is messages
+    assert framework.edit(["{"], CallSettings).messages == ["{"]
+    assert [record.name for record in caplog.records] == ["redline.adapters"] * 3
+
+
+def test_after_a_mistake_what_was_struck_stays_struck():
+    """The bytes that were sent before are sent again, though no rule can be asked."""
+    times = iter(range(0, 70, 10))
+    framework = editor_of(redline.Editor(policy=POLICY, clock=lambda: next(times) * MINUTE))
+    messages = worked()
+    call = grown(framework, messages[:15])
+    again = framework.edit(messages[:15], lambda: CallSettings(session="s"))  # the clock has run out: StopIteration
+    assert call.request.is_changed
+    assert again.messages == call.messages
+
+
+def test_a_change_that_cannot_be_said_is_withdrawn(caplog):
+    """If a message cannot be written, all is sent as it was, and nothing counts as struck."""
+
+    def write(own, payload):
+        raise redline.RedlineError("there is no such message")
+
+    editor = redline.Editor(policy=POLICY, clock=clock())
+    messages = worked()
+    assert grown(editor_of(editor, write), messages).messages == messages
+    assert not editor.recorded([message.encode() for message in messages], session="s", format="openai_chat").is_changed
+    assert "cannot be said" in caplog.text
+
+
+def test_what_was_refused_is_left_alone():
+    """After a refusal of changed messages the conversation is sent as it comes; other errors change nothing."""
+    framework = editor_of(redline.Editor(policy=POLICY, clock=clock()))
+    messages = worked()
+    call = grown(framework, messages)
+    framework.failed(call, ValueError("no connection"))
+    assert framework.edit(messages, lambda: CallSettings(session="s")).request.is_changed
+    framework.failed(call, RefusedError())
+    assert framework.edit(messages, lambda: CallSettings(session="s")).messages is messages
+
+
+def test_usage_that_cannot_be_read_is_logged(caplog):
+    """A usage of another shape than expected costs a line in the log."""
+    framework = editor_of(redline.Editor(policy=POLICY, clock=clock()))
+    call = framework.edit(worked(), CallSettings)
+    framework.answered(call, lambda: Usage(10, 2))
+    framework.answered(call, lambda: None)
+    assert not caplog.records
+    framework.answered(call, lambda: {}["input_tokens"])
+    assert "usage" in caplog.text
+
+
+def test_an_editor_has_its_own_policy():
+    """Two policies at once are a mistake; a name that is none, too."""
+    with pytest.raises(redline.ValidationError, match="own policy"):
+        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list)
+    with pytest.raises(redline.ValidationError, match="no policy named"):
+        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list)
+
+
+@pytest.mark.parametrize(
+    ("after", "origins"),
+    [
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "c"}, {"type": "call", "id": 1}], [0, 1, 2]),
+        ([{"type": "text", "text": "b"}, {"type": "call", "id": 1}], [1, 2]),
+        ([{"type": "text", "text": "new"}, {"type": "call", "id": 1}], [0, 2]),
+        ([{"type": "call", "id": 1}], [2]),
+        ([{"type": "picture"}], [None]),
+    ],
+)
+def test_blocks_are_found_again(after, origins):
+    """Blocks that stayed, were changed, or were left out, each at its place."""
+    before = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "call", "id": 1}]
+    assert origins_of(after, before) == origins
