@@ -19,12 +19,19 @@ class WhatIf:
 
     def __init__(self, page, running, name):
         self.page, self.running, self.session = page, running, running.session(name)
+        self.asked = ""
 
     def does(self, change):
         """Makes a change in the form, waits for the numbers, and gives the answer that they came from."""
-        with self.page.expect_response(re.compile("/what-if")) as answered:
+
+        def is_new(response):
+            """Not a late answer to what was asked before."""
+            return "/what-if" in response.url and response.request.post_data not in (None, self.asked)
+
+        with self.page.expect_response(is_new) as answered:
             change()
-        return answered.value.json(), json.loads(answered.value.request.post_data)
+        self.asked = answered.value.request.post_data
+        return answered.value.json(), json.loads(self.asked)
 
     def shows(self, told):
         """The numbers on the page are those of an answer."""
