@@ -36,7 +36,7 @@ test-adapter-%: .adapters/%/.made
 	$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -e . -r $<
 	@touch $@
 
-# The inspector in a real Chromium, with a session of 100,000 messages; about three minutes.
+# Every page of the inspector in a real Chromium, with a session of 100,000 messages; about five minutes.
 test-inspector: $(DEV)
 	REDLINE_SLOW=1 $(BIN)/python -m pytest -n $(WORKERS) tests/inspector -rs
 

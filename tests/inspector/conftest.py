@@ -1,3 +1,4 @@
+import os
 from contextlib import ExitStack
 
 import pytest
@@ -5,6 +6,19 @@ from playwright.sync_api import sync_playwright
 
 from tests.inspector.browser import Tabs, require_chromium
 from tests.inspector.support import inspector, write_log, write_transcript
+
+
+IN_EVERY_RUN = ("test_page_hostile.py", "test_page_conversation.py", "test_page_list.py", "test_page_size.py")
+"""Of the pages' tests; the others take minutes, and some of them wait for what a busy machine does late."""
+
+
+def pytest_collection_modifyitems(items):
+    """Most of the pages' tests are for `make test-inspector`."""
+    slow = pytest.mark.skip(reason="`make test-inspector` runs it")
+    for item in items:
+        name = item.path.name
+        if name.startswith("test_page_") and name not in IN_EVERY_RUN and not os.environ.get("REDLINE_SLOW"):
+            item.add_marker(slow)
 
 
 @pytest.fixture(scope="module")
