@@ -7,7 +7,6 @@ from playwright.sync_api import sync_playwright
 from tests.inspector.browser import Tabs, require_chromium
 from tests.inspector.support import inspector, write_log, write_transcript
 
-
 IN_EVERY_RUN = ("test_page_hostile.py", "test_page_conversation.py", "test_page_list.py", "test_page_size.py")
 """Of the pages' tests; the others take minutes, and some of them wait for what a busy machine does late."""
 
