@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
-from redline.blobs.retrieval import excerpt_of, recall
+from redline.blobs.retrieval import excerpt_of, names_blob, recall
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
@@ -532,7 +532,9 @@ class Conversation:
         max_chars: int | None = 30_000,
     ) -> str:
         """What the stub of a struck or an offloaded result refers to, all or some lines of it."""
-        if isinstance(reference, str) and (place := find_reference(reference)):
+        is_text = isinstance(reference, str)
+        # the stub of an offloaded result shows lines of it, which may hold anything
+        if is_text and not names_blob(reference) and (place := find_reference(reference)):
             return excerpt_of(self._recorded_text(*place), lines=lines, grep=grep, max_chars=max_chars)
         if self._blobs is None:
             raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")

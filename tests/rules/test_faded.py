@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import EN, Conversation, Policy
+from redline.blobs import MemoryBlobs
 from redline.errors import ValidationError
 from redline.formats import FORMATS
+from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
@@ -220,3 +222,13 @@ def test_distinctive_words():
     call = ToolCall("c", "t", {"a": [{"b": "make_it"}], "c": "other_one", "d": "long_one " * 50})
     assert len(hashed_words(call)) == 2
     assert len(hashed_words(call, are_long=True)) == 1
+
+
+def test_an_offload_stub_is_recalled_whatever_its_preview_says():
+    """Lines of the result that look like a reference to the record are not taken for one."""
+    output = "see #2.0 and #0.0\n" * 200
+    policy = Policy(rules=[OffloadResults(min_chars=100, preview_lines=2)], schedule="eager", words=EN)
+    talk = Conversation(native(steps(("Bash", {"command": "x"}, output))), policy=policy, blobs=MemoryBlobs())
+    stub = talk.request(now=10**6).messages[2]["content"][0]["content"]
+    assert "#2.0" in stub
+    assert talk.recall(stub, max_chars=None) == output

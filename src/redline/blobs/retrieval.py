@@ -11,7 +11,7 @@ from redline.blobs.grep import grep_lines
 from redline.blobs.result_files import file_name_in, read_offloaded
 from redline.errors import ValidationError
 
-__all__ = ["excerpt_of", "is_recall", "recall", "recall_tool"]
+__all__ = ["excerpt_of", "is_recall", "names_blob", "recall", "recall_tool"]
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
@@ -59,6 +59,11 @@ def excerpt_of(
         return _cut("\n".join(chosen), first, max_chars)
     found = [f"{first + number}: {shown}" for number, shown in grep_lines(grep, chosen)]
     return _cut("\n".join(found) or f"No line matches {_shown(grep)}.", None, max_chars)
+
+
+def names_blob(reference: str) -> bool:
+    """Whether a stub, or a part of it, refers to stored content."""
+    return _REFERENCE.search(reference) is not None
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:

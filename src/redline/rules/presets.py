@@ -14,4 +14,4 @@ PRESET_RULES: dict[str, tuple[Rule, ...]] = {
     "bold": (Faded(penalty_tokens=12_000, inputs=True), _OLD_REASONING),
 }
 """`careful` leaves what the assistant itself wrote as it is: it strikes results of tools, and thoughts that are old.
-`python -m bench.fit_worth` prints what each saves and risks."""
+`python -m bench.frontier` prints what each saves and risks."""
