@@ -45,7 +45,7 @@ class Setting:
     """Never shown."""
     from_project: bool = False
     """Whether a project's file may say it: of switches only that they are on, of addresses only a folder inside the project, of
-    policies only a name. What could send data or keys elsewhere, or let others in, may not."""
+    policies only a name. What could send data or keys elsewhere, let others in, or use up the machine may not."""
 
     @property
     def full_name(self) -> str:
@@ -137,7 +137,6 @@ _DECLARED = (
         least=1,
         most=256,
         help="Processes that share the work.",
-        from_project=True,
     ),
     Setting(
         section="proxy",

@@ -30,8 +30,8 @@ class SettingFile:
     """Named by the user, found in the project, or the user's own."""
     values: Mapping[str, SettingData]
     """By the setting's full name."""
-    refused: tuple[str, ...] = ()
-    """Keys that a project's file may not say, each with the reason."""
+    refused: tuple[Setting, ...] = ()
+    """What is in a project's file and may not be, or not so."""
 
     @classmethod
     def read(cls, path: Path, origin: Literal["config", "project", "user"]) -> "SettingFile":
@@ -42,10 +42,10 @@ class SettingFile:
             table = _read_table(path)
             for setting, given in _said(table):
                 value = _placed(setting, _checked(setting, given), path.parent)
-                if origin == "project" and (reason := _refusal(setting, value, path.parent)):
-                    refused.append(f"{setting.key} {reason}")
-                else:
+                if origin != "project" or _may_be_from_project(setting, value, path.parent):
                     values[setting.full_name] = value
+                else:
+                    refused.append(setting)
         except ValidationError as problem:
             raise ValidationError(f"{path}: {problem}") from problem
         if origin != "project" and "proxy.policy" not in values and any(key in table for key in POLICY_KEYS):
@@ -77,18 +77,18 @@ def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 def _read_table(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file():
-            raise ValidationError("is no file, or not there. Give the path of a redline.toml")
+            raise ValidationError("it is no file, or not there. Give the path of a redline.toml.")
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise ValidationError("is larger than 1 MB, which no redline.toml is")
+            raise ValidationError("it is larger than 1 MB, which no redline.toml is.")
         return tomllib.loads(content.decode())
     except OSError as problem:
-        raise ValidationError(f"{problem.strerror or problem}. Check the path and its permissions") from problem
+        raise ValidationError(f"{problem.strerror or problem}. Check the path and its permissions.") from problem
     except RecursionError:
-        raise ValidationError("is nested too deeply to be read") from None
+        raise ValidationError("it is nested too deeply to be read.") from None
     except ValueError as problem:  # not TOML, not UTF-8, or a name that no file can have
-        raise ValidationError(f"is not TOML that can be read: {problem}") from problem
+        raise ValidationError(f"it is not TOML that can be read: {problem}") from problem
 
 
 def _said(table: Mapping[str, Any]) -> Iterator[tuple[Setting, object]]:
@@ -127,14 +127,15 @@ def _placed(setting: Setting, value: SettingData, folder: Path) -> SettingData:
         raise ValidationError(f"{setting.key}: {problem}") from problem
 
 
-def _refusal(setting: Setting, value: SettingData, folder: Path) -> str:
-    """Why a project's file may not say this; nothing if it may."""
+def _may_be_from_project(setting: Setting, value: SettingData, folder: Path) -> bool:
+    """Whether this may be set by whoever wrote the project's file: see `Setting.from_project`."""
     if not setting.from_project:
-        return "could send data or keys elsewhere, or let others in"
-    if setting.kind == "switch" and not value:
-        return "may only be true there"
-    if setting.kind == "policy" and not str(value).isidentifier():
-        return "may only be a name there"
-    if setting.kind == "address" and ("://" in str(value) or not Path(str(value)).resolve().is_relative_to(folder.resolve())):
-        return "may only be a folder inside the project there"
-    return ""
+        return False
+    match setting.kind:
+        case "switch":
+            return value is True
+        case "policy":
+            return str(value).isidentifier()
+        case "address":
+            return "://" not in str(value) and Path(str(value)).resolve().is_relative_to(folder.resolve())
+    return True

@@ -73,10 +73,17 @@ class SettingSources:
         """What a project's file says in vain, one sentence a file."""
         for file in self.files:
             if file.refused:
+                refused = ", ".join(map(_told, file.refused))
                 yield (
-                    f"{file.path} is a project's file, of which this is not taken: {'; '.join(file.refused)}. "
-                    "Say it in a flag, a variable, your own file, or name the file with --config."
+                    f"{file.path} is the project's and could be anybody's. Not taken from it: {refused}. "
+                    "Use a flag, a variable or your own file, or name this one with --config."
                 )
+
+
+def _told(setting: Setting) -> str:
+    """A setting that a project's file may not set, or only in some ways."""
+    only = {"switch": " (only true is)", "policy": " (only a name is)", "address": " (only a folder inside the project is)"}
+    return setting.key + (only.get(setting.kind, "") if setting.from_project else "")
 
 
 def _files(config: str, own: Path | None, folder: Path | None) -> Iterator[SettingFile]:

@@ -2,7 +2,7 @@
 
 import json
 
-from redline.settings.declared import SECTIONS, SETTINGS, SettingData
+from redline.settings.declared import SECTIONS, SETTINGS, Setting
 
 __all__ = ["setting_template"]
 
@@ -22,11 +22,17 @@ def setting_template(*, for_project: bool) -> str:
                 lines += [
                     "",
                     f"# {setting.help}",
-                    f"# {setting.name} = {_toml(setting.default if setting.example is None else setting.example)}",
+                    f"# {setting.name} = {_example(setting, for_project=for_project)}",
                 ]
         sections.append("\n".join(lines) + "\n")
     return "\n".join([_HEAD, *sections])
 
 
-def _toml(value: SettingData) -> str:
+def _example(setting: Setting, *, for_project: bool) -> str:
+    """A value that may be in this file, as TOML."""
+    value = setting.default if setting.example is None else setting.example
+    if for_project and setting.kind == "switch":
+        value = True
+    if for_project and setting.kind == "address":
+        value = ".redline"
     return json.dumps(value, ensure_ascii=False)
