@@ -63,11 +63,12 @@ def _wrong(setting: Setting, value: object) -> ValidationError:
         "number": "a number" if setting.above is None else f"a number above {setting.above:g}",
         "switch": "true or false",
         "list": "a list of texts",
-    }.get(setting.kind, "a text")
+    }.get(setting.kind, "a text without control characters")
     if setting.choices:
         wanted = f"one of {', '.join(setting.choices)}"
     shown = repr(value)
-    told = "" if setting.is_secret else f", not {shown[:_LONGEST_SHOWN]}{'…' if len(shown) > _LONGEST_SHOWN else ''}"
+    is_hidden = setting.is_secret or setting.kind == "address"  # which may hold a password
+    told = "" if is_hidden else f", not {shown[:_LONGEST_SHOWN]}{'…' if len(shown) > _LONGEST_SHOWN else ''}"
     return ValidationError(f"must be {wanted}{told}")
 
 
