@@ -11,8 +11,13 @@ import time
 import urllib.request
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
+from redline.cli.setting_options import with_settings
 from redline.inspection.presets import PRESETS
 from redline.settings import SETTINGS, VARIABLES
 from redline.testing import fake_provider
@@ -172,6 +177,49 @@ def test_the_inspector_has_settings(project):
     done = redline("serve", HOME=project, REDLINE_INSPECTOR_HOST="0.0.0.0", REDLINE_INSPECTOR_PORT="0")
     assert (done.returncode, "--allow-others" in done.stderr) == (2, True)
     assert "REDLINE_INSPECTOR_PORT: must be" in redline("serve", HOME=project, REDLINE_INSPECTOR_PORT="-1").stderr
+
+
+def test_doctor_names_what_cannot_be_used(project):
+    """And which settings are the user's own."""
+    done = redline("doctor", HOME=project, REDLINE_PORT="abc", REDLINE_REDACT="1")
+    assert (done.returncode, "REDLINE_PORT: must be" in done.stderr, "your own: proxy.redact." in done.stdout) == (
+        1,
+        True,
+        True,
+    )
+    told = json.loads(redline("doctor", "--json", HOME=project, REDLINE_PORT="abc", REDLINE_REDACT="1").stdout)
+    assert (told["settings"], len(told["problems"])) == (["proxy.redact"], 1)
+
+
+PORTS = st.none() | st.integers(0, 65535)
+
+
+@click.command()
+@with_settings("proxy.port")
+def port_command(port):
+    """A command with one setting."""
+    click.echo(port)
+
+
+@given(flag=PORTS, variable=PORTS, named=PORTS, found=PORTS, own=PORTS)
+def test_a_command_gets_the_value_of_the_highest_source(flag, variable, named, found, own):
+    """Whatever is said elsewhere: flag, variable, file (one that is named goes for the project's), own file, default."""
+    files = {"named.toml": named, "redline.toml": found, "home/.config/redline/redline.toml": own}
+    environ = {"HOME": "home", "XDG_CONFIG_HOME": None, "REDLINE_CONFIG": None, "REDLINE_PORT": _text(variable)}
+    arguments = [*([] if flag is None else ["--port", str(flag)]), *([] if named is None else ["--config", "named.toml"])]
+    runner = CliRunner()
+    with runner.isolated_filesystem():
+        for name, port in files.items():
+            if port is not None:
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).write_text(f"[proxy]\nport = {port}\n")
+        done = runner.invoke(port_command, arguments, env=environ)
+    order = (flag, variable, named, found if named is None else None, own, 8484)
+    assert done.output == f"{next(port for port in order if port is not None)}\n"
+
+
+def _text(value):
+    return None if value is None else str(value)
 
 
 def test_help_names_every_policy():

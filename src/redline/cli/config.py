@@ -8,11 +8,11 @@ import click
 
 from redline.cli.on_each import FINE, UNREADABLE
 from redline.cli.output import Column, complain, say, say_json, show_rows
-from redline.cli.setting_options import config_option, found_setting, sources_of
-from redline.errors import ExecutionError, RedlineError, ValidationError
+from redline.cli.setting_options import config_option, found_settings, sources_of
+from redline.errors import ExecutionError, ValidationError
 from redline.files import create_whole, make_directory
 from redline.log.addresses import masked
-from redline.settings import FILE_NAME, SETTINGS, Setting, SettingData, SettingValue, setting_template, user_file
+from redline.settings import FILE_NAME, Setting, SettingData, SettingValue, setting_template, user_file
 
 __all__ = ["command"]
 
@@ -45,14 +45,12 @@ def command(begins: bool, is_for_user: bool, as_json: bool) -> int:
         return _begin(is_for_user)
     if is_for_user:
         raise ValidationError("--user says where --init writes. Add --init.")
-    context, found, code = click.get_current_context(), dict[Setting, SettingValue](), FINE
+    context = click.get_current_context()
     files = sources_of(context).files
-    for setting in SETTINGS.values():
-        try:
-            found[setting] = found_setting(context, setting)
-        except RedlineError as problem:
-            complain(problem)
-            code = UNREADABLE
+    found, problems = found_settings(context)
+    for problem in problems:
+        complain(problem)
+    code = UNREADABLE if problems else FINE
     if as_json:
         settings = {setting.full_name: _as_json(setting, one) for setting, one in found.items()}
         say_json({"settings": settings, "files": [{"path": str(file.path), "from": file.origin} for file in files]}, indent=2)

@@ -11,7 +11,7 @@ from redline.cli.output import complain
 from redline.errors import RedlineError, ValidationError
 from redline.settings import SETTINGS, Setting, SettingSources, SettingValue
 
-__all__ = ["SettingOption", "config_of", "config_option", "found_setting", "sources_of", "with_settings"]
+__all__ = ["SettingOption", "config_of", "config_option", "found_setting", "found_settings", "sources_of", "with_settings"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -87,6 +87,18 @@ def found_setting(ctx: click.Context, setting: Setting) -> SettingValue:
         except RedlineError as problem:
             raise ValidationError(f"{found.where}: {problem}") from problem
     return found
+
+
+def found_settings(ctx: click.Context) -> tuple[dict[Setting, SettingValue], tuple[str, ...]]:
+    """Every setting that can be used, and what is wrong with the others."""
+    found: dict[Setting, SettingValue] = {}
+    problems: dict[str, None] = {}  # a file that cannot be read is one problem, not one for each setting
+    for setting in SETTINGS.values():
+        try:
+            found[setting] = found_setting(ctx, setting)
+        except RedlineError as problem:
+            problems[str(problem)] = None
+    return found, tuple(problems)
 
 
 def _type(setting: Setting) -> click.ParamType[Any] | None:
