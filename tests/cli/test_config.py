@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -205,15 +206,14 @@ def port_command(port):
 def test_a_command_gets_the_value_of_the_highest_source(flag, variable, named, found, own):
     """Whatever is said elsewhere: flag, variable, file (one that is named goes for the project's), own file, default."""
     files = {"named.toml": named, "redline.toml": found, "home/.config/redline/redline.toml": own}
-    environ = {"HOME": "home", "XDG_CONFIG_HOME": None, "REDLINE_CONFIG": None, "REDLINE_PORT": _text(variable)}
+    environ = {"XDG_CONFIG_HOME": None, "REDLINE_CONFIG": None, "REDLINE_PORT": _text(variable)}
     arguments = [*([] if flag is None else ["--port", str(flag)]), *([] if named is None else ["--config", "named.toml"])]
-    runner = CliRunner()
-    with runner.isolated_filesystem():
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, port in files.items():
             if port is not None:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
                 Path(name).write_text(f"[proxy]\nport = {port}\n")
-        done = runner.invoke(port_command, arguments, env=environ)
+        done = CliRunner().invoke(port_command, arguments, env={"HOME": f"{folder}/home", **environ})
     order = (flag, variable, named, found if named is None else None, own, 8484)
     assert done.output == f"{next(port for port in order if port is not None)}\n"
 

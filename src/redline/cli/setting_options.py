@@ -101,7 +101,7 @@ def found_settings(ctx: click.Context) -> tuple[dict[Setting, SettingValue], tup
     return found, tuple(problems)
 
 
-def _type(setting: Setting) -> click.ParamType[Any] | None:
+def _type(setting: Setting) -> "click.ParamType[Any] | None":  # which takes an argument in newer versions of click only
     match setting.kind:
         case "integer":
             return click.IntRange(setting.least, setting.most)
