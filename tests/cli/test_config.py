@@ -23,6 +23,7 @@ from redline.inspection.presets import PRESETS
 from redline.settings import SETTINGS, VARIABLES
 from redline.testing import fake_provider
 from tests.cli.run import SOURCE, redline
+from tests.cli.sample import write_session
 
 HOSTILE = '[proxy]\nport = 7\nhost = "0.0.0.0"\ntoken = "hostile-token-of-theirs"\nupstream = ["{upstream}"]\n'
 
@@ -171,6 +172,15 @@ def test_a_run_keeps_its_proxy_to_itself(project):
     running = redline("run", "--show", "--config", "mine.toml", "--proxy", "http://x", "--", "python", HOME=project)
     assert running.returncode == 0, running.stderr
     assert "--proxy" in redline("run", "--show", "--no-redact", "--proxy", "http://x", "--", "python", HOME=project).stderr
+
+
+def test_replay_has_settings(project):
+    """A price that is not known is refused with its source."""
+    done = redline("replay", "gone.jsonl", HOME=project, REDLINE_REPLAY_PRICES="0.1/1.25/5m no-such-model")
+    assert (done.returncode, "REDLINE_REPLAY_PRICES: no price is known for 'no-such-model'" in done.stderr) == (2, True)
+    write_session(project / "session.jsonl")
+    done = redline("replay", "session.jsonl", "--json", HOME=project, REDLINE_REPLAY_PRICES="0.5/1.25/5m")
+    assert "0.5/1.25/5m" in done.stdout, done.stderr
 
 
 def test_the_inspector_has_settings(project):

@@ -30,7 +30,7 @@ from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES
 from redline.replay.ray_engine import on_ray
 from redline.replay.session import sessions_in
 
-__all__ = ["command"]
+__all__ = ["check_prices", "command"]
 
 _HOUR = ":1h"
 
@@ -151,6 +151,11 @@ class _Prices:
             return self.rules[self.named], self.models.get(self.named)
         price = find_price(model) if model is not None else None
         return (price.rule(), price) if price is not None else (next(iter(PRICE_RULES.values())), None)
+
+
+def check_prices(names: Sequence[str]) -> None:
+    """Refuse what is neither a rule nor a model whose price is known."""
+    _Prices.of(names, with_usual=False)
 
 
 def _replay(

@@ -132,6 +132,10 @@ def _check_meaning(setting: Setting, value: Any) -> None:
                 from redline.proxy.settings import check_token
 
                 check_token(value)
+            case "replay.prices":
+                from redline.cli.replay import check_prices
+
+                check_prices(value)
 
 
 def _set_config(ctx: click.Context, _: click.Parameter, config: str | None) -> None:
