@@ -50,6 +50,7 @@ __all__ = ["command"]
     metavar="MS",
     help="For editing a request; thrice as long more for each MB of it.",
 )
+@click.option("--otel", is_flag=True, help="Export spans and metrics, to where the variables OTEL_… say.")
 def command(
     port: int,
     host: str,
@@ -63,6 +64,7 @@ def command(
     edit_subscriptions: bool,
     redact: bool,
     deadline_ms: float,
+    otel: bool,
 ) -> int:
     """Relay an agent's requests to its provider, with outdated tool output struck and broken calls repaired.
 
@@ -85,6 +87,10 @@ def command(
         raise MissingExtraError("redline proxy", "proxy") from missing
     from redline.proxy.upstreams import parse_upstreams
 
+    if otel:
+        from redline.telemetry.exporting import check_exporters
+
+        check_exporters()
     settings = ProxySettings(
         store=store if "://" in store else str(Path(store).expanduser()),
         host=host,
@@ -98,6 +104,7 @@ def command(
         edits_subscriptions=edit_subscriptions,
         redacts=redact,
         deadline_ms=deadline_ms,
+        exports_telemetry=otel,
     )
     serve(settings, on_ready=_introduce)
     return 0

@@ -37,6 +37,7 @@ _NOT_FOUND = 127
     "--edit-subscriptions", is_flag=True, help="Edit what a subscription pays for, too; it is only observed otherwise."
 )
 @click.option("--redact", is_flag=True, help="Keep secrets out of what is recorded.")
+@click.option("--otel", is_flag=True, help="Export spans and metrics; as for redline proxy.")
 @click.option("--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Where the requests go on to.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The proxy's port; without it, one that is free.")
 @click.option("--proxy", "running", metavar="URL", help="Use the proxy that runs there, and start none.")
@@ -49,6 +50,7 @@ def command(
     policy: str | None,
     edit_subscriptions: bool,
     redact: bool,
+    otel: bool,
     upstreams: tuple[str, ...],
     port: int | None,
     running: str | None,
@@ -70,7 +72,7 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
-    flags = {"--dry-run": dry_run, "--edit-subscriptions": edit_subscriptions, "--redact": redact}
+    flags = {"--dry-run": dry_run, "--edit-subscriptions": edit_subscriptions, "--redact": redact, "--otel": otel}
     options = [*_option("--store", store), *_option("--policy", policy), *(name for name, is_set in flags.items() if is_set)]
     if running and (options or upstreams or port):
         raise ValidationError("--proxy names a proxy that runs already, with its own store, policy, upstreams, port and mode.")
