@@ -516,7 +516,7 @@ class Conversation:
         made = self._finished(self._engine.request(settings, ask), ask)
         self._engine.tell(made, settings, self._name)
         if watch is not None:
-            watch.stop(made, self._policy, address=self._name)
+            watch.stop(made, self._policy, address=self._name if self._address else "")
             self._observed = made
         return made
 

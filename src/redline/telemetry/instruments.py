@@ -39,7 +39,7 @@ class Instruments:
         self._refused = meter.create_counter("redline.refused", "{mark}", "What a law or the provider refused.")
         self._lifted = meter.create_counter("redline.lifted", "{strike}", "Strikes that no longer count, by rule.")
         self._repairs = meter.create_counter("redline.repairs", "{repair}", "Repairs, counted in every request.")
-        self._saved_tokens = meter.create_up_down_counter(
+        self._saved_tokens = meter.create_counter(
             "redline.tokens.saved", "{token}", "Tokens that strikes took out, in every request anew."
         )
         self._usage = _UsageCounters(meter)
@@ -74,7 +74,7 @@ class Instruments:
         self._decide.record(seconds, attributes)
         if request is None:
             return
-        self._saved_tokens.add(saved_tokens, attributes)
+        self._saved_tokens.add(max(saved_tokens, 0), attributes)
         self._repairs.add(len(request.repairs), attributes)
         self._held.record(len(request.held), attributes)
         for rule, count in _by_rule(strike.rule for strike in request.new_strikes).items():

@@ -88,7 +88,7 @@ class LibraryTelemetry:
     def _naming(self, decided: DecidedRequest) -> dict[str, Attribute]:
         """Which conversation, and why nothing was looked at. An address may be a path: a hash tells it apart."""
         known = {
-            "gen_ai.conversation.id": session_label(decided.session) or hashed(decided.address),
+            "gen_ai.conversation.id": session_label(decided.session) or (hashed(decided.address) if decided.address else ""),
             "redline.untouched": untouched_label(decided.untouched, decided.request),
         }
         if self._instruments.content:
