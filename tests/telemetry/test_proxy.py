@@ -135,14 +135,14 @@ def test_errors_have_a_type(tmp_path):
     assert MARK not in running.seen.everything()
 
 
+def refuse_changes(peer):
+    while (seen := peer.read_request()) is not None:
+        peer.seen.append(seen)
+        peer.answer({"content": []}, status="200 OK" if f"{MARK} 0" in seen.body.decode() else "400 Bad Request")
+
+
 def test_a_refusal_of_the_provider_is_counted(tmp_path):
     """A changed body that it does not take, and the unchanged one that it does."""
-
-    def refuse_changes(peer):
-        while (seen := peer.read_request()) is not None:
-            peer.seen.append(seen)
-            peer.answer({"content": []}, status="200 OK" if f"{MARK} 0" in seen.body.decode() else "400 Bad Request")
-
     with upstream(refuse_changes) as up, observed_proxy(up.url, tmp_path) as running:
         assert post(running, "anthropic", 8).status == 200
         running.settled(1)

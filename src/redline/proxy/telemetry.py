@@ -85,7 +85,7 @@ class ProxyTelemetry:
             "redline.decide.duration": entry.edit_ms / 1000,
         }
         if request is not None:
-            attributes |= request_attributes(request, content=content)
+            attributes |= request_attributes(request, saved_tokens=entry.struck_tokens, content=content)
         named: dict[str, Attribute | None] = {
             "gen_ai.conversation.id": session_label(edited.session if edited else "") or entry.chain,
             "redline.untouched": entry.untouched if content else untouched_label(entry.untouched, request),

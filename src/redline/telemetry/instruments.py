@@ -124,7 +124,7 @@ def common_attributes(provider: str, model: str, *, is_applied: bool) -> dict[st
     return {**{name: value for name, value in named.items() if value}, "redline.applied": is_applied}
 
 
-def request_attributes(request: Request, *, content: bool) -> dict[str, Attribute]:
+def request_attributes(request: Request, *, saved_tokens: int, content: bool) -> dict[str, Attribute]:
     """What a span says of a decision: numbers, by rule; with `content` also the reasons, and the messages that are sent."""
     attributes: dict[str, Attribute] = {
         "redline.strikes.new": len(request.new_strikes),
@@ -134,7 +134,7 @@ def request_attributes(request: Request, *, content: bool) -> dict[str, Attribut
         "redline.lifted": len(request.lifted),
         "redline.repairs": len(request.repairs),
         "redline.schedule": request.schedule,
-        "redline.tokens.saved": sum(strike.tokens_saved for strike in request.strikes),
+        "redline.tokens.saved": saved_tokens,
     }
     for rule, count in _by_rule(strike.rule for strike in request.new_strikes).items():
         attributes[f"redline.rule.{rule}.new"] = count
@@ -147,4 +147,7 @@ def request_attributes(request: Request, *, content: bool) -> dict[str, Attribut
 
 
 def _by_rule(rules: Iterable[str]) -> Counter[str]:
-    return Counter(map(rule_label, rules))
+    labelled: Counter[str] = Counter()
+    for rule, count in Counter(rules).items():
+        labelled[rule_label(rule)] += count
+    return labelled

@@ -40,9 +40,9 @@ class LibraryTelemetry:
         """Attributes on the span of the model call if one is current, else a span of its own; and the metrics."""
         request = decided.request
         outcome = "untouched" if decided.untouched else "struck" if request.strikes else "unchanged"
-        attributes = request_attributes(request, content=self._instruments.content)
+        saved = sum(strike.tokens_saved for strike in request.strikes)
+        attributes = request_attributes(request, saved_tokens=saved, content=self._instruments.content)
         common = common_attributes(PROVIDERS.get(request.format, ""), request.model, is_applied=decided.is_applied)
-        saved = int(sum(strike.tokens_saved for strike in request.strikes))
         self._instruments.count_decision(request, common, seconds=decided.seconds, outcome=outcome, saved_tokens=saved)
         attributes |= self._naming(decided) | {
             "redline.outcome": outcome,
