@@ -1,5 +1,6 @@
 """Spans and metrics of conversations, Editors and transports."""
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from typing import ClassVar
 import httpx
 import pytest
 
-from redline import Conversation, Editor, Policy, RedlineTransport
+from redline import Conversation, Editor, Policy, RedlineTransport, aio
 from redline.formats.usage import Usage
 from redline.prices import find_price
 from redline.rules import HistoricalReads
@@ -124,6 +125,20 @@ def test_the_span_of_a_model_call_takes_the_attributes():
     assert names["chat m"].attributes["redline.strikes.new"] == 3
     assert names["redline.request"].parent.span_id == names["turn"].context.span_id
     assert "redline.strikes.new" not in names["turn"].attributes
+
+
+def test_an_async_conversation_is_in_the_span_of_its_caller(tmp_path):
+    """Its thread knows which span is current where it was called."""
+
+    async def ask(tracer):
+        with tracer.start_as_current_span("turn"):
+            async with await aio.open(tmp_path / "chat.jsonl", policy=Policy.documents()) as talk:
+                await talk.request()
+
+    with instrumented() as seen:
+        asyncio.run(ask(seen.tracer_provider.get_tracer("a program's")))
+    inner, outer = seen.spans
+    assert (inner.name, inner.parent.span_id) == ("redline.request", outer.context.span_id)
 
 
 @pytest.mark.parametrize("format", FORMATS)

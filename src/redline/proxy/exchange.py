@@ -70,6 +70,10 @@ class SettlementObserver(Protocol):
         """A request and its answer, and what they are in the accounts."""
         ...
 
+    def close(self) -> None:
+        """There will be no more. Blocks."""
+        ...
+
 
 def settle(
     exchange: Exchange, accounts: Accounts, editor: CallEditor | None, observer: SettlementObserver | None = None
@@ -90,7 +94,10 @@ def settle(
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
     if observer is not None:
-        observer.settled(exchange, entry)
+        try:
+            observer.settled(exchange, entry)
+        except Exception:
+            _log.exception("Telemetry of a request is lost")
 
 
 def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:

@@ -95,6 +95,8 @@ class Relay:
         await self._client.close()
         self._threads.close()
         await asyncio.to_thread(self._clerk.shutdown)
+        if self._observer is not None:
+            await asyncio.to_thread(self._observer.close)
         self.accounts.close()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -72,7 +72,8 @@ def _observer(settings: ProxySettings) -> SettlementObserver | None:
     from redline.proxy.telemetry import ProxyTelemetry
     from redline.telemetry.exporting import exporting_instruments
 
-    return ProxyTelemetry(exporting_instruments(), settings.policy)
+    instruments, send_last = exporting_instruments()
+    return ProxyTelemetry(instruments, settings.policy, send_last)
 
 
 def _open_editor(settings: ProxySettings) -> CallEditor:

@@ -1,6 +1,7 @@
 """Telemetry of the proxy: a span and metrics for every model call that it relays, with the numbers of its accounts."""
 
 import time
+from collections.abc import Callable
 
 from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, StatusCode
@@ -20,8 +21,8 @@ __all__ = ["ProxyTelemetry"]
 class ProxyTelemetry:
     """Told of every exchange after it was counted; one that asks no model is passed over."""
 
-    def __init__(self, instruments: Instruments, policy: str) -> None:
-        self._instruments = instruments
+    def __init__(self, instruments: Instruments, policy: str, send_last: Callable[[], None]) -> None:
+        self._instruments, self._send_last = instruments, send_last
         self._policy = policy if policy in PRESETS else "custom"
 
     def settled(self, exchange: Exchange, entry: ProxiedRequest) -> None:
@@ -29,6 +30,10 @@ class ProxyTelemetry:
         if exchange.format:
             self._count(exchange, entry)
             self._trace(exchange, entry)
+
+    def close(self) -> None:
+        """Export what was not exported yet."""
+        self._send_last()
 
     def _count(self, exchange: Exchange, entry: ProxiedRequest) -> None:
         outcome = exchange.outcome or EditOutcome(b"")

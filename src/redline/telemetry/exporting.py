@@ -1,6 +1,9 @@
 """Providers that export to where the standard variables OTEL_… say, for a process that is nobody's own program: the proxy."""
 
 import os
+import threading
+import time
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ __all__ = ["check_exporters", "exporting_instruments"]
 _EXTRA = "otlp"
 _FEATURE = "exporting telemetry"
 _SERVICE = "redline-proxy"
+_LAST_EXPORT_S = 3.0
 _CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _WITHOUT_CONTENT = ("", "false", "no_content", "event_only")
 
@@ -28,8 +32,9 @@ def check_exporters() -> None:
     _named("traces"), _named("metrics")
 
 
-def exporting_instruments() -> "Instruments":
-    """Spans and metrics that go to the exporters named by OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER, `otlp` if none is."""
+def exporting_instruments() -> "tuple[Instruments, Callable[[], None]]":
+    """Spans and metrics that go to the exporters named by OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER, `otlp` if none is;
+    and what sends the last of them."""
     check_exporters()
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
@@ -39,13 +44,23 @@ def exporting_instruments() -> "Instruments":
 
     is_named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     resource = Resource.create({} if is_named else {"service.name": _SERVICE})
-    spans = TracerProvider(resource=resource)
+    spans = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in _made("traces"):
         spans.add_span_processor(BatchSpanProcessor(exporter))
     readers = [one if isinstance(one, MetricReader) else PeriodicExportingMetricReader(one) for one in _made("metrics")]
-    metrics = MeterProvider(readers, resource=resource)
+    metrics = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     content = os.environ.get(_CONTENT, "").lower() not in _WITHOUT_CONTENT
-    return make_instruments(spans, metrics, content=content)
+    return make_instruments(spans, metrics, content=content), lambda: _end_in_time(spans.shutdown, metrics.shutdown)
+
+
+def _end_in_time(*ends: Callable[[], object]) -> None:
+    """A collector that does not answer is tried again for long: nobody who ends a proxy waits for that."""
+    threads = [threading.Thread(target=end, daemon=True) for end in ends]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + _LAST_EXPORT_S
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0))
 
 
 def _made(signal: str) -> list[Any]:
