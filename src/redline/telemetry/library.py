@@ -51,8 +51,8 @@ class LibraryTelemetry:
             "redline.decide.duration": decided.seconds,
         }
         current = get_current_span()
-        if _is_inference(current):
-            current.set_attributes(attributes)
+        if _is_inference(current):  # what it says of itself stays
+            current.set_attributes({name: value for name, value in attributes.items() if name.startswith("redline.")})
             return
         span = self._instruments.tracer.start_span(
             "redline.request", kind=SpanKind.INTERNAL, attributes={**common, **attributes}, start_time=decided.start_ns
@@ -65,10 +65,9 @@ class LibraryTelemetry:
         provider = PROVIDERS.get(request.format, "") if request is not None else ""
         common = common_attributes(provider, model, is_applied=reported.is_applied)
         self._instruments.count_usage(usage, common)
-        struck = Struck(is_dry_run=not reported.is_applied)
-        if request is not None:
-            in_force, new = (sum(one.tokens_saved for one in some) for some in (request.strikes, request.new_strikes))
-            struck = Struck(in_force, new, is_dry_run=not reported.is_applied)
+        struck = Struck()
+        if request is not None and reported.is_applied:
+            struck = Struck(*(sum(one.tokens_saved for one in some) for some in (request.strikes, request.new_strikes)))
         price, now = price_of(reported.model), time.time()
         before = self._last.pop((reported.history, model), None)
         self._last[reported.history, model] = _LastUsage(now, usage, struck.tokens)
