@@ -67,7 +67,8 @@ class LibraryTelemetry:
         self._instruments.count_usage(usage, common)
         struck = Struck()
         if request is not None and reported.is_applied:
-            struck = Struck(*(sum(one.tokens_saved for one in some) for some in (request.strikes, request.new_strikes)))
+            in_force, new = (sum(one.tokens_saved for one in some) for some in (request.strikes, request.new_strikes))
+            struck = Struck(in_force, new)
         price, now = price_of(reported.model), time.time()
         before = self._last.pop((reported.history, model), None)
         self._last[reported.history, model] = _LastUsage(now, usage, struck.tokens)
