@@ -12,7 +12,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import litellm
 
 from redline.adapters.litellm import RedlineHandler
-from tests.adapters.story import CommandError, Scene, bash, play, read_file
+from tests.adapters.story import CommandError, Scene, bash, play, read_file, reported_usage
 
 Message = dict[str, Any]
 Told = tuple[list[Message], list[tuple[str, str, dict[str, Any]]]]
@@ -115,12 +115,22 @@ def carry_out(tools: dict[str, Callable[..., str]], name: str, arguments: dict[s
         return str(problem), True
 
 
+async def usage_of(scene: Scene, before: int) -> None:
+    """LiteLLM tells it some time after the answer, in any order; a loop has no need to wait for it, but the story has one."""
+    for _ in range(200):
+        if len(list(reported_usage(Path(scene.folder, "redline")))) > before:
+            return
+        await asyncio.sleep(0.05)
+
+
 async def answer(scene: Scene, redline: RedlineHandler, messages: list[Message], save: Callable[[], object]) -> None:
     ask = {"openai_chat": ask_chat, "openai_responses": ask_responses, "anthropic": ask_messages}[scene.format]
     tools: dict[str, Callable[..., str]] = {"bash": bash, "read_file": read_file, "recall": redline.editor.recall}
     while True:
+        before = len(list(reported_usage(Path(scene.folder, "redline"))))
         told, calls = await ask(scene, redline, messages, scene.mode)
         messages += told
+        await usage_of(scene, before)
         save()
         if not calls:
             return
@@ -139,7 +149,6 @@ def converse(scene: Scene) -> dict[str, str]:
         for question in scene.questions:
             messages.append({"role": "user", "content": question})
             await answer(scene, redline, messages, lambda: path.write_text(json.dumps(messages)))
-        await litellm.litellm_core_utils.logging_worker.GLOBAL_LOGGING_WORKER.flush()
 
     asyncio.run(talk())
     blocks = [block for one in messages for block in (one["content"] if isinstance(one.get("content"), list) else [one])]

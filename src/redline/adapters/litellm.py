@@ -20,6 +20,7 @@ from redline.formats import find_format
 from redline.formats.answers import Answer
 from redline.formats.sdk_objects import plain_message, plain_value
 from redline.formats.usage import read_usage
+from redline.inspection.presets import find_policy
 from redline.policy import Policy
 from redline.values import payloads
 from redline.wire import find_api
@@ -76,7 +77,7 @@ class RedlineHandler(CustomLogger):
     def edit_kwargs(self, **arguments: Any) -> dict[str, Any]:
         """The arguments of a sync call with the messages to send: `litellm.completion(**redline.edit_kwargs(model=…, …))`.
 
-        Those of `litellm.responses` are taken, too. Usage arrives if the handler is among the callbacks.
+        Those of `litellm.responses` are taken, too. Usage arrives if the handler is among the callbacks as well.
         """
         return self._edited(arguments, "responses" if "input" in arguments else "completion")
 
@@ -95,7 +96,10 @@ class RedlineHandler(CustomLogger):
 
     async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
         """Record what the provider reported."""
-        await asyncio.to_thread(self.log_success_event, kwargs, response_obj, start_time, end_time)
+        try:
+            await asyncio.to_thread(self.log_success_event, kwargs, response_obj, start_time, end_time)
+        except RuntimeError:  # the process ends: LiteLLM still tells what it has not told, but no thread can be started
+            self.log_success_event(kwargs, response_obj, start_time, end_time)
 
     def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
         """Record what the provider reported for a sync call."""
@@ -125,7 +129,7 @@ class RedlineHandler(CustomLogger):
             return arguments
         id = str(arguments.get("litellm_call_id") or uuid.uuid4())
         known = self._calls.get(id)
-        if known is not None and (known.path != path or known.messages is given):
+        if known is not None and (known.path != path or known.messages == given):
             return arguments  # it was edited already: by hand, or before LiteLLM turned it into a call of another API
         try:
             edited = self._wire.edit(_call_of(arguments, api, path, field))
@@ -142,12 +146,12 @@ class RedlineHandler(CustomLogger):
 
 def __getattr__(name: str) -> RedlineHandler:
     """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
-    for, by the variables REDLINE_STORE (a folder or the address of a database) and REDLINE_POLICY (a name)."""
+    for, by the variables REDLINE_STORE (a folder or the address of a database) and REDLINE_POLICY (a name or a file)."""
     if name != "handler":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    store, policy = os.environ.get("REDLINE_STORE") or "~/.redline", os.environ.get("REDLINE_POLICY")
-    made = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=policy or None)
-    globals()["handler"] = made
+    store = os.environ.get("REDLINE_STORE") or "~/.redline"
+    policy = find_policy(os.environ.get("REDLINE_POLICY") or "default")
+    made = globals()[name] = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=policy)
     return made
 
 
