@@ -33,7 +33,7 @@ test-adapter-%: .adapters/%/.made
 	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3 $(if $(SAMPLE),-k "test_the_story and openai_chat-async")
 
 # What they add to a model call.
-bench-adapters: $(addprefix bench-adapter-,$(or $(ONLY),$(ADAPTERS)))
+bench-adapters: $(addprefix bench-adapter-,$(or $(ONLY),$(filter-out claude_agent_sdk,$(ADAPTERS))))
 
 bench-adapter-%: .adapters/%/.made
 	$(dir $<)bin/python -m bench.adapters $*

@@ -228,6 +228,13 @@ class TestCallback:
         for kept in ({"input": rest, "previous_response_id": "resp_1"}, {"input": rest}, {"input": "hi"}):
             assert handler.edit_kwargs(model="gpt-5", **kept)["input"] == kept["input"]
 
+    def test_answers_may_be_in_the_list_as_they_came(self, litellm):
+        """Objects of LiteLLM are read like dictionaries, and those that are not struck stay what they are."""
+        handler = self.handler(litellm)
+        given = [litellm.Message(**one) if one["role"] == "assistant" else one for one in history("openai_chat")]
+        sent = handler.edit_kwargs(model="gpt-5", messages=given)["messages"]
+        assert [number for number, one in enumerate(sent) if one is not given[number]] == [2, 4, 6]
+
     def test_an_editor_has_its_own_policy(self, litellm):
         """Two policies at once are a mistake."""
         from redline.adapters.litellm import RedlineHandler

@@ -22,6 +22,7 @@ from redline.formats.sdk_objects import plain_message, plain_value
 from redline.formats.usage import read_usage
 from redline.inspection.presets import find_policy
 from redline.policy import Policy
+from redline.settings import SETTINGS, SettingSources
 from redline.values import payloads
 from redline.wire import find_api
 from redline.wire.base import Api
@@ -146,12 +147,13 @@ class RedlineHandler(CustomLogger):
 
 def __getattr__(name: str) -> RedlineHandler:
     """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
-    for, by the variables REDLINE_STORE (a folder or the address of a database) and REDLINE_POLICY (a name or a file)."""
+    for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a name or a
+    file), or what a redline.toml says."""
     if name != "handler":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    store = os.environ.get("REDLINE_STORE") or "~/.redline"
-    policy = find_policy(os.environ.get("REDLINE_POLICY") or "default")
-    made = globals()[name] = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=policy)
+    sources = SettingSources.load()
+    store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
+    made = globals()[name] = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=find_policy(policy))
     return made
 
 
@@ -161,15 +163,22 @@ def _call_of(arguments: Mapping[str, Any], api: Api, path: str, field: str) -> C
     headers = held.get("headers")
     told = {name: _plain(arguments[name]) for name in _fields_of(api) if arguments.get(name) is not None}
     told["model"] = arguments.get("model") or getattr(arguments.get("litellm_logging_obj"), "model", "")
-    told[field] = [plain_message(message) for message in arguments[field]]
     return Call(
         "POST",
         path,
         {str(name).lower(): str(value) for name, value in headers.items()} if isinstance(headers, Mapping) else {},
-        payloads.encode(told),
+        _encoded({**told, field: list(arguments[field])}, field),
         label=str(held.get("user_api_key_hash") or ""),
         session=str(arguments.get("litellm_session_id") or held.get("session_id") or ""),
     )
+
+
+def _encoded(told: dict[str, Any], field: str) -> bytes:
+    """The body; messages are looked through for objects of an SDK only if there are any, since that takes longest."""
+    try:
+        return payloads.encode(told)
+    except (TypeError, ValueError):
+        return payloads.encode({**told, field: [plain_message(message) for message in told[field]]})
 
 
 def _held(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
