@@ -153,10 +153,35 @@ def openai_agents(watch: Stopwatch, count: int, store: str | None) -> Callable[[
     return lambda: asyncio.run(Runner.run(agent, history, max_turns=10_000, hooks=redline, run_config=config))
 
 
+def litellm(watch: Stopwatch, count: int, store: str | None) -> Callable[[], object]:
+    """A plain loop over `acompletion` with and without the callback."""
+    import litellm
+
+    from redline.adapters.litellm import RedlineHandler
+
+    litellm.callbacks = [RedlineHandler(store)] if store else []
+    history: list[Any] = [{"role": "user", "content": "Look around."}]
+
+    def add(id: str, path: str, text: str) -> None:
+        function = {"name": "read_file", "arguments": f'{{"path":"{path}"}}'}
+        history.append({"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}]})
+        history.append({"role": "tool", "tool_call_id": id, "content": text})
+
+    async def loop() -> None:
+        while asked := watch.next_call():
+            await litellm.acompletion(model="openai/gpt-5", messages=history, mock_response="Done.")
+            add(*asked, read_file(asked[1]))
+
+    for one in past(count):
+        add(*one)
+    return lambda: asyncio.run(loop())
+
+
 FRAMEWORKS: dict[str, Callable[[Stopwatch, int, str | None], Callable[[], object]]] = {
     "langchain": langchain,
     "pydantic_ai": pydantic_ai,
     "openai_agents": openai_agents,
+    "litellm": litellm,
 }
 
 

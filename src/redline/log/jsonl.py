@@ -438,7 +438,8 @@ class AppendFile:
         self._let_go()
 
     def __del__(self) -> None:
-        self._let_go()
+        if os is not None:  # when the process ends, modules may be gone before what they made; the system closes files
+            self._let_go()
 
     def _let_go(self) -> None:
         handle, self._handle = self._handle, None
