@@ -14,13 +14,18 @@ from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
+__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of"]
 
 _logger = logging.getLogger("redline.adapters")
 
 _MOST_MADE = 10_000
 """Messages with strikes that are remembered."""
+_MOST_CALLS = 1_000
+"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
+_STATUS_NAMES = ("status_code", "code")
+"""Where errors have the status that the provider answered; the second is Google's."""
 
+K = TypeVar("K")
 M = TypeVar("M")
 Block = dict[str, Any]
 
@@ -44,6 +49,23 @@ class EditedCall(Generic[M]):
     """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
     request: EditedRequest | None = None
     """What the Editor made of them; None where it could not be asked."""
+
+
+class CallsUnderWay(Generic[K, M]):
+    """The calls that are not answered yet, for frameworks that tell of question and answer in two places."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[K, EditedCall[M]] = OrderedDict()
+
+    def begin(self, key: K, call: EditedCall[M]) -> None:
+        """Remember a call; the oldest is forgotten where there are too many."""
+        self._calls[key] = call
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+
+    def end(self, key: K) -> EditedCall[M] | None:
+        """The call, which is over now; None if it is not known."""
+        return self._calls.pop(key, None)
 
 
 class FrameworkEditor(Generic[M]):
@@ -104,7 +126,7 @@ class FrameworkEditor(Generic[M]):
 
     def failed(self, call: EditedCall[M], problem: Exception) -> None:
         """The call raised an error. A history that was changed and then refused is left alone from now on."""
-        status = getattr(problem, "status_code", None)
+        status = next((held for name in _STATUS_NAMES if isinstance(held := getattr(problem, name, None), int)), None)
         if call.request is None or not call.request.is_changed or status not in REFUSALS:
             return
         try:

@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import os
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +23,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestContext
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, origins_of
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -35,8 +34,6 @@ __all__ = ["Redline"]
 Block = dict[str, Any]
 _FAILURES = ("failed", "retried")
 """The outcomes that providers are told of as errors."""
-_MOST_CALLS = 1_000
-"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
 
 
 class Redline(AbstractCapability[Any]):
@@ -49,8 +46,8 @@ class Redline(AbstractCapability[Any]):
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
         self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
-        self._calls: OrderedDict[tuple[str | None, int], EditedCall[ModelMessage]] = OrderedDict()
-        """By run and step, the calls that are not answered yet."""
+        self._calls = CallsUnderWay[tuple[str | None, int], ModelMessage]()
+        """By run and step."""
 
     @property
     def editor(self) -> Editor:
@@ -61,16 +58,14 @@ class Redline(AbstractCapability[Any]):
         """Edit the messages of one attempt."""
         told = functools.partial(_settings_of, ctx, request_context)
         call = await asyncio.to_thread(self._messages.edit, request_context.messages, told)
-        self._calls[ctx.run_id, ctx.run_step] = call
-        while len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
+        self._calls.begin((ctx.run_id, ctx.run_step), call)
         return replace(request_context, messages=list(call.messages))
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Record what the provider reported."""
-        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+        if (call := self._calls.end((ctx.run_id, ctx.run_step))) is not None:
             await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
         return response
 
@@ -78,7 +73,7 @@ class Redline(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Leave a history alone whose changed form the provider refused; the error goes on."""
-        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+        if (call := self._calls.end((ctx.run_id, ctx.run_step))) is not None:
             await asyncio.to_thread(self._messages.failed, call, error)
         raise error
 
