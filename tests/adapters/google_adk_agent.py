@@ -8,7 +8,6 @@ from google.adk.agents import LlmAgent, RunConfig
 from google.adk.agents.run_config import StreamingMode
 from google.adk.apps import App
 from google.adk.models.anthropic_llm import AnthropicLlm
-from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
@@ -29,18 +28,18 @@ def bash(command: str) -> dict[str, str]:
         return {"error": str(problem)}
 
 
-class StoryTimes(BasePlugin):
-    """The times of the story instead of the present ones, three minutes for each request."""
+class StoryTimes(SqliteSessionService):
+    """Keeps events with the times of the story instead of the present ones, three minutes for each request."""
 
-    def __init__(self, requests: int) -> None:
-        super().__init__("times")
-        self.requests = requests
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(f"{scene.folder}/adk.db")
+        self.requests = scene.requests_before
 
-    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        self.requests += 1
-
-    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
-        event.timestamp = 180.0 * self.requests
+    async def append_event(self, session: Any, event: Any) -> Any:
+        is_answer = event.author == "clerk" and not event.partial and not event.get_function_responses()
+        event.timestamp = 180.0 * self.requests + (60 if is_answer else 0)
+        self.requests += is_answer
+        return await super().append_event(session, event)
 
 
 def agent_of(scene: Scene) -> LlmAgent:
@@ -74,9 +73,9 @@ def session_of(sessions: SqliteSessionService) -> Any:
 
 
 def converse(scene: Scene) -> dict[str, str]:
-    sessions = SqliteSessionService(f"{scene.folder}/adk.db")
-    plugins = [StoryTimes(scene.requests_before), RedlinePlugin(scene.editor())]
-    runner = Runner(app=App(name="shop", root_agent=agent_of(scene), plugins=plugins), session_service=sessions)
+    sessions = StoryTimes(scene)
+    app = App(name="shop", root_agent=agent_of(scene), plugins=[RedlinePlugin(scene.editor())])
+    runner = Runner(app=app, session_service=sessions)
     if session_of(sessions) is None:
         asyncio.run(sessions.create_session(**KEYS))
     for number, question in enumerate(scene.questions):
