@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from redline.blobs import Blobs
+from redline.blobs.retrieval import recall_from
 from redline.conversation import now_ms
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
@@ -21,7 +22,7 @@ from redline.engine.sent import RepairedMessage, Sent
 from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
-from redline.formats import format_of_model
+from redline.formats import find_format, format_of_model
 from redline.formats.usage import read_usage
 from redline.histories.digests import lasting_parts, same_parts
 from redline.histories.forest import Forest, OpenTree
@@ -51,6 +52,7 @@ from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_function, check_methods, shown
+from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 
@@ -145,6 +147,11 @@ class Editor:
         """The address of the store, without a password, or `memory`."""
         return self._forest.store.name
 
+    @property
+    def blobs(self) -> Blobs | None:
+        """Where offloaded results go."""
+        return self._blobs
+
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
         _check_request(request)
@@ -236,6 +243,32 @@ class Editor:
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
+
+    def recall(
+        self,
+        reference: str,
+        *,
+        request: EditedRequest | None = None,
+        lines: str | Sequence[int] | None = None,
+        grep: str | None = None,
+        max_chars: int | None = 30_000,
+    ) -> str:
+        """What the stub of an offloaded result refers to, all or some lines of it; a struck one's, too, with the `request` that
+        said it, since `#12.0` is a part of another message in each conversation."""
+        if request is not None:
+            _check_request(request)
+
+        def said_message(index: int) -> Message | None:
+            if request is None or request.record == ROOT:
+                return None
+            way = self._forest.open(request.log)
+            with way.lock:
+                self._check_own(way, request)
+                path = way.tree.path(request.record)
+            natives = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+            return find_format(request.format).read(natives[index]) if index < len(natives) else None
+
+        return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     # --- what became of it
 

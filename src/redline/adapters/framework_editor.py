@@ -134,6 +134,21 @@ class FrameworkEditor(Generic[M]):
         except Exception as trouble:
             _log_failure("It could not be recorded that the provider refused changed messages", trouble)
 
+    def recall(self, reference: str, lines: str = "", grep: str = "") -> str:
+        """Reads back a tool result that was stored elsewhere. The stub in its place names the reference.
+
+        Ask for some lines or for a pattern rather than for all of it.
+
+        Args:
+            reference: The reference, exactly as the stub gives it.
+            lines: Which lines, counted from 1: 10-40, 10- or -20 for the last twenty.
+            grep: A regular expression; only lines in which it is found are shown.
+        """
+        try:
+            return self.editor.recall(reference, lines=lines or None, grep=grep or None)
+        except RedlineError as problem:  # the words are for the model
+            return str(problem)
+
     def _retreat(self, messages: Sequence[M], given: list[bytes], session: str) -> EditedCall[M]:
         try:
             request = self.editor.recorded(given, session=session, format=self._format)

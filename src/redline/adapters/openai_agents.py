@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents import Agent, FunctionTool, ModelResponse, RunContextWrapper, RunHooks, function_tool
 from agents.run import CallModelData, ModelInputData
 
 from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
@@ -40,6 +40,11 @@ class RedlineFilter(RunHooks[Any]):
     def editor(self) -> Editor:
         """The Editor that is asked."""
         return self._items.editor
+
+    @property
+    def recall_tool(self) -> FunctionTool:
+        """The tool that reads offloaded results back, for `Agent(tools=[…])`; the Editor needs blobs."""
+        return function_tool(self._items.recall)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Edit the input of one call."""

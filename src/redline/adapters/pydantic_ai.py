@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.toolsets import AgentToolset, FunctionToolset
 
 from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, origins_of
 from redline.editor import Editor
@@ -40,7 +41,8 @@ class Redline(AbstractCapability[Any]):
     """Strikes what is out of date from what the model is sent; `all_messages()` and what you store of it stay whole.
 
     Put it last in the list of capabilities, so that it sees what the others made of the messages. `store` is a folder, the
-    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. Where results
+    are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
@@ -53,6 +55,10 @@ class Redline(AbstractCapability[Any]):
     def editor(self) -> Editor:
         """The Editor that is asked."""
         return self._messages.editor
+
+    def get_toolset(self) -> AgentToolset[Any] | None:
+        """The tool `recall`, where there is something to read back."""
+        return FunctionToolset([self._messages.recall]) if self.editor.blobs is not None else None
 
     async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
         """Edit the messages of one attempt."""
