@@ -42,8 +42,9 @@ class StoryTimes(SqliteSessionService):
         return await super().append_event(session, event)
 
 
-def agent_of(scene: Scene) -> LlmAgent:
-    settings: dict[str, Any] = {"name": "clerk", "instruction": "Be brief.", "tools": [bash, read_file]}
+def agent_of(scene: Scene, redline: RedlinePlugin) -> LlmAgent:
+    tools = [bash, read_file, *([redline.recall_tool] if scene.offloads else [])]
+    settings: dict[str, Any] = {"name": "clerk", "instruction": "Be brief.", "tools": tools}
     if scene.format == "gemini":
         os.environ |= {"GOOGLE_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": scene.url}
         return LlmAgent(model="gemini-3-pro", **settings)
@@ -73,9 +74,8 @@ def session_of(sessions: SqliteSessionService) -> Any:
 
 
 def converse(scene: Scene) -> dict[str, str]:
-    sessions = StoryTimes(scene)
-    app = App(name="shop", root_agent=agent_of(scene), plugins=[RedlinePlugin(scene.editor())])
-    runner = Runner(app=app, session_service=sessions)
+    sessions, redline = StoryTimes(scene), RedlinePlugin(scene.editor())
+    runner = Runner(app=App(name="shop", root_agent=agent_of(scene, redline), plugins=[redline]), session_service=sessions)
     if session_of(sessions) is None:
         asyncio.run(sessions.create_session(**KEYS))
     for number, question in enumerate(scene.questions):

@@ -1,12 +1,15 @@
 """Google ADK through the story, its contents there and back, and agents of one app at the same time."""
 
 import asyncio
+import contextlib
 import copy
 from types import SimpleNamespace
 
 import pytest
 
 import redline
+from redline.log import JsonlLog
+from redline.log.records import SessionJoined, UsageReported
 from redline.testing import fake_provider
 from redline.testing.builders import says
 from tests.adapters.story import (
@@ -16,7 +19,6 @@ from tests.adapters.story import (
     BoundReasoningStory,
     needs,
     problems,
-    reported_usage,
     results,
     struck_calls,
     tokens,
@@ -149,6 +151,20 @@ def ask_app(url, question, monkeypatch, **settings):
     asyncio.run(runner.run_debug([question], quiet=True))
 
 
+def usage_by_agent(folder):
+    """What was reported on the way of each agent through the one log."""
+    (path,) = folder.glob("*.jsonl")
+    with contextlib.closing(JsonlLog(path)) as log:
+        stored = {one.number: one for one in log.read()}
+    found = {}
+    for one in [one for one in stored.values() if isinstance(one.record, UsageReported)]:
+        way = one
+        while not isinstance(way.record, SessionJoined):
+            way = stored[way.parent]
+        found.setdefault(way.record.session.rpartition("|")[2], []).append(one.record.input_tokens)
+    return found
+
+
 @pytest.mark.filterwarnings("default")
 def test_agents_at_the_same_time_are_kept_apart(tmp_path, monkeypatch, caplog):
     """Each agent of an app has its own way through the log, and its own usage."""
@@ -156,9 +172,9 @@ def test_agents_at_the_same_time_are_kept_apart(tmp_path, monkeypatch, caplog):
 
     with fake_provider() as provider:
         ask_app(provider.url, "Are you there?", monkeypatch, plugins=[RedlinePlugin(tmp_path)])
-    assert sorted(reported_usage(tmp_path)) == sorted(tokens(one.answer) for one in provider.exchanges)
-    (log,) = tmp_path.glob("*.jsonl")
-    assert [f"clerk_{n}" in log.read_text() for n in range(6)] == [True] * 6
+    agents = {str(one.body["systemInstruction"]).partition("internal name is ")[2][1:8]: one for one in provider.exchanges}
+    assert usage_by_agent(tmp_path) == {name: [tokens(one.answer)] for name, one in agents.items()}
+    assert len(agents) == 6
     assert not [record for record in caplog.records if record.name == "redline.adapters"]
 
 

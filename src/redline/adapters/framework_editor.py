@@ -14,7 +14,7 @@ from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of"]
+__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of", "rewritten_parts"]
 
 _logger = logging.getLogger("redline.adapters")
 
@@ -22,11 +22,10 @@ _MOST_MADE = 10_000
 """Messages with strikes that are remembered."""
 _MOST_CALLS = 1_000
 """Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
-_STATUS_NAMES = ("status_code", "code")
-"""Where errors have the status that the provider answered; the second is Google's."""
 
 K = TypeVar("K")
 M = TypeVar("M")
+P = TypeVar("P")
 Block = dict[str, Any]
 
 
@@ -72,7 +71,8 @@ class FrameworkEditor(Generic[M]):
     """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; and what it says now.
+    message, or None where the repair made a new one; and what it says now. `has_lasting_messages` is False for a framework that
+    hands over new objects at each call.
     """
 
     def __init__(
@@ -83,11 +83,13 @@ class FrameworkEditor(Generic[M]):
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
+        has_lasting_messages: bool = True,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
+        self._has_lasting_messages = has_lasting_messages
         self._made: OrderedDict[tuple[int, bytes], tuple[M, Sequence[M]]] = OrderedDict()
         """By the id of a message of the framework and what it says now: itself, so that the id stays its own, and what was
         written for it. Strikes stay from call to call."""
@@ -126,7 +128,7 @@ class FrameworkEditor(Generic[M]):
 
     def failed(self, call: EditedCall[M], problem: Exception) -> None:
         """The call raised an error. A history that was changed and then refused is left alone from now on."""
-        status = next((held for name in _STATUS_NAMES if isinstance(held := getattr(problem, name, None), int)), None)
+        status = _status_of(problem)
         if call.request is None or not call.request.is_changed or status not in REFUSALS:
             return
         try:
@@ -176,8 +178,8 @@ class FrameworkEditor(Generic[M]):
         return EditedCall(sent, request)
 
     def _write_once(self, own: M | None, payload: bytes) -> Sequence[M]:
-        if own is None:
-            return self._write(None, payloads.decode(payload))
+        if own is None or not self._has_lasting_messages:
+            return self._write(own, payloads.decode(payload))
         key = id(own), payload
         known, made = self._made.pop(key, (None, ()))
         if known is not own:
@@ -192,6 +194,34 @@ class FrameworkEditor(Generic[M]):
             self.editor.withdraw(request)
         except Exception as problem:
             _log_failure("Strikes that were never sent could not be withdrawn", problem)
+
+
+def _status_of(problem: Exception) -> object:
+    """What the provider answered, as the SDKs of Anthropic and OpenAI, of AWS, and of Google say it."""
+    response = getattr(problem, "response", None)
+    about: object = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    of_aws = about.get("HTTPStatusCode") if isinstance(about, dict) else None
+    return getattr(problem, "status_code", None) or of_aws or getattr(problem, "code", None)
+
+
+def rewritten_parts(
+    parts: Sequence[tuple[P, Block | None]],
+    blocks: Sequence[Block],
+    *,
+    rewrite: Callable[[P, Block], P],
+    compose: Callable[[Block], P],
+) -> list[P]:
+    """The parts of a message that was changed: its own, given with the block that each is read as, and what the blocks say now.
+
+    Parts that are not changed are the same objects; those without a block are not looked at, and stay. What is new, such as
+    answers to calls that were left open, comes before the rest.
+    """
+    said = [(part, block) for part, block in parts if block is not None]
+    origins = origins_of(blocks, [block for _, block in said])
+    added = [compose(block) for place, block in zip(origins, blocks, strict=True) if place is None]
+    now = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
+    kept = [(part, before, now.get(id(part))) for part, before in parts if before is None or id(part) in now]
+    return [*added, *(part if after is None or after == before else rewrite(part, after) for part, before, after in kept)]
 
 
 def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:

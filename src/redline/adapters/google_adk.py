@@ -11,6 +11,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools import FunctionTool
 from google.genai import types
 
 from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor
@@ -40,15 +41,22 @@ class RedlinePlugin(BasePlugin):
         name: str = "redline",
     ) -> None:
         super().__init__(name)
-        self._contents = FrameworkEditor[types.Content](store, policy, format="gemini", read=_read, write=_write)
+        self._contents = FrameworkEditor[types.Content](
+            store, policy, format="gemini", read=_read, write=_write, has_lasting_messages=False
+        )
         self._calls = CallsUnderWay[int, types.Content]()
-        """By the id of the actions of the event that the answer becomes, which are there from before the call until after it."""
+        """By the id of the actions of the event that the answer becomes: they are there from before the call until after it."""
         self._has_looked = False
 
     @property
     def editor(self) -> Editor:
         """The Editor that is asked."""
         return self._contents.editor
+
+    @property
+    def recall_tool(self) -> FunctionTool:
+        """The tool that reads offloaded results back, for `LlmAgent(tools=[…])`; the Editor needs blobs."""
+        return FunctionTool(self._contents.recall)
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Look once for what else shortens the history."""
@@ -128,8 +136,14 @@ def _read(content: types.Content) -> dict[str, Any]:
 def _write(content: types.Content | None, payload: dict[str, Any]) -> Sequence[types.Content]:
     """Parts that are not changed are the very same objects."""
     own = [] if content is None else list(zip(content.parts or (), _read(content)["parts"], strict=True))
-    parts = [
-        next((part for part, said in own if said == block), None) or types.Part.model_validate_json(payloads.encode(block))
-        for block in payload["parts"]
-    ]
+    parts = [next((part for part, said in own if said == block), None) or _part_of(block) for block in payload["parts"]]
     return [types.Content(role=payload.get("role"), parts=parts)]
+
+
+def _part_of(block: dict[str, Any]) -> types.Part:
+    part = types.Part.model_validate_json(payloads.encode(block))
+    answer = part.function_response
+    if answer is not None and answer.response is not None and answer.response.keys() == {"output"}:
+        # ADK's own wrapper of a text, which it takes off for models of other providers.
+        answer.response = {"result": answer.response["output"]}
+    return part

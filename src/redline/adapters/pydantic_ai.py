@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AgentToolset, FunctionToolset
 
-from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, rewritten_parts
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -168,23 +168,14 @@ def _described(item: Any) -> str:
 def _write(message: ModelMessage | None, payload: Block) -> Sequence[ModelMessage]:
     content = payload["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    compose = functools.partial(_composed, payload["role"])
     if message is None:
-        return [_compose(payload["role"], blocks)]
-    said = [(part, block) for part, block in _blocks(message) if block is not None]
-    origins = origins_of(blocks, [block for _, block in said])
-    changed = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
-    added = [block for place, block in zip(origins, blocks, strict=True) if place is None]  # answers to calls left open
-    parts = [
-        part if before is None else _rewritten(part, before, changed[id(part)])
-        for part, before in _blocks(message)
-        if before is None or id(part) in changed
-    ]
-    return [replace(message, parts=[*(_compose(payload["role"], added).parts if added else ()), *parts])]
+        parts = [compose(block) for block in blocks]
+        return [ModelResponse(parts) if payload["role"] == "assistant" else ModelRequest(parts)]
+    return [replace(message, parts=rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=compose))]
 
 
-def _rewritten(part: Any, before: Block, block: Block) -> Any:
-    if block == before:
-        return part
+def _rewritten(part: Any, block: Block) -> Any:
     match part:
         case ToolReturnPart() | RetryPromptPart():
             return replace(part, content=_words(block["content"]), tool_call_id=block["tool_use_id"])
@@ -199,19 +190,11 @@ def _words(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(one["text"] for one in content)
 
 
-def _compose(role: str, blocks: Sequence[Block]) -> ModelMessage:
-    """A new message for what the repair added: answers to calls that were left open, say."""
-    if role == "assistant":
-        return ModelResponse([_composed_response_part(block) for block in blocks])
-    return ModelRequest(
-        [
-            UserPromptPart(block["text"])
-            if block["type"] == "text"
-            else ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])
-            for block in blocks
-        ]
-    )
-
-
-def _composed_response_part(block: Block) -> TextPart | ToolCallPart:
-    return TextPart(block["text"]) if block["type"] == "text" else ToolCallPart(block["name"], block["input"], block["id"])
+def _composed(role: str, block: Block) -> Any:
+    """A new part for what the repair added: the answer to a call that was left open, say."""
+    match block["type"]:
+        case "text":
+            return TextPart(block["text"]) if role == "assistant" else UserPromptPart(block["text"])
+        case "tool_use":
+            return ToolCallPart(block["name"], block["input"], block["id"])
+    return ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])
