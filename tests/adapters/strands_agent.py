@@ -11,7 +11,7 @@ from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 from strands.session import FileSessionManager
 
-from redline.adapters.strands import RedlinePlugin
+from redline.adapters.strands import RedlineAgentPlugin
 from tests.adapters.story import Scene, bash, play, read_file
 
 
@@ -34,7 +34,7 @@ def agent_of(scene: Scene, session: FileSessionManager) -> Agent:
         model=model_of(scene),
         system_prompt="Be brief.",
         tools=[tool(bash), tool(read_file)],
-        plugins=[RedlinePlugin(scene.editor())],
+        plugins=[RedlineAgentPlugin(scene.editor())],
         session_manager=session,
         conversation_manager=NullConversationManager(),
         callback_handler=None,

@@ -22,13 +22,13 @@ from redline.formats.usage import Usage
 from redline.policy import Policy
 from redline.values import payloads
 
-__all__ = ["RedlinePlugin"]
+__all__ = ["RedlineAgentPlugin"]
 
 _logger = logging.getLogger("redline.adapters")
 Block = dict[str, Any]
 
 
-class RedlinePlugin(Plugin):
+class RedlineAgentPlugin(Plugin):
     """Strikes what is out of date from what the model is sent; `agent.messages` and the session stay whole.
 
     Agents may share one. `store` is a folder, the address of a database, or an Editor; without one a process that is started
