@@ -35,11 +35,14 @@ class Journal(ChatMiddleware):
 
 
 def client_of(scene: Scene) -> Any:
+    told: Any = {"function_invocation_configuration": {"include_detailed_errors": True}}
     if scene.format == "anthropic":
         name = "claude-opus-5-5" if scene.mode == "thinking" else "claude-sonnet-4-6"
-        return AnthropicClient(model=name, anthropic_client=AsyncAnthropic(api_key="none", base_url=scene.url, max_retries=0))
+        claude = AsyncAnthropic(api_key="none", base_url=scene.url, max_retries=0)
+        return AnthropicClient(model=name, anthropic_client=claude, **told)
     made_by = OpenAIChatCompletionClient if scene.format == "openai_chat" else OpenAIChatClient
-    return made_by(model="gpt-5", async_client=AsyncOpenAI(api_key="none", base_url=f"{scene.url}/v1", max_retries=0))
+    service = AsyncOpenAI(api_key="none", base_url=f"{scene.url}/v1", max_retries=0)
+    return made_by(model="gpt-5", async_client=service, **told)
 
 
 async def converse_async(scene: Scene) -> dict[str, str]:

@@ -59,8 +59,9 @@ class RedlineChatMiddleware(ChatMiddleware):
         call = await asyncio.to_thread(self._messages.edit, context.messages, lambda: _settings_of(context, self._name))
         _replace_messages(context, call)
 
-        async def hear(response: ChatResponse) -> None:
+        async def hear(response: ChatResponse) -> ChatResponse:
             await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
+            return response
 
         if context.stream:
             context.stream_result_hooks.append(hear)
