@@ -24,7 +24,7 @@ test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
 
 # The adapters, each in an environment of its own with its framework (ONLY=langchain for one); about five to ten minutes.
-ADAPTERS ?= langchain pydantic_ai openai_agents google_adk strands
+ADAPTERS ?= langchain pydantic_ai openai_agents google_adk strands agent_framework
 test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
 .PRECIOUS: .adapters/%/.made
