@@ -37,7 +37,7 @@ class RedlineChatMiddleware(ChatMiddleware):
         policy: Policy | str | None = None,
         name: str = "",
     ) -> None:
-        self._messages = FrameworkEditor[Message](store, policy, format="ai_sdk", read=_read, write=_write)
+        self._messages = FrameworkEditor[Message](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
         self._name = name
         self._warned: set[str] = set()
 
@@ -141,6 +141,14 @@ def _first(usage: dict[str, Any], names: Sequence[str]) -> int:
 # --- from a message to one of the AI SDK's format, which has the same roles
 
 
+def _fields(message: Message) -> Sequence[object]:
+    fields: list[object] = [message.role, *message.contents]
+    for one in message.contents:
+        fields += (one.type, one.id, one.text, one.protected_data, one.uri, one.call_id, one.name, one.arguments)
+        fields += (one.result, one.exception, *(one.items or ()))
+    return fields
+
+
 def _read(message: Message) -> Block:
     blocks = [block for _, block in _blocks(message) if block is not None]
     if message.role in ("system", "developer"):
@@ -182,7 +190,7 @@ def _result_block(content: Content) -> Block:
 
 def _items(content: Content) -> list[tuple[Content, Block | None]]:
     """What a result holds; one that was made by hand may have its words only."""
-    items = getattr(content, "items", None) or [Content.from_text(_as_text(content.result))]
+    items = content.items or [Content.from_text(_as_text(content.result))]
     return [(item, _block(item)) for item in items]
 
 

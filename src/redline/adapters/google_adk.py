@@ -41,9 +41,7 @@ class RedlinePlugin(BasePlugin):
         name: str = "redline",
     ) -> None:
         super().__init__(name)
-        self._contents = FrameworkEditor[types.Content](
-            store, policy, format="gemini", read=_read, write=_write, has_lasting_messages=False
-        )
+        self._contents = FrameworkEditor[types.Content](store, policy, format="gemini", read=_read, write=_write, fields=None)
         self._calls = CallsUnderWay[int, types.Content]()
         """By the id of the actions of the event that the answer becomes: they are there from before the call until after it."""
         self._has_looked = False

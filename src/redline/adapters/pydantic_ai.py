@@ -47,7 +47,9 @@ class Redline(AbstractCapability[Any]):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
+        self._messages = FrameworkEditor[ModelMessage](
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, time_of=_time_of
+        )
         self._calls = CallsUnderWay[tuple[str | None, int], ModelMessage]()
         """By run and step."""
 
@@ -98,7 +100,6 @@ def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> 
         },
         session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
         lifetime=lifetime if lifetime in ("5m", "1h") else "",
-        times=[_time_of(message) for message in messages],
     )
 
 
@@ -116,6 +117,13 @@ def _time_of(message: ModelMessage) -> float | None:
 
 
 # --- from a message to one of Anthropic's format, where results and words of the user may share a message, too
+
+
+def _fields(message: ModelMessage) -> Sequence[object]:
+    fields: list[object] = [message.timestamp, *message.parts]
+    for part in message.parts:
+        fields += vars(part).values()
+    return fields
 
 
 def _read(message: ModelMessage) -> Block:

@@ -40,9 +40,7 @@ class RedlineAgentPlugin(Plugin):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[Block](
-            store, policy, format="anthropic", read=_read, write=_write, has_lasting_messages=False
-        )
+        self._messages = FrameworkEditor[Block](store, policy, format="anthropic", read=_read, write=_write, fields=None)
         self._has_warned = False
 
     @property
