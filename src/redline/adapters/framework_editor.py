@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -88,8 +88,9 @@ class FrameworkEditor(Generic[M]):
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
     message, or None where the repair made a new one; and what it says now. `fields` gives the values of a message that `read`
-    looks at: while these are the same, it is not read again; None for a framework that hands over new objects at each call.
-    `time_of` is the time of a message, in milliseconds since 1970.
+    looks at: while these are the same, it is not read again. It is found again by `key`, for frameworks that hand over new
+    objects at each call; messages with one key and the same fields are taken for one. `time_of` is the time of a message, in
+    milliseconds since 1970.
     """
 
     def __init__(
@@ -100,15 +101,16 @@ class FrameworkEditor(Generic[M]):
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
-        fields: Callable[[M], Sequence[object]] | None,
+        fields: Callable[[M], Sequence[object]],
+        key: Callable[[M], Hashable] = id,
         time_of: Callable[[M], float | None] | None = None,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
-        self._format, self._read, self._write, self._fields, self._time_of = format, read, write, fields, time_of
-        self._seen: dict[int, _SeenMessage[M]] = {}
-        """By the id of the message."""
+        self._format, self._read, self._write = format, read, write
+        self._fields, self._key, self._time_of = fields, key, time_of
+        self._seen: dict[Hashable, _SeenMessage[M]] = {}
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
@@ -170,23 +172,19 @@ class FrameworkEditor(Generic[M]):
 
     def _seen_messages(self, messages: Sequence[M]) -> list[_SeenMessage[M]]:
         """The messages as they were read, now or before."""
-        if self._fields is None:
-            return [self._see(message, ()) for message in messages]
         seen: list[_SeenMessage[M]] = []
-        known_at, fields_of = self._seen.get, self._fields
+        known_at, key_of, fields_of = self._seen.get, self._key, self._fields
         for message in messages:
-            known, fields = known_at(id(message)), fields_of(message)
-            if known is None or known.message is not message or known.fields != fields:
-                known = self._see(message, fields)
+            key, fields = key_of(message), fields_of(message)
+            known = known_at(key)
+            if known is None or known.fields != fields:
+                payload = payloads.encode(self._read(message))
+                known = _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
                 if len(self._seen) >= _MOST_MESSAGES:
                     self._seen.clear()
-                self._seen[id(message)] = known
+                self._seen[key] = known
             seen.append(known)
         return seen
-
-    def _see(self, message: M, fields: Sequence[object]) -> _SeenMessage[M]:
-        payload = payloads.encode(self._read(message))
-        return _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
 
     def _retreat(self, messages: Sequence[M], seen: list[_SeenMessage[M]], session: str) -> EditedCall[M]:
         try:
@@ -206,10 +204,10 @@ class FrameworkEditor(Generic[M]):
                 if position is None:
                     sent += self._write(None, payloads.decode(payload))
                 elif payload is (own := seen[position]).payload:
-                    sent.append(own.message)
+                    sent.append(messages[position])
                 else:
                     if own.changed != payload:
-                        own.changed, own.made = b"", self._write(own.message, payloads.decode(payload))
+                        own.changed, own.made = b"", self._write(messages[position], payloads.decode(payload))
                         own.changed = payloads.encoded(payload)
                     sent += own.made
         except Exception as problem:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -41,7 +41,9 @@ class RedlinePlugin(BasePlugin):
         name: str = "redline",
     ) -> None:
         super().__init__(name)
-        self._contents = FrameworkEditor[types.Content](store, policy, format="gemini", read=_read, write=_write, fields=None)
+        self._contents = FrameworkEditor[types.Content](
+            store, policy, format="gemini", read=_read, write=_write, fields=_fields, key=_key
+        )
         self._calls = CallsUnderWay[int, types.Content]()
         """By the id of the actions of the event that the answer becomes: they are there from before the call until after it."""
         self._has_looked = False
@@ -108,14 +110,14 @@ def _settings_of(context: CallbackContext, request: LlmRequest) -> CallSettings:
 
 def _times_of(contents: Sequence[types.Content], context: CallbackContext) -> list[float | None]:
     """Of results, by their calls: contents do not say which events they are."""
-    known = {
-        answer.id: event.timestamp * 1000
-        for event in context.session.events
-        for answer in event.get_function_responses()
-        if answer.id
-    }
-    answers = [[part.function_response for part in content.parts or () if part.function_response] for content in contents]
-    return [next((known[one.id] for one in said if one.id in known), None) for said in answers]
+    events = [event for event in context.session.events if event.content is not None]
+    known = {call: event.timestamp * 1000 for event in events for call in _answered_calls(event.content)}
+    return [next((known[call] for call in _answered_calls(content) if call in known), None) for content in contents]
+
+
+def _answered_calls(content: types.Content) -> list[str]:
+    answers = [part.function_response for part in content.parts or () if part.function_response is not None]
+    return [answer.id for answer in answers if answer.id]
 
 
 def _usage_of(response: LlmResponse) -> Usage | None:
@@ -123,6 +125,23 @@ def _usage_of(response: LlmResponse) -> Usage | None:
 
 
 # --- contents are Gemini's already, also where the model is another one
+
+
+def _key(content: types.Content) -> Hashable:
+    """Contents are copied for each request; their texts, arguments and responses are not."""
+    part = content.parts[0] if content.parts else types.Part()
+    held = part.function_call or part.function_response
+    if held is None:
+        return part.text
+    said = held.args if isinstance(held, types.FunctionCall) else held.response
+    return type(held), held.id, held.name, next((text for text in (said or {}).values() if isinstance(text, str)), None)
+
+
+def _fields(content: types.Content) -> Sequence[object]:
+    fields: list[object] = [content.role]
+    for part in content.parts or ():
+        fields += vars(part).values()
+    return fields
 
 
 def _read(content: types.Content) -> dict[str, Any]:

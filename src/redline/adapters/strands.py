@@ -5,7 +5,7 @@ import base64
 import functools
 import logging
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Hashable, Sequence
 from typing import Any
 
 from strands import Agent, tool
@@ -40,7 +40,9 @@ class RedlineAgentPlugin(Plugin):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[Block](store, policy, format="anthropic", read=_read, write=_write, fields=None)
+        self._messages = FrameworkEditor[Block](
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, key=_key
+        )
         self._has_warned = False
 
     @property
@@ -99,6 +101,22 @@ def _usage_of(usage: Any) -> Usage | None:
 
 
 # --- from a message, with blocks as Bedrock has them, to one of Anthropic's format
+
+
+def _key(message: Block) -> Hashable:
+    """Messages are copied for each call; their texts are not."""
+    match message["content"]:
+        case [{"text": str(text)}, *_]:
+            return text
+        case [{"toolUse": {"toolUseId": str(id)}}, *_]:
+            return "toolUse", id
+        case [{"toolResult": {"toolUseId": str(id)}}, *_]:
+            return "toolResult", id
+    return None
+
+
+def _fields(message: Block) -> Sequence[object]:
+    return [message["role"], *message["content"]]
 
 
 def _read(message: Block) -> Block:
