@@ -25,7 +25,7 @@ test-agents: $(DEV)
 
 # The adapters, each in an environment of its own with its framework (ONLY=langchain for one; SAMPLE=1 for one test of each); about
 # ten to twenty minutes.
-ADAPTERS ?= langchain pydantic_ai openai_agents litellm claude_agent_sdk
+ADAPTERS ?= langchain pydantic_ai openai_agents litellm google_adk strands agent_framework claude_agent_sdk
 test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
 .PRECIOUS: .adapters/%/.made

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import redline
-from redline.adapters.framework_editor import CallSettings, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, EditedCall, FrameworkEditor, origins_of
 from redline.formats.usage import Usage
 from redline.testing.builders import asks, conversation, says
 
@@ -130,6 +130,39 @@ def test_usage_that_cannot_be_read_is_logged(caplog):
     assert not caplog.records
     framework.answered(call, lambda: {}["input_tokens"])
     assert "usage" in caplog.text
+
+
+def test_copies_are_found_again_by_their_key():
+    """Of a framework that copies its messages for each call, one is read again only when it says something else."""
+    read = []
+
+    def note(message):
+        read.append(message["content"])
+        return message
+
+    framework = FrameworkEditor(
+        None,
+        None,
+        format="openai_chat",
+        read=note,
+        write=lambda _, payload: [payload],
+        fields=lambda message: [*message.values()],
+        key=lambda message: message["content"][:5],
+    )
+    for words in ("Build it.", "Build it.", "Build that."):
+        given = [{"role": "user", "content": words}]
+        assert framework.edit(given, CallSettings).messages[0] is given[0]
+    assert read == ["Build it.", "Build that."]
+
+
+def test_calls_that_are_never_answered_are_forgotten():
+    """A call is over once, and of too many the oldest goes."""
+    under_way = CallsUnderWay()
+    for number in range(1_001):
+        under_way.begin(number, EditedCall([number]))
+    assert under_way.end(0) is None
+    assert under_way.end(1_000).messages == [1_000]
+    assert under_way.end(1_000) is None
 
 
 def test_an_editor_has_its_own_policy():

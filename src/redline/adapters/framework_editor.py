@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,14 +14,18 @@ from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
+__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of", "rewritten_parts"]
 
 _logger = logging.getLogger("redline.adapters")
 
+_MOST_CALLS = 1_000
+"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
 _MOST_MESSAGES = 50_000
 """Messages of the framework that are remembered."""
 
+K = TypeVar("K")
 M = TypeVar("M")
+P = TypeVar("P")
 Block = dict[str, Any]
 
 
@@ -32,6 +37,8 @@ class CallSettings:
     preamble: object = None
     session: str = ""
     lifetime: str = ""
+    times: Sequence[float | None] = ()
+    """Where the messages do not say theirs themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,23 @@ class EditedCall(Generic[M]):
     """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
     request: EditedRequest | None = None
     """What the Editor made of them; None where it could not be asked."""
+
+
+class CallsUnderWay(Generic[K, M]):
+    """The calls that are not answered yet, for frameworks that tell of question and answer in two places."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[K, EditedCall[M]] = OrderedDict()
+
+    def begin(self, key: K, call: EditedCall[M]) -> None:
+        """Remember a call; the oldest is forgotten where there are too many."""
+        self._calls[key] = call
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+
+    def end(self, key: K) -> EditedCall[M] | None:
+        """The call, which is over now; None if it is not known."""
+        return self._calls.pop(key, None)
 
 
 @dataclass(slots=True)
@@ -64,7 +88,9 @@ class FrameworkEditor(Generic[M]):
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
     message, or None where the repair made a new one; and what it says now. `fields` gives the values of a message that `read`
-    looks at: while these are the same, it is not read again. `time_of` is its time, in milliseconds since 1970.
+    looks at: while these are the same, it is not read again. It is found again by `key`, for frameworks that hand over new
+    objects at each call; messages with one key and the same fields are taken for one. `time_of` is the time of a message, in
+    milliseconds since 1970.
     """
 
     def __init__(
@@ -76,14 +102,15 @@ class FrameworkEditor(Generic[M]):
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
         fields: Callable[[M], Sequence[object]],
+        key: Callable[[M], Hashable] = id,
         time_of: Callable[[M], float | None] | None = None,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
-        self._format, self._read, self._write, self._fields, self._time_of = format, read, write, fields, time_of
-        self._seen: dict[int, _SeenMessage[M]] = {}
-        """By the id of the message."""
+        self._format, self._read, self._write = format, read, write
+        self._fields, self._key, self._time_of = fields, key, time_of
+        self._seen: dict[Hashable, _SeenMessage[M]] = {}
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
@@ -102,7 +129,7 @@ class FrameworkEditor(Generic[M]):
                 model=settings.model or None,
                 preamble=settings.preamble,
                 lifetime=settings.lifetime,
-                times=[one.time for one in seen] if self._time_of else (),
+                times=[one.time for one in seen] if self._time_of else settings.times,
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
@@ -120,7 +147,7 @@ class FrameworkEditor(Generic[M]):
 
     def failed(self, call: EditedCall[M], problem: Exception) -> None:
         """The call raised an error. A history that was changed and then refused is left alone from now on."""
-        status = getattr(problem, "status_code", None)
+        status = _status_of(problem)
         if call.request is None or not call.request.is_changed or status not in REFUSALS:
             return
         try:
@@ -146,15 +173,16 @@ class FrameworkEditor(Generic[M]):
     def _seen_messages(self, messages: Sequence[M]) -> list[_SeenMessage[M]]:
         """The messages as they were read, now or before."""
         seen: list[_SeenMessage[M]] = []
-        known_at, fields_of = self._seen.get, self._fields
+        known_at, key_of, fields_of = self._seen.get, self._key, self._fields
         for message in messages:
-            known, fields = known_at(id(message)), fields_of(message)
-            if known is None or known.message is not message or known.fields != fields:
+            key, fields = key_of(message), fields_of(message)
+            known = known_at(key)
+            if known is None or known.fields != fields:
                 payload = payloads.encode(self._read(message))
                 known = _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
                 if len(self._seen) >= _MOST_MESSAGES:
                     self._seen.clear()
-                self._seen[id(message)] = known
+                self._seen[key] = known
             seen.append(known)
         return seen
 
@@ -176,10 +204,10 @@ class FrameworkEditor(Generic[M]):
                 if position is None:
                     sent += self._write(None, payloads.decode(payload))
                 elif payload is (own := seen[position]).payload:
-                    sent.append(own.message)
+                    sent.append(messages[position])
                 else:
                     if own.changed != payload:
-                        own.changed, own.made = b"", self._write(own.message, payloads.decode(payload))
+                        own.changed, own.made = b"", self._write(messages[position], payloads.decode(payload))
                         own.changed = payloads.encoded(payload)
                     sent += own.made
         except Exception as problem:
@@ -193,6 +221,34 @@ class FrameworkEditor(Generic[M]):
             self.editor.withdraw(request)
         except Exception as problem:
             _log_failure("Strikes that were never sent could not be withdrawn", problem)
+
+
+def _status_of(problem: Exception) -> object:
+    """What the provider answered, as the SDKs of Anthropic and OpenAI, of AWS, and of Google say it."""
+    response = getattr(problem, "response", None)
+    about: object = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    of_aws = about.get("HTTPStatusCode") if isinstance(about, dict) else None
+    return getattr(problem, "status_code", None) or of_aws or getattr(problem, "code", None)
+
+
+def rewritten_parts(
+    parts: Sequence[tuple[P, Block | None]],
+    blocks: Sequence[Block],
+    *,
+    rewrite: Callable[[P, Block], P],
+    compose: Callable[[Block], P],
+) -> list[P]:
+    """The parts of a message that was changed: its own, given with the block that each is read as, and what the blocks say now.
+
+    Parts that are not changed are the same objects; those without a block are not looked at, and stay. What is new, such as
+    answers to calls that were left open, comes before the rest.
+    """
+    said = [(part, block) for part, block in parts if block is not None]
+    origins = origins_of(blocks, [block for _, block in said])
+    added = [compose(block) for place, block in zip(origins, blocks, strict=True) if place is None]
+    now = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
+    kept = [(part, before, now.get(id(part))) for part, before in parts if before is None or id(part) in now]
+    return [*added, *(part if after is None or after == before else rewrite(part, after) for part, before, after in kept)]
 
 
 def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:
