@@ -12,7 +12,7 @@ from redline.errors import LogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
 from redline.log.blanking import blanked
-from redline.log.database import DatabaseConnection, DatabaseLog
+from redline.log.database import DatabaseConnection, DatabaseLog, shared
 from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
@@ -56,8 +56,6 @@ class SqliteLog(DatabaseLog):
     SQLite checks its journal but not its pages, so the checksums of the lines count here too.
     """
 
-    _database: "SqliteDatabase"
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -66,14 +64,29 @@ class SqliteLog(DatabaseLog):
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
-        beside: "SqliteLog | None" = None,
     ) -> None:
-        """`beside`: another conversation of the same database, whose connection is used."""
         check_durability(durability)
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
-        self._database = beside._database if beside is not None else SqliteDatabase(Path(path), _SCHEMA, durability)
+        self._path, self._durability = Path(path), durability
+        self._open_database: SqliteDatabase | None = None
         self._base: int | None = None  # the place of record 0
         self._find()
+
+    @property
+    def _database(self) -> "SqliteDatabase":
+        """One connection for all conversations of a file that this process has open."""
+        if self._open_database is None:
+            path, durability = self._path, self._durability
+            self._open_database = shared(
+                ("sqlite", path, path.absolute(), durability, os.geteuid()),
+                lambda: SqliteDatabase(path, _SCHEMA, durability),
+                is_usable=SqliteDatabase.is_current,
+            )
+        return self._open_database
+
+    def close(self) -> None:
+        """Let go of the connection, which is closed when no other log uses it."""
+        self._open_database = None
 
     def _find(self) -> None:
         if self._base is not None:
@@ -227,6 +240,13 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         super().__init__()
         for suffix in ("", "-wal", "-shm"):
             tighten(path.with_name(path.name + suffix))
+
+    def is_current(self) -> bool:
+        """Whether the file that it is connected to, if it is, has not been deleted or replaced since."""
+        try:
+            return self._connection is None or self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
