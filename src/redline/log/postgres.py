@@ -140,9 +140,9 @@ class PostgresLog(DatabaseLog):
     def _make_conversation(self, connection: "Connection") -> None:
         """Make the tables and the conversation where they are missing."""
         with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
             ((table,),) = connection.execute("SELECT to_regclass('redline_records')")
             if table is None:
+                connection.execute("SELECT pg_advisory_xact_lock(%s, -1)", (_LOCK_SPACE,))
                 connection.execute(_SCHEMA)
             row = (self._conversation, codec.encode_header(self._header))
             new = "INSERT INTO redline_conversations (id, header) VALUES (%s, %s) ON CONFLICT DO NOTHING"

@@ -69,6 +69,8 @@ class SqliteLog(DatabaseLog):
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
         self._path, self._durability = Path(path), durability
         self._open_database: SqliteDatabase | None = None
+        for suffix in ("", "-wal", "-shm"):
+            tighten(self._path.with_name(self._path.name + suffix))
         self._base: int | None = None  # the place of record 0
         self._find()
 
@@ -238,8 +240,6 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         self._inode = 0
         self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         super().__init__()
-        for suffix in ("", "-wal", "-shm"):
-            tighten(path.with_name(path.name + suffix))
 
     def is_current(self) -> bool:
         """Whether the file that it is connected to, if it is, has not been deleted or replaced since."""
