@@ -1,4 +1,4 @@
-"""A process of `bench.stores`: it keeps many conversations open and appends to them in turns, and writes down what it was told."""
+"""A process of `bench.stores`: it keeps many conversations open, appends to them in turns, and writes down what it was told."""
 
 import json
 import sys

@@ -111,7 +111,7 @@ def test_damaged_row_is_noticed(log):
     append_each(log, TEXTS)
     change = "UPDATE redline_records SET line = set_byte(line, 40, 0) WHERE conversation = %s AND number = 2"
     log._database.run(lambda connection: connection.execute(change, (log._key,)))
-    again = PostgresLog(log._database._address, log._conversation)
+    again = PostgresLog(log._database.server.address, log._conversation)
     assert said(again) == ["one", "two"]
     assert [torn.place for torn in again.torn] == [f"Record 2 of the {log._name}"]
     assert again.append([message("on a new branch")], parent=1) == 5

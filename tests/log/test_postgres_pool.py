@@ -62,7 +62,9 @@ def test_thousand_open_conversations_take_ten_connections(postgres):
         talk.close()
     editor.close()
     store.close()
-    assert connections(address) == 0
+    give_up_at = time.monotonic() + 10
+    while connections(address):  # a server takes a moment to end one
+        assert time.monotonic() < give_up_at
 
 
 def test_one_thread_needs_one_connection(postgres, tmp_path):

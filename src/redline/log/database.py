@@ -63,6 +63,7 @@ class DatabaseLog(ABC):
             return parent
 
         def insert() -> int:
+            self._check_claim()
             first = None
             while first is None:  # as often as another process takes the number first
                 expected, is_alone = self._expected, self._is_alone
@@ -100,6 +101,10 @@ class DatabaseLog(ABC):
     def _deleted(self) -> LogError:
         """The error for an append to a conversation that was deleted meanwhile: nothing brings it back by accident."""
         return LogError(f"The {self._name} was deleted while it was open. Open it again.")
+
+    @abstractmethod
+    def _check_claim(self) -> None:
+        """Claim the conversation, where that is wanted and not done yet, or make sure that nobody else has."""
 
     @abstractmethod
     def _find(self) -> None:

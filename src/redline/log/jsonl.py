@@ -15,6 +15,7 @@ from redline.errors import LogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
+from redline.log.claims import FileClaim
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
 from redline.log.records import Record
@@ -43,16 +44,18 @@ class JsonlLog:
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
+        exclusive: bool = False,
     ) -> None:
         check_durability(durability)
         self._file = AppendFile(Path(path), durability)
+        self._claim = FileClaim(_lock_of(Path(path)), os.fspath(path), is_wanted=exclusive)
         name = Path(path).stem.encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
         self._header = header or Header(conversation=name)
         self._redact = redact
         self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0)
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._tidy_end)
+        self._file.locked(self._claimed_end)
 
     @property
     def header(self) -> Header:
@@ -83,6 +86,7 @@ class JsonlLog:
             return parent
 
         def write(size: int) -> int:
+            self._claim.check()
             self._find_end(size)
             if size > self._known.end:
                 self._cut_torn_end(size)
@@ -124,8 +128,14 @@ class JsonlLog:
             at += len(line)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of the claim to be its only writer."""
         self._file.close()
+        self._claim.release()
+
+    def _claimed_end(self, size: int) -> int:
+        """On opening: a claim is taken while no other process is in the middle of an append."""
+        self._claim.take()
+        return self._tidy_end(size)
 
     # --- the end of the file
 
@@ -215,10 +225,14 @@ def files_of_log(path: Path) -> tuple[Path, ...]:
     return path, *(path.with_name(path.name + suffix) for suffix in (".torn", ".damaged"))
 
 
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
 def delete_log_file(path: Path) -> None:
     """Delete a log with the files beside it; whoever has it open is told so at the next append."""
     log, *beside = files_of_log(path)
-    AppendFile(log, "fsync").delete(beside)
+    AppendFile(log, "fsync").delete((*beside, _lock_of(path)))
 
 
 def replace_lines(path: Path, change: Callable[[bytes], bytes | None]) -> None:

@@ -9,6 +9,7 @@ from redline.log import codec
 from redline.log.blanking import blanked
 from redline.log.database import DatabaseLog
 from redline.log.log import Durability, Header, Redact, check_durability, check_parent
+from redline.log.postgres_claims import IS_CLAIMED, MAY_WRITE, PostgresClaim
 from redline.log.postgres_pool import PostgresDatabase
 from redline.log.store import INDEX
 
@@ -33,10 +34,10 @@ CREATE TABLE IF NOT EXISTS redline_records (
 """
 
 _IS_THERE = "EXISTS (SELECT FROM redline_conversations WHERE key = %b)"
-_INSERT_ONE = f"INSERT INTO redline_records SELECT %b, %b, %b WHERE {_IS_THERE}"
+_INSERT_ONE = f"INSERT INTO redline_records SELECT %b, %b, %b WHERE {_IS_THERE} AND "
 _INSERT_SEVERAL = (
     "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line) "
-    f"WHERE {_IS_THERE}"
+    f"WHERE {_IS_THERE} AND "
 )
 """One statement is one round trip, and whole or nothing; the first form takes a quarter less time."""
 
@@ -62,16 +63,27 @@ class PostgresLog(DatabaseLog):
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
+        exclusive: bool = False,
     ) -> None:
         check_durability(durability)
         self._database = PostgresDatabase(address, durability)
         super().__init__(conversation, self._database.name, header=header, redact=redact)
         self._key: int | None = None
+        self._claim = PostgresClaim(self._database.server, conversation, f"The {self._name}")
+        self._is_exclusive = exclusive
+        if exclusive:
+            self._claim.take()
         self._find()
 
     def close(self) -> None:
-        """Let go of the connections, which are closed when no other log uses them."""
+        """Let go of the connections, which are closed when no other log uses them, and of the claim to be the only writer."""
+        self._claim.release()
         self._database.close()
+
+    def _check_claim(self) -> None:
+        """The server looks at it with each append; this is for one that was closed, or forked."""
+        if self._is_exclusive and not self._claim.process:
+            self._claim.take()
 
     def _find(self) -> None:
         if self._key is not None:
@@ -149,14 +161,25 @@ class PostgresLog(DatabaseLog):
             connection.execute(new, row)
 
     def _insert(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> None:
-        key = self._key
+        if self._was_inserted(connection, first, lines):
+            return
+        if not connection.execute("SELECT 1 FROM redline_conversations WHERE key = %s", (self._key,)).fetchone():
+            raise self._deleted()
+        if not self._is_exclusive:
+            raise self._claim.in_use()
+        self._claim.take()  # the connection that held it broke
+        if not self._was_inserted(connection, first, lines):
+            raise self._claim.in_use()
+
+    def _was_inserted(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> bool:
+        key, claim = self._key, self._claim.key
+        condition, of_claim = (IS_CLAIMED, (claim, self._claim.process)) if self._is_exclusive else (MAY_WRITE, (claim,))
         if len(lines) == 1:
-            done = connection.execute(_INSERT_ONE.encode(), (key, first, lines[0], key))
+            done = connection.execute((_INSERT_ONE + condition).encode(), (key, first, lines[0], key, *of_claim))
         else:
             numbers = list(range(first, first + len(lines)))
-            done = connection.execute(_INSERT_SEVERAL.encode(), (key, numbers, list(lines), key))
-        if done.rowcount == 0:
-            raise self._deleted()
+            done = connection.execute((_INSERT_SEVERAL + condition).encode(), (key, numbers, list(lines), key, *of_claim))
+        return done.rowcount > 0
 
     def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
         if self._key is None:

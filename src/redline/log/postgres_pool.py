@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg import Error as PostgresError
 
-__all__ = ["PostgresDatabase"]
+__all__ = ["PooledConnection", "PostgresDatabase", "PostgresServerAddress"]
 
 _Result = TypeVar("_Result")
 
@@ -29,14 +29,14 @@ class PostgresDatabase:
     """A database for one user of it. All in this process that name it by the same address share its connections."""
 
     def __init__(self, address: str, durability: Durability) -> None:
-        self._address, self._durability = address, durability
-        self._server = _Server(address)
+        self._durability = durability
+        self.server = PostgresServerAddress(address)
         self._pool: _ConnectionPool | None = None
 
     @property
     def name(self) -> str:
         """Which database it is, without a password."""
-        return self._server.name
+        return self.server.name
 
     def run(self, work: Callable[["Connection"], _Result]) -> _Result:
         """What the work gives on a connection; every statement is a transaction of its own unless one is begun.
@@ -46,7 +46,7 @@ class PostgresDatabase:
         """
         pool = self._pool
         if pool is None:
-            pool = self._pool = shared(("postgresql", self._address), lambda: _ConnectionPool(self._server))
+            pool = self._pool = shared(("postgresql", self.server.address), lambda: _ConnectionPool(self.server))
         return pool.run(work, self._durability)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
@@ -76,8 +76,8 @@ _LOOK_AGAIN_SECONDS = 0.05
 class _ConnectionPool:
     """As many connections as are in use at the same time, up to a limit; who comes then waits for one."""
 
-    def __init__(self, server: "_Server") -> None:
-        self._connections = tuple(_PooledConnection(server) for _ in range(server.pool))
+    def __init__(self, server: "PostgresServerAddress") -> None:
+        self._connections = tuple(PooledConnection(server) for _ in range(server.pool))
         self._turns = count()
 
     def run(self, work: Callable[["Connection"], _Result], durability: Durability) -> _Result:
@@ -91,10 +91,10 @@ class _ConnectionPool:
                 continue
 
 
-class _PooledConnection(DatabaseConnection["Connection"]):
+class PooledConnection(DatabaseConnection["Connection"]):
     """A connection that is made when it is first needed, and again when it broke."""
 
-    def __init__(self, server: "_Server") -> None:
+    def __init__(self, server: "PostgresServerAddress") -> None:
         self._server = server
         self._durability: Durability | None = None
         super().__init__()
@@ -110,7 +110,9 @@ class _PooledConnection(DatabaseConnection["Connection"]):
             return 1
         return 0 if self._durability == durability else 2
 
-    def run(self, work: Callable[["Connection"], _Result], durability: Durability) -> _Result:
+    def run(
+        self, work: Callable[["Connection"], _Result], durability: Durability, *, wait_seconds: float = _LOOK_AGAIN_SECONDS
+    ) -> _Result:
         """What the work gives. It is done again if the connection breaks, which any server may do by being restarted.
 
         A connection that was interrupted is let go of, since nobody knows what it waits for: the server then undoes what was
@@ -135,7 +137,7 @@ class _PooledConnection(DatabaseConnection["Connection"]):
                     self._let_go()
                     raise
 
-        return self._threads.run(attempt, self._end_transaction, wait_seconds=_LOOK_AGAIN_SECONDS)
+        return self._threads.run(attempt, self._end_transaction, wait_seconds=wait_seconds)
 
     def _connected(self, durability: Durability) -> "Connection":
         if self._connection is None or self._connection.closed:
@@ -180,10 +182,11 @@ _ADVICE = {
 """By the server's code. Without one it did not answer: it may have stored what was under way, and could not say so."""
 
 
-class _Server:
+class PostgresServerAddress:
     """Where a database is, how many connections may be made to it, and for how long it is waited for."""
 
     def __init__(self, address: str) -> None:
+        self.address = address
         self._place, options = _without_options(address)
         self.name = _name(self._place)
         self.pool = int(_number(options, "pool", _POOL, least=1))
