@@ -7,6 +7,7 @@ from redline.cli.figures import date_and_time
 from redline.cli.on_each import FINE, UNREADABLE
 from redline.cli.output import Column, counted, say, say_json, show_rows
 from redline.cli.store_argument import complain_of, open_store
+from redline.store import StoredConversation
 
 __all__ = ["command"]
 
@@ -44,9 +45,16 @@ def command(address: str, limit: int | None, as_json: bool) -> int:
         Column("format", least=6),
         Column("first words", "words", least=16),
     )
-    rows = [(one.name, date_and_time(one.last_ms), one.messages, one.bytes, one.format, one.title) for one in listed]
+    rows = [
+        (one.name, date_and_time(one.last_ms), one.messages, one.bytes, one.format, _races(one) + one.title) for one in listed
+    ]
     if rows:
         show_rows(columns, rows, left_out=len(readable) - len(listed))
     else:
         say(f"{counted(len(readable), 'conversation')} in {store.name}")
     return UNREADABLE if complain_of([*found]) else FINE
+
+
+def _races(conversation: StoredConversation) -> str:
+    """Said before the first words, where two writers made branches without wanting to."""
+    return f"({counted(conversation.races, 'race')}) " if conversation.races else ""

@@ -91,7 +91,13 @@ def shown_history(history: RecordHistory) -> dict[str, Any]:
             for line in history.lines
         ],
         "branches": [
-            {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
+            {
+                "number": one.number,
+                "after": one.after,
+                "messages": one.messages,
+                "is_current": one.is_current,
+                "is_race": one.is_race,
+            }
             for one in history.branches
         ],
         "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],

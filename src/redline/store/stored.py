@@ -10,9 +10,10 @@ from redline.formats import find_format
 from redline.formats.base import decode_object
 from redline.formats.voting import FormatVote
 from redline.inspection.first_words import first_words
-from redline.inspection.log_transcript import messages_in
+from redline.inspection.log_transcript import ReadOnlyLog, messages_in
 from redline.log import Header
 from redline.log.log import Stored
+from redline.log.timeline import RecordTree
 
 __all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe"]
 
@@ -35,6 +36,8 @@ class StoredConversation(msgspec.Struct, frozen=True, kw_only=True):
     """The first words of the user."""
     format: str = ""
     """The provider format of the messages."""
+    races: int = 0
+    """How often two writers went on from the same place; each time made a branch, see `Conversation.branches`."""
     problem: str = ""
     """Why it cannot be read; then there are no numbers but its size."""
 
@@ -99,6 +102,7 @@ def describe(name: str, size_bytes: int, read: StoredRecords) -> StoredConversat
         last_ms=max(times, default=None),
         title=read.title.encode("utf-8", "replace").decode(),  # a session may hold half an emoji
         format=read.format,
+        races=RecordTree(ReadOnlyLog(read.records)).races,
     )
 
 
