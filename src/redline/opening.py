@@ -17,7 +17,7 @@ from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
 from redline.log.opening import check_stored_format, open_log
 from redline.log.records import (
-    Checkpoint,
+    BESIDE,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -137,7 +137,7 @@ def _take_over(log: DurableLog, path: Path, recorded: RecordedConversation) -> N
         return
     has_gone_on = any(isinstance(one.record, ViewChanged | RolledBack | HeadMoved) for one in stored)
     if not has_gone_on and [record.payload for record in said[: len(known)]] == known:
-        last_record = next(one.number for one in reversed(stored) if not isinstance(one.record, Checkpoint))
+        last_record = next(one.number for one in reversed(stored) if not isinstance(one.record, BESIDE))
         log.append([*said[len(known) :], *(one for one in records if isinstance(one, UsageReported))], parent=last_record)
         return
     _logger.warning("%s was continued both by its agent and here; what its agent has said since is not in this log", path)

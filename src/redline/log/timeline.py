@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redline.log.log import ROOT, Log, Stored
-from redline.log.records import Checkpoint, HeadMoved, MessageAdded, Record, SessionJoined, ViewChanged
+from redline.log.records import BESIDE, Checkpoint, HeadMoved, MessageAdded, Record, SessionJoined, ViewChanged
 
 __all__ = ["Branch", "RecordTree", "Timeline", "messages_in"]
 
@@ -35,7 +35,7 @@ class RecordTree:
         self.has_appended = False
         """Whether this process has added anything."""
         self.children: dict[int, list[int]] = {}
-        """By record, those that were made on it, checkpoints apart, in order."""
+        """By record, those that were made on it, in order."""
         self.checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
         self.races = 0
@@ -66,8 +66,9 @@ class RecordTree:
         """Take in the next record."""
         self.stored[one.number] = one
         self.last = one.number
-        if isinstance(one.record, Checkpoint):
-            self.checkpoints[one.parent] = one.record
+        if isinstance(one.record, BESIDE):
+            if isinstance(one.record, Checkpoint):
+                self.checkpoints[one.parent] = one.record
             return
         self.is_resent |= isinstance(one.record, SessionJoined) or (
             isinstance(one.record, MessageAdded) and one.record.digest != b""
@@ -107,8 +108,8 @@ class Timeline:
         return self.records.has_appended
 
     def latest(self) -> int:
-        """The record that was added last, by whomever; checkpoints apart."""
-        said = (number for number, one in reversed(self.records.stored.items()) if not isinstance(one.record, Checkpoint))
+        """The record that was added last, by whomever; those beside the path apart."""
+        said = (number for number, one in reversed(self.records.stored.items()) if not isinstance(one.record, BESIDE))
         return next(said, ROOT)
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
@@ -154,7 +155,7 @@ class Timeline:
         counts, found, of_race = {ROOT: (0, 0)}, list[Branch](), set[int]()
         leads_on = self._with_something_after()
         for one in tree.stored.values():  # each after the one that it was made on
-            if isinstance(one.record, Checkpoint):
+            if isinstance(one.record, BESIDE):
                 continue
             number, own = one.number, messages_in(one.record)
             shared, messages = counts[one.parent]
@@ -172,7 +173,7 @@ class Timeline:
         found = set[int]()
         for one in reversed(self.records.stored.values()):
             is_place = isinstance(one.record, HeadMoved) and one.number != self.head and one.number not in found
-            if not is_place and not isinstance(one.record, Checkpoint):
+            if not is_place and not isinstance(one.record, BESIDE):
                 found.add(one.parent)
         return found
 
