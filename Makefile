@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: demo test test-adapters test-agents test-inspector test-ray check bench format clean
+.PHONY: bench-adapters demo test test-adapters test-agents test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -30,6 +30,12 @@ test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 .PRECIOUS: .adapters/%/.made
 test-adapter-%: .adapters/%/.made
 	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3
+
+# What they add to a model call.
+bench-adapters: $(addprefix bench-adapter-,$(or $(ONLY),$(ADAPTERS)))
+
+bench-adapter-%: .adapters/%/.made
+	$(dir $<)bin/python -m bench.adapters $*
 
 .adapters/%/.made: tests/adapters/requirements/%.txt pyproject.toml
 	$(PYTHON) -m venv $(dir $@)

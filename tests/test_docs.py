@@ -18,7 +18,7 @@ from redline.formats import FORMATS
 from redline.laws import LAWS
 from redline.rules import RULES
 from redline.transcripts import READERS
-from tests import write_help, write_reference, write_rules
+from tests import write_help, write_reference, write_rules, write_settings
 from tests.cli.sample import write_session
 from tests.test_house import ROOMS
 
@@ -125,7 +125,9 @@ def test_every_rule_is_documented(name):
     assert write_rules.field_docs(RULES[name]).keys() == {field.name for field in dataclasses.fields(RULES[name])}
 
 
-@pytest.mark.parametrize("script", [write_help, write_reference, write_rules], ids=lambda script: script.PAGE.name)
+@pytest.mark.parametrize(
+    "script", [write_help, write_reference, write_rules, write_settings], ids=lambda script: script.PAGE.name
+)
 def test_generated_pages_are_what_the_code_says(script):
     """Nothing in them is left over from a rule, a command or a name that is gone, and nothing is missing."""
     assert text_of(script.PAGE) == script.page(), f"{script.PAGE.name} is out of date; run python -m {script.__name__}"

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 import redline
 from redline import EN, Conversation, Editor, ExecutionError, FormatError, Policy, ValidationError
+from redline.blobs import MemoryBlobs
 from redline.formats import FORMATS
 from redline.log import list_conversations
 from redline.log.records import MessageAdded, Originated, SessionJoined, UsageReported
 from redline.log.timeline import RecordTree
+from redline.rules import Faded, OffloadResults
 from redline.testing import asks, conversation, says
 from redline.testing.strategies import conversations
 from redline.values import payloads
@@ -842,3 +844,27 @@ def test_bytes_of_what_is_not_struck_are_the_callers(format, data):
                 assert payload is sent[position]
         if not request.strikes and not request.repairs:
             assert not request.is_changed
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_recall(format):
+    """A struck result by the request whose stub names it; an offloaded one by its reference alone."""
+    rules = [Faded(0, recall_tool="recall"), OffloadResults(min_chars=5_000)]
+    with Editor(policy=Policy(rules=rules, words=EN, schedule="eager"), blobs=MemoryBlobs()) as editor:
+        log = "".join(f"line {number}\n" for number in range(1_000))
+        turns = [says("user", "Go on."), *asks("Bash", {"command": "make"}, log, id="call_0")]
+        for number in range(8):
+            turns += asks("Read", {"file_path": f"/{number}.py"}, f"text {number} " * 60, id=f"call_{number + 1}")
+        request = grown(editor, conversation(format, turns), format=format, model=MODEL)[-1]
+        stubs = {text for strike in request.strikes if (text := str(strike.replacement)) and 'reference="' in text}
+        struck = next(text for text in stubs if "#" in text)
+        assert editor.recall(struck, request=request).startswith("text ")
+        assert editor.recall(next(text for text in stubs if "line 0" in text), lines="-1") == "line 999"
+        for wrong in ({"reference": "#2.0"}, {"reference": "#999.0", "request": request}, {"reference": "none"}):
+            with pytest.raises(redline.RedlineError):
+                editor.recall(**wrong)
+
+
+def test_recall_without_blobs_says_what_is_missing():
+    with pytest.raises(ExecutionError, match=r"names no result of the record, such as #12\.0, and there are no blobs"):
+        Editor().recall("the first one")

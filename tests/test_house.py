@@ -21,6 +21,7 @@ ROOMS = (
     "errors",
     "values",
     "files",
+    "settings",
     "redaction",
     "prices",
     "tokens",

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
-from redline.blobs.retrieval import excerpt_of, names_blob, recall
+from redline.blobs.retrieval import recall_from
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
@@ -56,9 +56,8 @@ from redline.schedules import Schedule
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_count, check_function, check_methods, make_list, shown
-from redline.values.messages import ToolResult
+from redline.values.messages import Message
 from redline.values.payloads import Payload
-from redline.values.references import find_reference, reference_to
 from redline.values.times import check_time_ms
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
 
@@ -553,20 +552,12 @@ class Conversation:
         max_chars: int | None = 30_000,
     ) -> str:
         """What the stub of a struck or an offloaded result refers to, all or some lines of it."""
-        is_text = isinstance(reference, str)
-        # the stub of an offloaded result shows lines of it, which may hold anything
-        if is_text and not names_blob(reference) and (place := find_reference(reference)):
-            return excerpt_of(self._recorded_text(*place), lines=lines, grep=grep, max_chars=max_chars)
-        if self._blobs is None:
-            raise ExecutionError("There is nothing to recall from: Conversation(blobs=…)")
-        return recall(reference, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
-
-    def _recorded_text(self, index: int, place: int) -> str:
         state = self._state
-        parts = state.message(index, state.view.version_of(index)).parts if index < len(state) else ()
-        if place < len(parts) and isinstance(part := parts[place], ToolResult):
-            return part.text
-        raise ValidationError(f"There is no result {reference_to(index, place)} here. Copy the reference from the stub.")
+
+        def shown_message(index: int) -> Message | None:
+            return state.message(index, state.view.version_of(index)) if index < len(state) else None
+
+        return recall_from(reference, shown_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     # --- what a request is made with
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from redline.blobs import Blobs
+from redline.blobs.retrieval import recall_from
 from redline.conversation import now_ms
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
@@ -21,10 +22,11 @@ from redline.engine.sent import RepairedMessage, Sent
 from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
-from redline.formats import format_of_model
+from redline.formats import find_format, format_of_model
+from redline.formats.base import Format
 from redline.formats.usage import read_usage
 from redline.histories.digests import lasting_parts, same_parts
-from redline.histories.forest import Forest, OpenTree
+from redline.histories.forest import Forest, OpenTree, StruckMessage
 from redline.histories.given import GivenList, ListReader
 from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
@@ -51,6 +53,7 @@ from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_function, check_methods, shown
+from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 
@@ -145,6 +148,11 @@ class Editor:
         """The address of the store, without a password, or `memory`."""
         return self._forest.store.name
 
+    @property
+    def blobs(self) -> Blobs | None:
+        """Where offloaded results go."""
+        return self._blobs
+
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
         _check_request(request)
@@ -226,7 +234,7 @@ class Editor:
         pieces: list[tuple[int | None, Payload]] = []
         for position, message in enumerate(given.messages):
             strikes = by_index.get(position - given.lead, ())
-            payload = _struck(way, given, position, stored[position - given.lead], strikes) if strikes else message
+            payload = _struck(way, given, position, stored.__getitem__, strikes) if strikes else message
             pieces += [(position, payload)] if payload is not None else []
         return dataclasses.replace(
             _unchanged(given, ""),
@@ -236,6 +244,32 @@ class Editor:
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
+
+    def recall(
+        self,
+        reference: str,
+        *,
+        request: EditedRequest | None = None,
+        lines: str | Sequence[int] | None = None,
+        grep: str | None = None,
+        max_chars: int | None = 30_000,
+    ) -> str:
+        """What the stub of an offloaded result refers to, all or some lines of it; a struck one's, too, with the `request` that
+        said it, since `#12.0` is a part of another message in each conversation."""
+        if request is not None:
+            _check_request(request)
+
+        def said_message(index: int) -> Message | None:
+            if request is None or request.record == ROOT:
+                return None
+            way = self._forest.open(request.log)
+            with way.lock:
+                self._check_own(way, request)
+                path = way.tree.path(request.record)
+            natives = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+            return find_format(request.format).read(natives[index]) if index < len(natives) else None
+
+        return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     # --- what became of it
 
@@ -365,12 +399,13 @@ class Editor:
         pieces: list[tuple[int | None, Payload]]
         messages, lead, state = given.messages, given.lead, engine.state
         if made.sent.is_unrepaired:
-            changed = {
-                index: _struck(way, given, lead + index, state.payload(index), strikes) for index, strikes in made.sent.struck()
-            }
-            pieces = list(enumerate(messages))
-            for index, payload in sorted(changed.items(), reverse=True):
-                pieces[lead + index : lead + index + 1] = [(lead + index, payload)] if payload is not None else []
+            said: list[Payload | None] = list(messages)
+            for index, strikes in made.sent.struck():
+                if (known := way.struck.get(index)) and known.strikes is strikes and known.native is messages[lead + index]:
+                    said[lead + index] = known.left
+                else:
+                    said[lead + index] = _struck(way, given, lead + index, state.payload, strikes)
+            pieces = [(position, payload) for position, payload in enumerate(said) if payload is not None]
         else:
             pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
         if len(pieces) == lead:  # nothing of it is legal: the provider may say what is wrong with it
@@ -397,7 +432,7 @@ class Editor:
                     yield _position_of(piece, given), _as_given(given, native)
             elif not strikes:
                 yield lead + piece, messages[lead + piece]
-            elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
+            elif (struck := _struck(way, given, lead + piece, state.payload, strikes)) is not None:
                 yield lead + piece, struck
 
 
@@ -438,18 +473,24 @@ def _is_changed(given: GivenList, pieces: Sequence[tuple[int | None, Payload]]) 
     return len(sent) != len(given.messages) or not all(map(operator.is_, sent, given.messages))
 
 
-def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strikes: tuple[Strike, ...]) -> Payload | None:
+def _struck(
+    way: OpenTree, given: GivenList, position: int, stored_at: Callable[[int], bytes], strikes: tuple[Strike, ...]
+) -> Payload | None:
     """The caller's message with strikes carried out, wherever it has their parts now; None if nothing is left of it."""
-    native = given.natives[position]
-    key = native, tuple((strike.at, str(strike.replacement)) for strike in strikes)
-    if key not in way.struck:
-        present = given.format.read(native)
-        places = same_parts(given.format.read(stored), present)
-        marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
-        payload = struck_payload(present, marks, given.format) if marks else native
-        way.struck[key] = None if payload is None else payloads.encoded(payload)
-    struck = way.struck[key]
-    return None if struck is None else _as_given(given, struck)
+    native, index = given.natives[position], position - given.lead
+    known = way.struck.get(index)
+    is_known = known is not None and known.strikes == strikes and known.native == native
+    left = known.left if known and is_known else _strike_out(given.format, native, stored_at(index), strikes)
+    way.struck[index] = StruckMessage(native, strikes, left)
+    return None if left is None else _as_given(given, left)
+
+
+def _strike_out(format: Format, native: bytes, stored: bytes, strikes: tuple[Strike, ...]) -> bytes | None:
+    present = format.read(native)
+    places = same_parts(format.read(stored), present)
+    marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
+    payload = struck_payload(present, marks, format) if marks else native
+    return None if payload is None else payloads.encoded(payload)
 
 
 def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:

@@ -21,7 +21,7 @@ def converse(scene: Scene) -> dict[str, str]:
     is_responses = scene.format == "openai_responses"
     provider = OpenAIProvider(api_key="none", base_url=f"{scene.url}/v1", use_responses=is_responses)
     shell = function_tool(bash, failure_error_function=lambda _, problem: str(problem))
-    tools = [shell, function_tool(read_file)]
+    tools = [shell, function_tool(read_file), *([redline.recall_tool] if scene.offloads else [])]
     kept = ModelSettings(store=False, include_usage=True)
     agent = Agent("clerk", instructions="Be brief.", model="gpt-5", tools=tools, model_settings=kept)
     session = SQLiteSession("s1", f"{scene.folder}/agents.db")

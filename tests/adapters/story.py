@@ -18,17 +18,21 @@ from typing import Any
 import pytest
 
 import redline
+from redline.blobs import DirectoryBlobs
 from redline.formats import find_format
 from redline.formats.usage import read_usage
 from redline.log import JsonlLog
 from redline.log.records import UsageReported
+from redline.rules import OffloadResults
 from redline.testing import FakeProvider, fake_provider
 from redline.testing.builders import Turn, conversation, says
-from redline.values import Reasoning, Text, ToolCall, ToolResult
+from redline.testing.provider import Reply
+from redline.values import Message, Reasoning, Text, ToolCall, ToolResult
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTE = 60_000
 POLICY = redline.Policy(words=redline.EN, schedule="eager")
+OFFLOADING = redline.Policy(rules=[OffloadResults()], words=redline.EN, schedule="eager")
 SOURCE = "def total(order):\n    return sum(line.price for line in order.lines)\n" * 20
 BUILD = "cc -O2 -c orders.c -o orders.o\n" * 6_500
 """Some 200 kB."""
@@ -80,6 +84,17 @@ CRASH: list[Turn] = [
     says("assistant", "The build passes."),
 ]
 """Calls have the ids that they have above."""
+STUB_ASKS = 'recall(reference="'
+
+
+def reads_back(messages: Sequence[Message]) -> Turn:
+    """The model has seen the stub of the build, and asks for its last two lines."""
+    stub = next(result.text for message in messages for result in message.results if STUB_ASKS in result.text)
+    reference = stub.rpartition(STUB_ASKS)[2].partition('"')[0]
+    return "assistant", (ToolCall("call_13", "recall", {"reference": reference, "lines": "-2"}),)
+
+
+OFFLOAD: list[Reply] = [calls(("call_1", "bash", "make")), reads_back, says("assistant", "The build passes.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +111,15 @@ class Scene:
     """`sync`, `async` or `stream`, as far as the framework has them."""
     requests_before: int = 0
     """How many requests earlier processes sent: the clock goes on from there, three minutes for each."""
+    offloads: bool = False
+    """Whether large results move to blobs, and nothing else is done; the agent then has the recall tool."""
 
     def editor(self) -> redline.Editor:
         """The Editor of the process, with the clock of the story."""
         minutes = iter(range(3 * self.requests_before, 10**6, 3))
-        return redline.Editor(f"{self.folder}/redline", policy=POLICY, clock=lambda: next(minutes) * MINUTE)
+        blobs = DirectoryBlobs(f"{self.folder}/blobs") if self.offloads else None
+        policy = OFFLOADING if self.offloads else POLICY
+        return redline.Editor(f"{self.folder}/redline", policy=policy, blobs=blobs, clock=lambda: next(minutes) * MINUTE)
 
 
 def play(converse: Callable[[Scene], dict[str, str]]) -> None:
@@ -164,6 +183,16 @@ class AdapterStory:
         assert provider.statuses == [200] * len(CRASH)
         assert problems(provider, self.ways[0][0]) == []
         assert "call_1" in struck_calls(provider.exchanges[-1].body, self.ways[0][0])
+
+    def test_an_offloaded_result_is_read_back(self, way, tmp_path):
+        """The 200 kB are a stub in what is sent, and the tool that the adapter gives the agent reads lines of them."""
+        with fake_provider(OFFLOAD) as provider:
+            kept = self.run(dataclasses.replace(self.scene(provider, tmp_path, QUESTIONS[:1], way), offloads=True))
+        assert provider.statuses == [200] * len(OFFLOAD)
+        sent = results(provider.exchanges[-1].body, way[0])
+        assert (BUILD not in sent["call_1"], BUILD in kept["call_1"]) == (True, True)
+        assert sent["call_13"].splitlines() == BUILD.splitlines()[-2:]
+        assert problems(provider, way[0]) == []
 
 
 class BoundReasoningStory:

@@ -24,7 +24,7 @@ def worked():
 
 
 def editor_of(editor, write=lambda _, payload: [json.dumps(payload)]):
-    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write)
+    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write, fields=lambda _: ())
 
 
 def grown(framework, messages):
@@ -49,6 +49,27 @@ def test_what_is_not_struck_is_the_frameworks_own_object():
     assert messages == before
     for index, (sent, own) in enumerate(zip(call.messages, messages, strict=True)):
         assert (sent is own) == (index not in struck)
+
+
+def test_a_message_is_read_once_and_again_when_it_was_changed():
+    """In place, as some middleware does: what the Editor records is what the message says now."""
+    read = []
+
+    def reads(message):
+        read.append(message["content"])
+        return message
+
+    editor = redline.Editor(policy=POLICY)
+    framework = FrameworkEditor(
+        editor, None, format="openai_chat", read=reads, write=lambda _, one: [one], fields=lambda one: [*one.values()]
+    )
+    messages = [{"role": "user", "content": "Build it."}, {"role": "user", "content": "Now."}]
+    for _ in range(2):
+        framework.edit(messages, CallSettings)
+    messages[1]["content"] = "Later."
+    call = framework.edit(messages, CallSettings)
+    assert read == ["Build it.", "Now.", "Later."]
+    assert [one["content"] for one in call.request.messages] == ["Build it.", "Later."]
 
 
 def test_a_mistake_of_ours_does_not_stop_the_call(caplog):
@@ -114,9 +135,9 @@ def test_usage_that_cannot_be_read_is_logged(caplog):
 def test_an_editor_has_its_own_policy():
     """Two policies at once are a mistake; a name that is none, too."""
     with pytest.raises(redline.ValidationError, match="own policy"):
-        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list)
+        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list, fields=list)
     with pytest.raises(redline.ValidationError, match="no policy named"):
-        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list)
+        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list, fields=list)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import logging
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -18,8 +17,8 @@ __all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
 
 _logger = logging.getLogger("redline.adapters")
 
-_MOST_MADE = 10_000
-"""Messages with strikes that are remembered."""
+_MOST_MESSAGES = 50_000
+"""Messages of the framework that are remembered."""
 
 M = TypeVar("M")
 Block = dict[str, Any]
@@ -33,7 +32,6 @@ class CallSettings:
     preamble: object = None
     session: str = ""
     lifetime: str = ""
-    times: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +44,27 @@ class EditedCall(Generic[M]):
     """What the Editor made of them; None where it could not be asked."""
 
 
+@dataclass(slots=True)
+class _SeenMessage(Generic[M]):
+    """A message of the framework, held so that its id stays its own: what it was read as, and what was last made of it."""
+
+    message: M
+    fields: Sequence[object]
+    """The values that it was read from."""
+    payload: bytes
+    time: float | None
+    changed: bytes = b""
+    """What it said when it was last sent changed."""
+    made: Sequence[M] = ()
+    """The messages that say so."""
+
+
 class FrameworkEditor(Generic[M]):
     """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; and what it says now.
+    message, or None where the repair made a new one; and what it says now. `fields` gives the values of a message that `read`
+    looks at: while these are the same, it is not read again. `time_of` is its time, in milliseconds since 1970.
     """
 
     def __init__(
@@ -61,23 +75,25 @@ class FrameworkEditor(Generic[M]):
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
+        fields: Callable[[M], Sequence[object]],
+        time_of: Callable[[M], float | None] | None = None,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
-        self._format, self._read, self._write = format, read, write
-        self._made: OrderedDict[tuple[int, bytes], tuple[M, Sequence[M]]] = OrderedDict()
-        """By the id of a message of the framework and what it says now: itself, so that the id stays its own, and what was
-        written for it. Strikes stay from call to call."""
+        self._format, self._read, self._write, self._fields, self._time_of = format, read, write, fields, time_of
+        self._seen: dict[int, _SeenMessage[M]] = {}
+        """By the id of the message."""
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
         try:
             settings = read_settings()
-            given = [payloads.encode(self._read(message)) for message in messages]
+            seen = self._seen_messages(messages)
         except Exception as problem:
             _log_failure("The messages are sent as they are: one could not be read", problem)
             return EditedCall(messages)
+        given = [one.payload for one in seen]
         try:
             request = self.editor.edit(
                 given,
@@ -86,12 +102,12 @@ class FrameworkEditor(Generic[M]):
                 model=settings.model or None,
                 preamble=settings.preamble,
                 lifetime=settings.lifetime,
-                times=settings.times,
+                times=[one.time for one in seen] if self._time_of else (),
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
-            return self._retreat(messages, given, settings.session)
-        return self._written(messages, given, request)
+            return self._retreat(messages, seen, settings.session)
+        return self._written(messages, seen, request)
 
     def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
         """What the provider reported for a call; None if it reported nothing."""
@@ -112,43 +128,65 @@ class FrameworkEditor(Generic[M]):
         except Exception as trouble:
             _log_failure("It could not be recorded that the provider refused changed messages", trouble)
 
-    def _retreat(self, messages: Sequence[M], given: list[bytes], session: str) -> EditedCall[M]:
+    def recall(self, reference: str, lines: str = "", grep: str = "") -> str:
+        """Reads back a tool result that was stored elsewhere. The stub in its place names the reference.
+
+        Ask for some lines or for a pattern rather than for all of it.
+
+        Args:
+            reference: The reference, exactly as the stub gives it.
+            lines: Which lines, counted from 1: 10-40, 10- or -20 for the last twenty.
+            grep: A regular expression; only lines in which it is found are shown.
+        """
         try:
-            request = self.editor.recorded(given, session=session, format=self._format)
+            return self.editor.recall(reference, lines=lines or None, grep=grep or None)
+        except RedlineError as problem:  # the words are for the model
+            return str(problem)
+
+    def _seen_messages(self, messages: Sequence[M]) -> list[_SeenMessage[M]]:
+        """The messages as they were read, now or before."""
+        seen: list[_SeenMessage[M]] = []
+        known_at, fields_of = self._seen.get, self._fields
+        for message in messages:
+            known, fields = known_at(id(message)), fields_of(message)
+            if known is None or known.message is not message or known.fields != fields:
+                payload = payloads.encode(self._read(message))
+                known = _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
+                if len(self._seen) >= _MOST_MESSAGES:
+                    self._seen.clear()
+                self._seen[id(message)] = known
+            seen.append(known)
+        return seen
+
+    def _retreat(self, messages: Sequence[M], seen: list[_SeenMessage[M]], session: str) -> EditedCall[M]:
+        try:
+            request = self.editor.recorded([one.payload for one in seen], session=session, format=self._format)
         except Exception as problem:
             _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
             return EditedCall(messages)
-        return self._written(messages, given, request)
+        return self._written(messages, seen, request)
 
-    def _written(self, messages: Sequence[M], given: list[bytes], request: EditedRequest) -> EditedCall[M]:
+    def _written(self, messages: Sequence[M], seen: list[_SeenMessage[M]], request: EditedRequest) -> EditedCall[M]:
         """The pieces of a request as the framework's messages; all as it was if one cannot be said in them."""
         if not request.is_changed:
             return EditedCall(messages, request)
         sent: list[M] = []
         try:
             for position, payload in request.pieces:
-                own = None if position is None else messages[position]
-                if own is not None and position is not None and payload is given[position]:
-                    sent.append(own)
+                if position is None:
+                    sent += self._write(None, payloads.decode(payload))
+                elif payload is (own := seen[position]).payload:
+                    sent.append(own.message)
                 else:
-                    sent += self._write_once(own, payloads.encoded(payload))
+                    if own.changed != payload:
+                        own.changed, own.made = b"", self._write(own.message, payloads.decode(payload))
+                        own.changed = payloads.encoded(payload)
+                    sent += own.made
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
             self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
-
-    def _write_once(self, own: M | None, payload: bytes) -> Sequence[M]:
-        if own is None:
-            return self._write(None, payloads.decode(payload))
-        key = id(own), payload
-        known, made = self._made.pop(key, (None, ()))
-        if known is not own:
-            made = self._write(own, payloads.decode(payload))
-        self._made[key] = own, made
-        if len(self._made) > _MOST_MADE:
-            self._made.popitem(last=False)
-        return made
 
     def _withdraw(self, request: EditedRequest) -> None:
         try:

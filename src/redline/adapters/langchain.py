@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import StructuredTool
 
 from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
 from redline.editor import Editor
@@ -23,12 +24,15 @@ class RedlineMiddleware(AgentMiddleware):
     """Strikes what is out of date from what the model is sent; what the agent keeps stays whole.
 
     Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
-    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. Where results
+    are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write)
+        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
+        if self.editor.blobs is not None:
+            self.tools = [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
 
     @property
     def editor(self) -> Editor:
@@ -98,6 +102,11 @@ def _usage_of(response: object) -> Usage | None:
 
 
 # --- from a message to one of the AI SDK's format, which has a place for all that LangChain says
+
+
+def _fields(message: BaseMessage) -> Sequence[object]:
+    fields, content = [*vars(message).values()], message.content
+    return fields if type(content) is str else [*fields, *content]
 
 
 def _read(message: BaseMessage) -> Block:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents import Agent, FunctionTool, ModelResponse, RunContextWrapper, RunHooks, function_tool
 from agents.run import CallModelData, ModelInputData
 
 from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
@@ -32,7 +32,7 @@ class RedlineFilter(RunHooks[Any]):
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
-        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write)
+        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write, fields=_fields)
         self._unanswered: set[str] | None = set()
         """The logs of calls so far, until an answer arrives, or it was told that none does."""
 
@@ -40,6 +40,11 @@ class RedlineFilter(RunHooks[Any]):
     def editor(self) -> Editor:
         """The Editor that is asked."""
         return self._items.editor
+
+    @property
+    def recall_tool(self) -> FunctionTool:
+        """The tool that reads offloaded results back, for `Agent(tools=[…])`; the Editor needs blobs."""
+        return function_tool(self._items.recall)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Edit the input of one call."""
@@ -80,6 +85,10 @@ def _usage_of(response: ModelResponse) -> Usage | None:
     read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
     fresh = max(usage.input_tokens - read - written, 0)
     return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
+
+
+def _fields(item: Any) -> Sequence[object]:
+    return list(item.values()) if isinstance(item, dict) else [item]
 
 
 def _read(item: Any) -> dict[str, Any]:

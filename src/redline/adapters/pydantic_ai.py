@@ -23,6 +23,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.toolsets import AgentToolset, FunctionToolset
 
 from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
 from redline.editor import Editor
@@ -43,12 +44,15 @@ class Redline(AbstractCapability[Any]):
     """Strikes what is out of date from what the model is sent; `all_messages()` and what you store of it stay whole.
 
     Put it last in the list of capabilities, so that it sees what the others made of the messages. `store` is a folder, the
-    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. Where results
+    are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
+        self._messages = FrameworkEditor[ModelMessage](
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, time_of=_time_of
+        )
         self._calls: OrderedDict[tuple[str | None, int], EditedCall[ModelMessage]] = OrderedDict()
         """By run and step, the calls that are not answered yet."""
 
@@ -56,6 +60,10 @@ class Redline(AbstractCapability[Any]):
     def editor(self) -> Editor:
         """The Editor that is asked."""
         return self._messages.editor
+
+    def get_toolset(self) -> AgentToolset[Any] | None:
+        """The tool `recall`, where there is something to read back."""
+        return FunctionToolset([self._messages.recall]) if self.editor.blobs is not None else None
 
     async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
         """Edit the messages of one attempt."""
@@ -97,7 +105,6 @@ def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> 
         },
         session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
         lifetime=lifetime if lifetime in ("5m", "1h") else "",
-        times=[_time_of(message) for message in messages],
     )
 
 
@@ -115,6 +122,13 @@ def _time_of(message: ModelMessage) -> float | None:
 
 
 # --- from a message to one of Anthropic's format, where results and words of the user may share a message, too
+
+
+def _fields(message: ModelMessage) -> Sequence[object]:
+    fields: list[object] = [message.timestamp, *message.parts]
+    for part in message.parts:
+        fields += vars(part).values()
+    return fields
 
 
 def _read(message: ModelMessage) -> Block:

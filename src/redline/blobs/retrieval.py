@@ -1,7 +1,7 @@
 """The way back for offloaded results: the text of a reference, all or some lines of it, and the tool for it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -9,9 +9,11 @@ from redline.blobs.blobs import Blobs
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.grep import grep_lines
 from redline.blobs.result_files import file_name_in, read_offloaded
-from redline.errors import ValidationError
+from redline.errors import ExecutionError, ValidationError
+from redline.values.messages import Message, ToolResult
+from redline.values.references import find_reference, reference_to
 
-__all__ = ["excerpt_of", "is_recall", "names_blob", "recall", "recall_tool"]
+__all__ = ["excerpt_of", "is_recall", "recall", "recall_from", "recall_tool"]
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
@@ -61,9 +63,29 @@ def excerpt_of(
     return _cut("\n".join(found) or f"No line matches {_shown(grep)}.", None, max_chars)
 
 
-def names_blob(reference: str) -> bool:
-    """Whether a stub, or a part of it, refers to stored content."""
-    return _REFERENCE.search(reference) is not None
+def recall_from(
+    reference: str,
+    find_message: Callable[[int], Message | None],
+    blobs: Blobs | None,
+    *,
+    lines: str | Sequence[int] | None = None,
+    grep: str | None = None,
+    max_chars: int | None = 30_000,
+) -> str:
+    """What a stub refers to: a result in the record, of a message found by its index, or one among the blobs."""
+    # the stub of an offloaded result shows lines of it, which may hold anything
+    place = find_reference(reference) if isinstance(reference, str) and not _REFERENCE.search(reference) else None
+    if place is not None:
+        message, at = find_message(place[0]), place[1]
+        part = message.parts[at] if message is not None and at < len(message.parts) else None
+        if not isinstance(part, ToolResult):
+            raise ValidationError(f"There is no result {reference_to(*place)} here. Copy the reference from the stub.")
+        return excerpt_of(part.text, lines=lines, grep=grep, max_chars=max_chars)
+    if blobs is None:
+        raise ExecutionError(
+            f"{_shown(reference)} names no result of the record, such as #12.0, and there are no blobs to look in: pass blobs=…"
+        )
+    return recall(reference, blobs, lines=lines, grep=grep, max_chars=max_chars)
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:

@@ -25,6 +25,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "check": "Say whether a provider would accept the messages of sessions.",
     "completion": "Print what makes a shell complete commands, options and sessions.",
+    "config": "Show every setting, its value and where that comes from, or begin a redline.toml.",
     "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
     "diff": "Compare two requests, two policies, or the record with what is sent.",
