@@ -57,8 +57,8 @@ def levels_as_before():
         logging.getLogger(name).setLevel(level)
 
 
-RUN_ELSEWHERE = ("loops.md",)
-"""Pages whose code has a test of its own: tests/loops/test_documented_loops.py."""
+RUN_ELSEWHERE = ("loops.md", "telemetry.md")
+"""Pages whose code has a test of its own: tests/loops/test_documented_loops.py, tests/telemetry/test_page.py."""
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from redline.log.records import (
 )
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
+from redline.observing import Stopwatch, start_stopwatch, tell_usage
 from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Legalizer, Strategy
@@ -183,6 +184,7 @@ class Editor:
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
         or `none` if it is not asked to cache at all, which is believed until it reports that it does.
         """
+        watch = start_stopwatch()
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
         check_model(model)
         if lifetime and lifetime not in tuple(_LIFETIMES_MS):
@@ -196,14 +198,15 @@ class Editor:
             preferred=format_of_model(model_name(model)),
         )
         if why := given.why_untouched:
-            return _unchanged(given, why)
+            return self._observed(watch, _unchanged(given, why), session)
         way = self._forest.open(given.log, namespace)
         with way.lock:
             for _ in range(_MOST_TRIES):
                 way.tree.read()
                 spot = self._follow(way, given, time_ms)
                 if why := way.tree.left_alone_at(spot.record):
-                    return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                    left = dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                    return self._observed(watch, left, session)
                 engine = self._engine_at(way, spot.record, given)
                 ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
                 made = engine.request(self._settings, ask)
@@ -212,7 +215,7 @@ class Editor:
                 way.engines[engine.timeline.head] = engine
                 request = self._edited(way, engine, given, made, ask)
                 engine.tell(request, self._settings, f"{self.store} {given.log}")
-                return request
+                return self._observed(watch, request, session)
         raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
 
     def recorded(
@@ -278,6 +281,7 @@ class Editor:
         counts = read_usage(usage)
         reported = (counts.input_tokens, counts.output_tokens, counts.cache_read_tokens, counts.cache_write_tokens)
         self._note(request, UsageReported(*reported))
+        tell_usage(counts, request, model=request.model or None, history=(self.store, request.log))
 
     def leave_alone(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""
@@ -320,6 +324,11 @@ class Editor:
     def close(self) -> None:
         """Let go of files and connections. What was sent is stored already."""
         self._forest.close()
+
+    def _observed(self, watch: Stopwatch | None, request: EditedRequest, session: str) -> EditedRequest:
+        if watch is not None:
+            watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
+        return request
 
     # --- the way of a list
 

@@ -31,6 +31,7 @@ __all__ = ["command"]
     "proxy.edit_subscriptions",
     "proxy.redact",
     "proxy.deadline",
+    "proxy.otel",
 )
 def command(
     port: int,
@@ -45,6 +46,7 @@ def command(
     edit_subscriptions: bool,
     redact: bool,
     deadline: float,
+    otel: bool,
 ) -> int:
     """Relay an agent's requests to its provider, with outdated tool output struck and broken calls repaired.
 
@@ -67,6 +69,10 @@ def command(
         raise MissingExtraError("redline proxy", "proxy") from missing
     from redline.proxy.upstreams import parse_upstreams
 
+    if otel:
+        from redline.telemetry.exporting import check_exporters
+
+        check_exporters()
     settings = ProxySettings(
         store=store if "://" in store else str(Path(store).expanduser()),
         host=host,
@@ -80,6 +86,7 @@ def command(
         edits_subscriptions=edit_subscriptions,
         redacts=redact,
         deadline_ms=deadline,
+        exports_telemetry=otel,
     )
     serve(settings, on_ready=_introduce)
     return 0

@@ -35,6 +35,8 @@ class ProxySettings:
     edits_subscriptions: bool = False
     redacts: bool = False
     deadline_ms: float = 100.0
+    exports_telemetry: bool = False
+    """To where the variables OTEL_… say."""
     started_at: float = 0.0
     """Seconds since 1970; all workers count this run from here."""
 

@@ -173,6 +173,13 @@ _DECLARED = (
         from_project=True,
     ),
     Setting(
+        section="proxy",
+        name="otel",
+        kind="switch",
+        default=False,
+        help="Export spans and metrics, to where the variables OTEL_… say.",
+    ),
+    Setting(
         section="inspector",
         name="port",
         kind="integer",
