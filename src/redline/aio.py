@@ -122,6 +122,7 @@ class AsyncConversation:
     unpin = _same(Talk.unpin)
     undo = _same(Talk.undo)
     rewind = _same(Talk.rewind)
+    refresh = _same(Talk.refresh)
     switch = _same(Talk.switch)
     fork = _another(Talk.fork)
     request_at = _same(Talk.request_at)

@@ -170,6 +170,8 @@ class Conversation:
         self._engine = Engine(MemoryLog() if log is None else log, fixed, self._counter, blobs)
         if fixed is None and (preferred := format_of_model(model_name(self._model))) in self._state.votes:
             self._engine.fix_format(find_format(preferred))
+        self._known_races = 0
+        self._tell_of_races()
         for message in said:
             self.add(message)
 
@@ -340,6 +342,25 @@ class Conversation:
         kept = tuple(strike for strike in self._state.strikes.values() if strike.index <= index)
         self._engine.move(self._engine.timeline.record_of_message(index), kept)
         self._watch.restart()
+
+    @_whole
+    def refresh(self) -> int:
+        """Go on at what was said last, also by another process; how many messages are new.
+
+        Where that process went another way, the conversation is at the end of its way, as after opening, and what was said
+        here is a branch.
+        """
+        new = self._engine.refresh()
+        self._tell_of_races()
+        return new
+
+    def _tell_of_races(self) -> None:
+        """Say once that writers have made branches without wanting to: what is on them is not sent, and easily overlooked."""
+        races = self._engine.timeline.records.races
+        if races > self._known_races:
+            said = "%s: writers went on from the same place %d times at once; what is not on the present path is in branches"
+            _logger.warning(said, self._name, races)
+        self._known_races = races
 
     @property
     @_whole
