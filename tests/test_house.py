@@ -57,13 +57,14 @@ ROOMS = (
     "listening",
     "proxy",
     "inspector",
+    "mcp_server",
     "cli",
     "__main__",
     "__init__",
 )
 """From the bottom up: a room imports those before it, and no other. A room is a package, or a file beside the packages."""
 
-SURFACES = ("proxy", "inspector", "adapters")
+SURFACES = ("proxy", "inspector", "adapters", "mcp_server")
 """They call downwards and never import each other. The command line starts them."""
 
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
     "ls": "List the conversations of a store: a folder, or a database.",
+    "mcp": "Serve an agent over MCP: what was struck from its session, to read back or undo.",
     "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",

@@ -58,9 +58,25 @@ class Store:
         """
         return tuple(sorted((one for one, _ in self._conversations()), key=lambda one: (-(one.last_ms or 0.0), one.name)))
 
+    def latest(self) -> str | None:
+        """The name of the conversation that was last gone on with; None if there is none. A folder's are not read for it."""
+        if self._kind != "file":
+            return next((one.name for one in self.list() if not one.problem), None)
+        return max(self.names(), key=lambda name: Path(self.address_of(name)).stat().st_mtime_ns, default=None)
+
+    def address_of(self, name: str) -> str:
+        """Where a conversation is, for `redline.open` and the command line."""
+        if not isinstance(name, str) or name == INDEX:
+            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
+        if self._kind != "file":
+            return f"{self._address}#{quote(name, safe='')}"
+        if not name or name.startswith(".") or set(name) & set("/\\\0"):
+            raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
+        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
+
     def open(self, name: str, **settings: Any) -> Conversation:
         """The conversation of a name, which is made when something is first said; settings as for `redline.open`."""
-        return open_conversation(self._address_of(name), **settings)
+        return open_conversation(self.address_of(name), **settings)
 
     def describe(
         self, name: str, *, title: str | None = None, user: str | None = None, tags: Iterable[str] | None = None
@@ -189,15 +205,6 @@ class Store:
             if self._kind == "file":  # those of a database share a connection
                 log.close()
 
-    def _address_of(self, name: str) -> str:
-        if not isinstance(name, str) or name == INDEX:
-            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
-        if self._kind != "file":
-            return f"{self._address}#{quote(name, safe='')}"
-        if not name or name.startswith(".") or set(name) & set("/\\\0"):
-            raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
-        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
-
     # --- deleting
 
     def _delete(self, names: Sequence[str], blobs: LastingBlobs | str | os.PathLike[str] | None) -> tuple[str, ...]:
@@ -231,7 +238,7 @@ class Store:
 
     def _forget_in_caches(self, names: Sequence[str]) -> None:
         """The commands keep first words and names of sessions in the user's cache folder."""
-        deleted = {_spelled_in_one_way(parse_address(self._address_of(name))) for name in names}
+        deleted = {_spelled_in_one_way(parse_address(self.address_of(name))) for name in names}
 
         def is_deleted(place: str) -> bool:
             try:
