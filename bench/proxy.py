@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import re
 import shlex
 import socket
 import statistics
@@ -26,7 +27,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-_SIZES = {"10 kB": 10_000, "500 kB": 500_000, "5 MB": 5_000_000}
+__all__ = ["HEADERS", "SIZES", "RunningServer", "make_bodies", "running_servers"]
+
+SIZES = {"10 kB": 10_000, "500 kB": 500_000, "5 MB": 5_000_000}
 _ROUNDS = 41
 _WARM_UP = 6
 _STREAMS = 100
@@ -46,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
         case _:
             others = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
             rounds = next((int(argument) for argument in arguments if argument.isdigit()), _ROUNDS)
-            with _servers(others) as servers:
+            with running_servers(others) as servers:
                 _print_latencies(servers, rounds)
             _print_memory()
 
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 @dataclass
-class _Server:
+class RunningServer:
     """A process that listens."""
 
     name: str
@@ -76,7 +79,7 @@ class _Server:
 
 
 @contextlib.contextmanager
-def _servers(others: Mapping[str, str] = MappingProxyType({})) -> Iterator[list[_Server]]:
+def running_servers(others: Mapping[str, str] = MappingProxyType({})) -> Iterator[list[RunningServer]]:
     """The provider, the bare pass-through, the proxy and those of others, each in a process of its own."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -88,7 +91,7 @@ def _servers(others: Mapping[str, str] = MappingProxyType({})) -> Iterator[list[
         yield [provider, bare, redline, *(_start_other(stack, name, command, url) for name, command in others.items())]
 
 
-def _start_other(stack: contextlib.ExitStack, name: str, command: str, upstream: str) -> _Server:
+def _start_other(stack: contextlib.ExitStack, name: str, command: str, upstream: str) -> RunningServer:
     """A proxy of others, once it answers; they take their time."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -96,7 +99,7 @@ def _start_other(stack: contextlib.ExitStack, name: str, command: str, upstream:
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
     stack.callback(process.wait)
     stack.callback(process.terminate)
-    server = _Server(name, port, process)
+    server = RunningServer(name, port, process)
     for _ in range(1_200):
         with contextlib.suppress(OSError), contextlib.closing(server.connect()):
             return server
@@ -104,7 +107,7 @@ def _start_other(stack: contextlib.ExitStack, name: str, command: str, upstream:
     raise SystemExit(f"{name} did not start: {command}")
 
 
-def _start(stack: contextlib.ExitStack, name: str, *command: str) -> _Server:
+def _start(stack: contextlib.ExitStack, name: str, *command: str) -> RunningServer:
     """A module as a process; the first line that it prints ends in its port, or has it within an address."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -114,7 +117,7 @@ def _start(stack: contextlib.ExitStack, name: str, *command: str) -> _Server:
     assert process.stdout is not None
     stack.callback(process.stdout.close)
     address = next(word for word in process.stdout.readline().split() if word.startswith("http://"))
-    server = _Server(name, int(address.rpartition(":")[2]), process)
+    server = RunningServer(name, int(address.rpartition(":")[2]), process)
     for _ in range(200):
         with contextlib.suppress(OSError), contextlib.closing(server.connect()):
             return server
@@ -144,11 +147,11 @@ async def _serve_provider() -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
+                body = await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
                 if b"?hold" in head:
                     writer.write(stream_head + b"%x\r\n%s\r\n" % (len(start), start))
                     await reader.read()
-                elif b"?stream" in head:
+                elif b"?stream" in head or _STREAMED.search(body[:200] + body[-200:]):
                     writer.write(stream_head)
                     for event in (start, *[delta] * _EVENTS):
                         writer.write(b"%x\r\n%s\r\n" % (len(event), event))
@@ -227,7 +230,7 @@ def _serve_bare(url: str) -> None:
 # --- time
 
 
-def _print_latencies(servers: Sequence[_Server], rounds: int) -> None:
+def _print_latencies(servers: Sequence[RunningServer], rounds: int) -> None:
     print(f"\nTime from the first byte sent to the last received, p50 of {rounds} in ms; added: less what it takes directly\n")
     names = [server.name for server in servers]
     print(
@@ -236,10 +239,10 @@ def _print_latencies(servers: Sequence[_Server], rounds: int) -> None:
         + "".join(f"{'+' + name:>10}" for name in names[1:])
         + f"{'ratio':>8}"
     )
-    for size, wanted in _SIZES.items():
+    for size, wanted in SIZES.items():
         for is_stale in (False, True):
             for query in ("whole", "stream"):
-                bodies = list(_bodies(wanted, rounds + _WARM_UP, is_stale=is_stale, name=f"{size} {query} {is_stale}"))
+                bodies = list(make_bodies(wanted, rounds + _WARM_UP, is_stale=is_stale, name=f"{size} {query} {is_stale}"))
                 direct, *others = _measure(servers, bodies, query)
                 added = [one - direct for one in others]
                 title = f"{size}, {query}, {'with strikes' if is_stale else 'nothing to strike'}"
@@ -250,7 +253,7 @@ def _print_latencies(servers: Sequence[_Server], rounds: int) -> None:
     print(f"\nredline: {totals['requests']} requests, {totals['struck_tokens']:,} tokens struck, {totals['retreats']} retreats")
 
 
-def _measure(servers: Sequence[_Server], bodies: Sequence[bytes], query: str) -> list[float]:
+def _measure(servers: Sequence[RunningServer], bodies: Sequence[bytes], query: str) -> list[float]:
     """The median of each server, in ms; they take turns, each beginning as often as the others."""
     connections = {server.name: server.connect() for server in servers}
     place_of = {server.name: place for place, server in enumerate(servers)}
@@ -260,7 +263,7 @@ def _measure(servers: Sequence[_Server], bodies: Sequence[bytes], query: str) ->
         for place in range(len(servers)):
             server = servers[(number + place) % len(servers)]
             start = time.perf_counter()
-            connections[server.name].request("POST", f"/v1/messages?{query}", body, _HEADERS)
+            connections[server.name].request("POST", f"/v1/messages?{query}", body, HEADERS)
             answer = connections[server.name].getresponse()
             answer.read()
             assert answer.status == 200 or place_of[server.name] >= _OWN_SERVERS  # others may not take what streams here
@@ -274,10 +277,12 @@ def _measure(servers: Sequence[_Server], bodies: Sequence[bytes], query: str) ->
     return [statistics.median(server.times) * 1000 for server in servers]
 
 
-_HEADERS = {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+_STREAMED = re.compile(rb'"stream": ?true')
+"""Proxies of others do not pass on what follows the path."""
+HEADERS = {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01"}
 
 
-def _bodies(size: int, count: int, *, is_stale: bool, name: str) -> Iterator[bytes]:
+def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: object) -> Iterator[bytes]:
     """A history of so many bytes that grows by a call and its result; of one file over and over, or each of its own."""
     chars = min(_RESULT_CHARS, size // 10)
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"Look into {name}"}]
@@ -298,7 +303,7 @@ def _bodies(size: int, count: int, *, is_stale: bool, name: str) -> Iterator[byt
     while length < size:
         turn()
     for _ in range(count):
-        yield json.dumps({"model": "claude-opus-4-6", "max_tokens": 100, "messages": messages}).encode()
+        yield json.dumps({"model": "claude-opus-4-6", "max_tokens": 100, "messages": messages, **more}).encode()
         turn()
 
 
@@ -310,17 +315,17 @@ def _print_memory() -> None:
     print(f"\nMemory for {_STREAMS} open streams of 10 kB requests, MB\n")
     print(f"{'':12}{'at start':>10}{'streaming':>10}{'more':>8}")
     found: dict[str, float] = {}
-    with _servers() as fresh:
-        body = next(_bodies(10_000, 1, is_stale=False, name="memory"))
+    with running_servers() as fresh:
+        body = next(make_bodies(10_000, 1, is_stale=False, name="memory"))
         for server in fresh[1:]:
             warm = server.connect()
-            warm.request("POST", "/v1/messages?whole", body, _HEADERS)
+            warm.request("POST", "/v1/messages?whole", body, HEADERS)
             warm.getresponse().read()
             before = server.resident_mb
             with contextlib.ExitStack() as stack:
                 for _ in range(_STREAMS):
                     connection = stack.enter_context(contextlib.closing(server.connect()))
-                    connection.request("POST", "/v1/messages?hold", body, _HEADERS)
+                    connection.request("POST", "/v1/messages?hold", body, HEADERS)
                     stack.enter_context(contextlib.closing(connection.getresponse()))
                 time.sleep(0.5)
                 found[server.name] = server.resident_mb

@@ -16,6 +16,8 @@ import msgspec
 import redline
 from bench.generate import write_claude_code_session
 
+__all__ = ["bare_decode", "full_decode", "index", "index_then_touch", "resident_bytes"]
+
 _ROUNDS = 3
 
 
@@ -98,13 +100,13 @@ def _measure(name: str, path: str) -> None:
         job.__name__: job for job in (bare_decode, full_decode, index, index_then_touch)
     }
     redline.read_transcript  # noqa: B018 - what the package loads is no part of the job
-    before = _resident_bytes()
+    before = resident_bytes()
     kept = jobs[name](Path(path))
-    print(max(0, _resident_bytes() - before))
+    print(max(0, resident_bytes() - before))
     del kept
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
     """What the process holds now; the peak would include what its parent held when it was started."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()

@@ -1,0 +1,96 @@
+"""Time and memory of a request after one more message: Redline and a peer in turn, in one process."""
+
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bench.peers.inputs import long_history
+from bench.peers.peer import Message, Turn, Way
+from bench.peers.redline_side import REDLINE_WAYS
+
+__all__ = ["measure_requests"]
+
+_MOST_STEPS = 41
+_FEWEST_STEPS = 5
+_SECONDS = 40.0
+"""For one length: whoever is slow gets fewer steps, and so do all others."""
+_MEMORY_STEPS = 3
+
+
+@dataclass
+class RequestTimes:
+    """Of one way at one length, in ms of the processor."""
+
+    way: str
+    messages: int
+    first: float = 0.0
+    steps: list[float] = field(default_factory=list)
+    peaks: list[int] = field(default_factory=list)
+    """Bytes that Python objects took at most during a request, beyond what was there before."""
+    failed: str = ""
+
+
+def measure_requests(ways: Mapping[str, Way], lengths: Sequence[int]) -> list[dict[str, Any]]:
+    """A row for each way and length."""
+    return [row for length in lengths for row in _at_length({**REDLINE_WAYS, **ways}, length)]
+
+
+def _at_length(ways: Mapping[str, Way], length: int) -> list[dict[str, Any]]:
+    messages = long_history(length + 1 + _MOST_STEPS + _MEMORY_STEPS)
+    history, more = messages[:length], iter(messages[length:])
+    rows = {name: RequestTimes(name, length) for name in ways}
+    turns: dict[str, Turn] = {}
+    first = next(more)
+    for name, begin in ways.items():
+        try:
+            turns[name] = begin(history)
+            rows[name].first = _ms(turns[name](first))
+        except Exception as problem:  # a peer may fail in any way; that is a result, and is printed
+            turns.pop(name, None)
+            rows[name].failed = f"{type(problem).__name__}: {problem}"[:200]
+    _take_turns(turns, rows, more)
+    for message in list(more)[:_MEMORY_STEPS]:
+        for name, turn in turns.items():
+            rows[name].peaks.append(_peak_bytes(turn(message)))
+    return [_row(row) for row in rows.values()]
+
+
+def _take_turns(turns: Mapping[str, Turn], rows: Mapping[str, RequestTimes], more: Any) -> None:
+    """Each step one message, given to all; who begins changes from step to step."""
+    names, began = list(turns), time.monotonic()
+    for step in range(_MOST_STEPS):
+        message: Message = next(more)
+        for place in range(len(names)):
+            name = names[(step + place) % len(names)]
+            rows[name].steps.append(_ms(turns[name](message)))
+        if step + 1 >= _FEWEST_STEPS and time.monotonic() - began > _SECONDS:
+            break
+
+
+def _ms(job: Callable[[], object]) -> float:
+    """Of the processor, so that what else runs on the machine counts less."""
+    start = time.process_time()
+    kept = job()
+    spent = (time.process_time() - start) * 1000
+    del kept  # what is thrown away afterwards is not timed
+    return spent
+
+
+def _peak_bytes(job: Callable[[], object]) -> int:
+    tracemalloc.start()
+    job()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def _row(times: RequestTimes) -> dict[str, Any]:
+    row = asdict(times)
+    steps, peaks = row.pop("steps"), row.pop("peaks")
+    if steps:
+        low, middle, high = statistics.quantiles(steps, n=4)
+        row |= {"runs": len(steps), "low": low, "median": middle, "high": high, "peak_bytes": statistics.median(peaks)}
+    return row
