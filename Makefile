@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters demo test test-adapters test-agents test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers demo test test-adapters test-agents test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -39,6 +39,30 @@ bench-adapter-%: .adapters/%/.made
 	$(dir $<)bin/python -m bench.adapters $*
 
 .adapters/%/.made: tests/adapters/requirements/%.txt pyproject.toml
+	$(PYTHON) -m venv $(dir $@)
+	$(call pip_install,$(dir $@)bin/python,-e . -r $<)
+	@touch $@
+
+# Other libraries beside Redline, each in an environment of its own (ONLY=langchain for one), and the tables in docs/results.md; about
+# forty minutes. The bill needs the recorded sessions, and is left out without them.
+PEERS ?= langchain deepagents pydantic_ai openai_agents agent_framework strands google_adk litellm headroom claude_code_log
+bench-peers: $(addprefix bench-peer-,$(or $(ONLY),$(PEERS) bill proxies))
+	$(BIN)/python -m bench.peers.report .peers
+
+.PRECIOUS: .peers/%/.made
+bench-peer-%: .peers/%/.made $(DEV)
+	$(dir $<)bin/python -m bench.peers $* .peers/$*/found.json
+
+bench-peer-bill: $(DEV)
+	@mkdir -p .peers
+	if [ -e ../shared/corpus/MANIFEST.jsonl ]; then $(BIN)/python -m bench.peers.bill .peers/bill.json; fi
+
+bench-peer-proxies: .peers/headroom/.made .peers/litellm/.made $(DEV)
+	$(BIN)/python -m bench.peers.proxies .peers/proxies.json \
+	  'headroom=env HEADROOM_OFFLINE=1 HF_HUB_OFFLINE=1 ANTHROPIC_TARGET_API_URL={upstream} .peers/headroom/bin/headroom proxy --port {port} --no-rate-limit' \
+	  'litellm=env LITELLM_LOCAL_MODEL_COST_MAP=True ANTHROPIC_API_KEY=none LITELLM_MASTER_KEY=sk-bench-of-this-machine-0123456789abcdef .peers/litellm/bin/litellm --model anthropic/claude-opus-4-6 --alias claude-opus-4-6 --api_base {upstream} --port {port} --host 127.0.0.1'
+
+.peers/%/.made: bench/peers/requirements/%.txt pyproject.toml
 	$(PYTHON) -m venv $(dir $@)
 	$(call pip_install,$(dir $@)bin/python,-e . -r $<)
 	@touch $@

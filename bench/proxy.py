@@ -279,7 +279,7 @@ def _measure(servers: Sequence[RunningServer], bodies: Sequence[bytes], query: s
 
 _STREAMED = re.compile(rb'"stream": ?true')
 """Proxies of others do not pass on what follows the path."""
-HEADERS = {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+HEADERS = {"content-type": "application/json", "x-api-key": "sk-bench-of-this-machine-0123456789abcdef", "anthropic-version": "2023-06-01"}
 
 
 def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: object) -> Iterator[bytes]:
