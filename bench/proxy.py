@@ -67,6 +67,7 @@ class RunningServer:
     times: list[float] = field(default_factory=list)
 
     def connect(self) -> http.client.HTTPConnection:
+        """A connection that waits for nothing before it sends."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -74,6 +75,7 @@ class RunningServer:
 
     @property
     def resident_mb(self) -> float:
+        """What its process holds now."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
@@ -279,7 +281,11 @@ def _measure(servers: Sequence[RunningServer], bodies: Sequence[bytes], query: s
 
 _STREAMED = re.compile(rb'"stream": ?true')
 """Proxies of others do not pass on what follows the path."""
-HEADERS = {"content-type": "application/json", "x-api-key": "sk-bench-of-this-machine-0123456789abcdef", "anthropic-version": "2023-06-01"}
+HEADERS = {
+    "content-type": "application/json",
+    "x-api-key": "sk-bench-of-this-machine-0123456789abcdef",
+    "anthropic-version": "2023-06-01",
+}
 
 
 def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: object) -> Iterator[bytes]:

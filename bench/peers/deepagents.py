@@ -26,7 +26,7 @@ def patching(history: Sequence[Message]) -> Turn:
         def job() -> object:
             messages.append(native)
             patch.before_agent({"messages": messages}, None)
-            request: Any = ModelRequest(model=None, messages=messages, state={"messages": messages})  # type: ignore[arg-type,typeddict-item]
+            request: Any = ModelRequest(model=None, messages=messages, state={"messages": messages})
             return files._evict_and_truncate_messages(request)
 
         return job
@@ -36,7 +36,7 @@ def patching(history: Sequence[Message]) -> Turn:
 
 def _patched(history: Sequence[Message], send: Callable[[list[Any]], Any]) -> list[Any]:
     messages = convert_to_messages(history)
-    update: Any = PatchToolCallsMiddleware().before_agent({"messages": messages}, None)  # type: ignore[arg-type,typeddict-item]
+    update: Any = PatchToolCallsMiddleware().before_agent({"messages": messages}, None)
     return list(send(update["messages"][1:] if update else messages))  # the first says that all others are replaced
 
 

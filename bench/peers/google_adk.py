@@ -45,7 +45,7 @@ def context_filter(history: Sequence[Message]) -> Turn:
         def job() -> object:
             contents.append(native)
             request.contents = contents
-            callback: Any = plugin.before_model_callback(callback_context=None, llm_request=request)  # type: ignore[arg-type]
+            callback: Any = plugin.before_model_callback(callback_context=None, llm_request=request)
             _LOOP.run_until_complete(callback)
             return request.contents
 

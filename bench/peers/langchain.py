@@ -26,7 +26,7 @@ def context_editing(history: Sequence[Message]) -> Turn:
 
         def job() -> object:
             messages.append(native)
-            request: Any = ModelRequest(model=None, messages=messages)  # type: ignore[arg-type]  # asked only to count
+            request: Any = ModelRequest(model=None, messages=messages)
             return middleware.wrap_model_call(request, lambda edited: edited)
 
         return job

@@ -18,9 +18,7 @@ def _items(message: Message) -> list[Any]:
     if message["role"] == "tool":
         return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}]
     said = [{"role": message["role"], "content": message["content"]}] if message.get("content") else []
-    calls = [
-        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in message.get("tool_calls") or ()
-    ]
+    calls = [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in message.get("tool_calls") or ()]
     return [*said, *calls]
 
 
@@ -34,7 +32,7 @@ def trimming(history: Sequence[Message]) -> Turn:
 
         def job() -> object:
             items.extend(added)
-            return trimmer(CallModelData(ModelInputData(items, None), agent=None, context=None))  # type: ignore[arg-type]
+            return trimmer(CallModelData(ModelInputData(items, None), agent=None, context=None))
 
         return job
 
@@ -44,7 +42,7 @@ def trimming(history: Sequence[Message]) -> Turn:
 def _prepared(history: Sequence[Message]) -> list[Any]:
     """What a run does with its input: calls without a result are dropped."""
     items = [item for message in history for item in _items(message)]
-    return drop_orphan_function_calls(normalize_input_items_for_api(items))
+    return list(drop_orphan_function_calls(normalize_input_items_for_api(items)))
 
 
 PEER = Peer(

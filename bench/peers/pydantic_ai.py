@@ -54,7 +54,9 @@ def _cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
     ]
     after = list(messages)
     for at in results[:-_KEEP]:
-        parts = [replace(part, content="[cleared]") if isinstance(part, ToolReturnPart) else part for part in messages[at].parts]
+        parts = [
+            replace(part, content="[cleared]") if isinstance(part, ToolReturnPart) else part for part in messages[at].parts
+        ]
         after[at] = replace(messages[at], parts=parts)
     return after
 
@@ -86,7 +88,7 @@ async def _to_anthropic(history: Sequence[Message]) -> Any:
 
 def _repaired(history: Sequence[Message]) -> list[ModelMessage]:
     names = call_names(history)
-    return repair_messages([_native(message, names) for message in history])
+    return list(repair_messages([_native(message, names) for message in history]))
 
 
 PEER = Peer(

@@ -148,7 +148,9 @@ def _bill(path: Path) -> Iterator[str]:
         return
     found = json.loads(path.read_text())
     rows = found["rows"]
-    yield from _table(f"at {found['prices']}", "bill", "with re-reads", "quoted", "strict", "Redline beats it with", "bill", "strict")
+    yield from _table(
+        f"at {found['prices']}", "bill", "with re-reads", "quoted", "strict", "Redline beats it with", "bill", "strict"
+    )
     for name in found["presets"]:
         yield f"| **{name}** | {' | '.join(_bill_cells(rows[name]))} | | | |"
     for name in found["policies"]:
@@ -169,7 +171,13 @@ def _reading(peers: Sequence[Row]) -> Iterator[str]:
         if not peer["reading"]:
             continue
         bare = peer["reading"][0]
-        columns = (f"{bare['bytes'] / 1e6:.0f} MB, {bare['lines']:,} lines", "seconds (quartiles)", "MB/s", "÷ bare", "held afterwards")
+        columns = (
+            f"{bare['bytes'] / 1e6:.0f} MB, {bare['lines']:,} lines",
+            "seconds (quartiles)",
+            "MB/s",
+            "÷ bare",
+            "held afterwards",
+        )
         yield from _table(*columns)
         for row in peer["reading"]:
             spread = f"{row['median']:.3f} ({row['low']:.3f} to {row['high']:.3f})"

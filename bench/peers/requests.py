@@ -3,7 +3,7 @@
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,8 +14,8 @@ from bench.peers.redline_side import REDLINE_WAYS
 __all__ = ["measure_requests"]
 
 _MOST_STEPS = 41
-_FEWEST_STEPS = 5
-_SECONDS = 40.0
+_FEWEST_STEPS = 3
+_SECONDS = 30.0
 """For one length: whoever is slow gets fewer steps, and so do all others."""
 _MEMORY_STEPS = 3
 
@@ -52,17 +52,17 @@ def _at_length(ways: Mapping[str, Way], length: int) -> list[dict[str, Any]]:
             turns.pop(name, None)
             rows[name].failed = f"{type(problem).__name__}: {problem}"[:200]
     _take_turns(turns, rows, more)
-    for message in list(more)[:_MEMORY_STEPS]:
-        for name, turn in turns.items():
-            rows[name].peaks.append(_peak_bytes(turn(message)))
+    for name, turn in turns.items():
+        is_slow = rows[name].steps[-1] > 1000 * _SECONDS / _MOST_STEPS
+        rows[name].peaks += [_peak_bytes(turn(message)) for message in messages[-1 if is_slow else -_MEMORY_STEPS :]]
     return [_row(row) for row in rows.values()]
 
 
-def _take_turns(turns: Mapping[str, Turn], rows: Mapping[str, RequestTimes], more: Any) -> None:
+def _take_turns(turns: Mapping[str, Turn], rows: Mapping[str, RequestTimes], more: Iterator[Message]) -> None:
     """Each step one message, given to all; who begins changes from step to step."""
     names, began = list(turns), time.monotonic()
     for step in range(_MOST_STEPS):
-        message: Message = next(more)
+        message = next(more)
         for place in range(len(names)):
             name = names[(step + place) % len(names)]
             rows[name].steps.append(_ms(turns[name](message)))

@@ -20,7 +20,13 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message["role"] == "tool":
         return [{"toolResult": {"toolUseId": message["tool_call_id"], "status": "success", "content": [{"text": text}]}}]
     calls = [
-        {"toolUse": {"toolUseId": call["id"], "name": call["function"]["name"], "input": json.loads(call["function"]["arguments"])}}
+        {
+            "toolUse": {
+                "toolUseId": call["id"],
+                "name": call["function"]["name"],
+                "input": json.loads(call["function"]["arguments"]),
+            }
+        }
         for call in message.get("tool_calls") or ()
     ]
     return [*([{"text": text}] if text else []), *calls]
@@ -56,7 +62,8 @@ def sliding_window(history: Sequence[Message]) -> Turn:
 
 
 def _repaired(history: Sequence[Message]) -> list[Any]:
-    return RepositorySessionManager._fix_broken_tool_use(None, _messages(history))  # type: ignore[arg-type]  # without a session
+    manager: Any = RepositorySessionManager
+    return list(manager._fix_broken_tool_use(None, _messages(history)))  # it needs no session
 
 
 _ANTHROPIC = AnthropicModel(model_id="claude-sonnet-4-5", max_tokens=1000, client_args={"api_key": "none"})
