@@ -3,12 +3,14 @@
 python -m bench.peers.proxies FILE [ROUNDS] [NAME=COMMAND …]        commands as in `bench.proxy`
 """
 
+import http.client
 import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,10 @@ __all__ = ["main"]
 _ROUNDS = 15
 _WARM_UP = 3
 _CLIENTS = 50
-_CROWD_ROUNDS = 3
+_CROWD_ROUNDS = 2
+
+Times = list[float | None]
+"""In seconds; None where the answer was an error."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -27,28 +32,27 @@ def main(arguments: Sequence[str]) -> None:
     others = dict(argument.split("=", 1) for argument in arguments[1:] if "=" in argument)
     rounds = next((int(argument) for argument in arguments[1:] if argument.isdigit()), _ROUNDS)
     with running_servers(others) as servers:
-        rows = [row for size in SIZES for streams in (False, True) for row in _rows(servers, size, rounds, streams=streams)]
-    Path(arguments[0]).write_text(json.dumps(rows, indent=1))
+        rows = list[dict[str, Any]]()
+        for size, streams, clients in product(SIZES, (False, True), (1, _CLIENTS)):
+            more = {"stream": True} if streams else {}
+            times = _alone(servers, size, rounds, more) if clients == 1 else _crowd(servers, size, more)
+            rows += [_row(server, size, times[server.name], streams=streams, clients=clients) for server in servers]
+            Path(arguments[0]).write_text(json.dumps(rows, indent=1))
 
 
-def _rows(servers: Sequence[RunningServer], size: str, rounds: int, *, streams: bool) -> Iterator[dict[str, Any]]:
-    more = {"stream": True} if streams else {}
-    for clients in (1, _CLIENTS):
-        count = rounds + _WARM_UP if clients == 1 else clients * _CROWD_ROUNDS
-        bodies = list(make_bodies(SIZES[size], count, is_stale=True, name=f"{size} {streams} {clients}", **more))
-        times = _alone(servers, bodies) if clients == 1 else _crowd(servers, bodies)
-        for server in servers:
-            row = {"server": server.name, "size": size, "streams": streams, "clients": clients, "mb": server.resident_mb}
-            good = [one for one in times[server.name] if one is not None]
-            if len(good) > 1:
-                low, middle, high = statistics.quantiles(good, n=4)
-                row |= {"low": low * 1000, "median": middle * 1000, "high": high * 1000}
-            yield {**row, "failed": len(times[server.name]) - len(good)}
+def _row(server: RunningServer, size: str, times: Times, *, streams: bool, clients: int) -> dict[str, Any]:
+    row = {"server": server.name, "size": size, "streams": streams, "clients": clients, "mb": server.resident_mb}
+    good = [one for one in times if one is not None]
+    if len(good) > 1:
+        low, middle, high = statistics.quantiles(good, n=4)
+        row |= {"low": low * 1000, "median": middle * 1000, "high": high * 1000}
+    return {**row, "failed": len(times) - len(good)}
 
 
-def _alone(servers: Sequence[RunningServer], bodies: Sequence[bytes]) -> dict[str, list[float | None]]:
+def _alone(servers: Sequence[RunningServer], size: str, rounds: int, more: dict[str, Any]) -> dict[str, Times]:
     """One request at a time, longer by two messages than the one before; the servers take turns."""
-    times: dict[str, list[float | None]] = {server.name: [] for server in servers}
+    times: dict[str, Times] = {server.name: [] for server in servers}
+    bodies = make_bodies(SIZES[size], rounds + _WARM_UP, is_stale=True, name=f"{size} {more}", **more)
     for number, body in enumerate(bodies):
         for place in range(len(servers)):
             server = servers[(number + place) % len(servers)]
@@ -58,26 +62,34 @@ def _alone(servers: Sequence[RunningServer], bodies: Sequence[bytes]) -> dict[st
     return times
 
 
-def _crowd(servers: Sequence[RunningServer], bodies: Sequence[bytes]) -> dict[str, list[float | None]]:
+def _crowd(servers: Sequence[RunningServer], size: str, more: dict[str, Any]) -> dict[str, Times]:
     """All clients at once, a conversation each, one server after the other."""
-    times: dict[str, list[float | None]] = {server.name: [] for server in servers}
+    times: dict[str, Times] = {server.name: [] for server in servers}
+    rounds = zip(
+        *(
+            make_bodies(SIZES[size], _CROWD_ROUNDS, is_stale=True, name=f"{size} {more} {client}", **more)
+            for client in range(_CLIENTS)
+        ),
+        strict=True,
+    )
     with ThreadPoolExecutor(_CLIENTS) as pool:
-        for begin in range(0, len(bodies), _CLIENTS):
+        for bodies in rounds:
             for server in servers:
-                sent = pool.map(_seconds, [server] * _CLIENTS, bodies[begin : begin + _CLIENTS])
-                times[server.name] += list(sent)
+                times[server.name] += pool.map(_seconds, [server] * _CLIENTS, bodies)
     return times
 
 
 def _seconds(server: RunningServer, body: bytes) -> float | None:
-    """From the first byte sent to the last received; None where the answer is an error."""
+    """From connecting to the last byte of the answer; None where it is an error."""
+    start = time.perf_counter()
     connection = server.connect()
     try:
-        start = time.perf_counter()
         connection.request("POST", "/v1/messages", body, HEADERS)
         answer = connection.getresponse()
         answer.read()
         return time.perf_counter() - start if answer.status == 200 else None
+    except (OSError, http.client.HTTPException):  # it gave up, or took more than a minute
+        return None
     finally:
         connection.close()
 
