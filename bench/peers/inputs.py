@@ -82,7 +82,7 @@ DAMAGES: dict[str, tuple[Wound, ...]] = {
 
 
 def damaged_histories(damage: str, count: int) -> Iterator[list[Message]]:
-    """Histories of ten to sixty messages in OpenAI's chat shape, with one wound in twenty messages."""
+    """Up to so many histories of some ten messages in OpenAI's chat shape, with one wound and one more in twenty messages."""
     for seed in range(count):
         chance = random.Random(f"{damage} {seed}")
         whole: list[Message] = []
@@ -91,4 +91,6 @@ def damaged_histories(damage: str, count: int) -> Iterator[list[Message]]:
             for step in range(chance.randint(1, 5)):
                 whole += _exchange(chance, f"call_{turn}_{step}", 80, chance.choice((1, 1, 2, 3)))
             whole.append({"role": "assistant", "content": _text(chance, 60)})
-        yield damaged_at_random(whole, "openai_chat", chance, 1 + len(whole) // 20, DAMAGES[damage])
+        damaged = damaged_at_random(whole, "openai_chat", chance, 1 + len(whole) // 20, DAMAGES[damage])
+        if marks_in(damaged):  # a cut may leave nothing
+            yield damaged

@@ -3,6 +3,7 @@
 python -m bench.peers.proxies FILE [ROUNDS] [NAME=COMMAND …]        commands as in `bench.proxy`
 """
 
+import contextlib
 import http.client
 import json
 import statistics
@@ -53,45 +54,50 @@ def _alone(servers: Sequence[RunningServer], size: str, rounds: int, more: dict[
     """One request at a time, longer by two messages than the one before; the servers take turns."""
     times: dict[str, Times] = {server.name: [] for server in servers}
     bodies = make_bodies(SIZES[size], rounds + _WARM_UP, is_stale=True, name=f"{size} {more}", **more)
-    for number, body in enumerate(bodies):
-        for place in range(len(servers)):
-            server = servers[(number + place) % len(servers)]
-            spent = _seconds(server, body)
-            if number >= _WARM_UP:
-                times[server.name].append(spent)
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(contextlib.closing(server.connect())) for server in servers]
+        for number, body in enumerate(bodies):
+            for place in range(len(servers)):
+                at = (number + place) % len(servers)
+                spent = _seconds(connections[at], body)
+                if number >= _WARM_UP:
+                    times[servers[at].name].append(spent)
     return times
 
 
 def _crowd(servers: Sequence[RunningServer], size: str, more: dict[str, Any]) -> dict[str, Times]:
-    """All clients at once, a conversation each, one server after the other."""
+    """All clients at once, a conversation each, one server after the other; the first round is not timed."""
     times: dict[str, Times] = {server.name: [] for server in servers}
     rounds = zip(
         *(
-            make_bodies(SIZES[size], _CROWD_ROUNDS, is_stale=True, name=f"{size} {more} {client}", **more)
+            make_bodies(SIZES[size], _CROWD_ROUNDS + 1, is_stale=True, name=f"{size} {more} {client}", **more)
             for client in range(_CLIENTS)
         ),
         strict=True,
     )
-    with ThreadPoolExecutor(_CLIENTS) as pool:
-        for bodies in rounds:
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(_CLIENTS) as pool:
+        connections = {
+            server.name: [stack.enter_context(contextlib.closing(server.connect())) for _ in range(_CLIENTS)]
+            for server in servers
+        }
+        for number, bodies in enumerate(rounds):
             for server in servers:
-                times[server.name] += pool.map(_seconds, [server] * _CLIENTS, bodies)
+                spent = list(pool.map(_seconds, connections[server.name], bodies))
+                times[server.name] += spent if number else []
     return times
 
 
-def _seconds(server: RunningServer, body: bytes) -> float | None:
-    """From connecting to the last byte of the answer; None where it is an error."""
+def _seconds(connection: http.client.HTTPConnection, body: bytes) -> float | None:
+    """From the first byte sent to the last received; None where the answer is an error."""
     start = time.perf_counter()
-    connection = server.connect()
     try:
         connection.request("POST", "/v1/messages", body, HEADERS)
         answer = connection.getresponse()
         answer.read()
-        return time.perf_counter() - start if answer.status == 200 else None
     except (OSError, http.client.HTTPException):  # it gave up, or took more than a minute
-        return None
-    finally:
         connection.close()
+        return None
+    return time.perf_counter() - start if answer.status == 200 else None
 
 
 if __name__ == "__main__":

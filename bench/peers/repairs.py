@@ -32,7 +32,7 @@ def _row(damage: str, name: str, format: str, histories: Sequence[list[Message]]
         except Exception:  # what a peer cannot take, it refuses in its own way
             refused += 1
             continue
-        share = len(marks & marks_in(sent)) / max(len(marks), 1)
+        share = len(marks & marks_in(sent)) / len(marks)
         is_legal = not redline.check(sent, format=format)
         legal, whole, kept = legal + is_legal, whole + (is_legal and share == 1), kept + share
     return {

@@ -209,8 +209,8 @@ def _proxy_cells(rows: Sequence[Row]) -> Iterator[str]:
     yield _ms(direct["median"])
     for row in others:
         yield _ms(row["median"] - direct["median"]) if "median" in row and not row["failed"] else "errors"
-    bare, redline = others[0], others[1]
-    yield f"{(redline['median'] - direct['median']) / (bare['median'] - direct['median']):.2f} ×"
+    bare, redline = (row["median"] - direct["median"] for row in others[:2])
+    yield f"{redline / bare:.2f} ×" if bare > 0 else ""
     for row in others:
         yield f"{row['mb']:.0f}"
 
