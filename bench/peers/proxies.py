@@ -75,14 +75,12 @@ def _crowd(servers: Sequence[RunningServer], size: str, more: dict[str, Any]) ->
         ),
         strict=True,
     )
-    with contextlib.ExitStack() as stack, ThreadPoolExecutor(_CLIENTS) as pool:
-        connections = {
-            server.name: [stack.enter_context(contextlib.closing(server.connect())) for _ in range(_CLIENTS)]
-            for server in servers
-        }
+    with ThreadPoolExecutor(_CLIENTS) as pool:
         for number, bodies in enumerate(rounds):
             for server in servers:
-                spent = list(pool.map(_seconds, connections[server.name], bodies))
+                with contextlib.ExitStack() as stack:  # those of before were closed meanwhile
+                    connections = [stack.enter_context(contextlib.closing(server.connect())) for _ in bodies]
+                    spent = list(pool.map(_seconds, connections, bodies))
                 times[server.name] += spent if number else []
     return times
 
