@@ -1,6 +1,7 @@
 """The tables of docs/results.md under "Peers side by side", made of what the runs have written.
 
-python -m bench.peers.report FOLDER
+python -m bench.peers.report FOLDER                print the tables into the page
+python -m bench.peers.report FOLDER --png FILE     and draw the times (needs matplotlib)
 """
 
 import json
@@ -20,8 +21,8 @@ _DECIDED, _BYTES, _MESSAGES = "Redline, decided", "Redline, as bytes", "Redline,
 Row = dict[str, Any]
 
 
-def main(folder: Path) -> None:
-    """Write the section."""
+def main(folder: Path, picture: Path | None = None) -> None:
+    """Write the section, and draw."""
     peers = [json.loads(path.read_text()) for path in sorted(folder.glob("*/found.json"))]
     parts = [
         _about(peers),
@@ -31,6 +32,8 @@ def main(folder: Path) -> None:
         *_section("Reading a session", _reading(peers)),
         *_section("Proxies", _proxies(folder / "proxies.json")),
     ]
+    if picture is not None:
+        _draw(peers, picture)
     page = _PAGE.read_text(encoding="utf-8")
     if page.count(_BEGIN) != 1 or page.count(_END) != 1:
         raise SystemExit(f"docs/results.md must hold {_BEGIN} and {_END} once each")
@@ -110,6 +113,26 @@ def _own_cells(peers: Sequence[Row], way: str, lengths: Sequence[int]) -> Iterat
     yield f"{_ms(min(firsts))} to {_ms(max(firsts))}"
     yield f"{max(peaks):.2f} MB"
     yield from ("", "", "")
+
+
+def _draw(peers: Sequence[Row], path: Path) -> None:
+    """Milliseconds by messages; Redline's as they were in the first process."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 5.5), layout="constrained", dpi=90)
+    axis = figure.subplots()
+    timed = [peer for peer in peers if peer["requests"]]
+    own = [(timed[0], way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
+    others = [(peer, way, None) for peer in timed for way in _ways(peer)]
+    for peer, way, color in [*own, *others]:
+        points = [(row["messages"], row["median"]) for row in peer["requests"] if row["way"] == way and "median" in row]
+        style = {_DECIDED: "-", _BYTES: "--", _MESSAGES: ":"}.get(way, "-")
+        axis.plot(
+            *zip(*points, strict=True), style, color=color, linewidth=2 if color else 1, marker="o", markersize=3, label=way
+        )
+    axis.set(xscale="log", yscale="log", xlabel="messages", ylabel="ms of the processor, one more message")
+    figure.legend(loc="outside right upper", fontsize=8)
+    figure.savefig(path, format="png")
 
 
 def _ms(value: float) -> str:
@@ -216,4 +239,4 @@ def _proxy_cells(rows: Sequence[Row]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[3]) if sys.argv[2:3] == ["--png"] else None)
