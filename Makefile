@@ -51,7 +51,7 @@ bench-peers: $(addprefix bench-peer-,$(or $(ONLY),$(PEERS) bill proxies))
 
 .PRECIOUS: .peers/%/.made
 bench-peer-%: .peers/%/.made $(DEV)
-	$(dir $<)bin/python -m bench.peers $* .peers/$*/found.json
+	LITELLM_LOCAL_MODEL_COST_MAP=True HEADROOM_OFFLINE=1 HF_HUB_OFFLINE=1 $(dir $<)bin/python -m bench.peers $* .peers/$*/found.json
 
 bench-peer-bill: $(DEV)
 	@mkdir -p .peers

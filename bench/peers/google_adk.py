@@ -61,7 +61,8 @@ async def _sent(history: Sequence[Message]) -> list[Any]:
     for message in history:
         made = await _content_to_message_param(_native(message, names), provider="openai", model="openai/gpt-5")
         found += made if isinstance(made, list) else [made] if made else []
-    return [dict(one) for one in _ensure_tool_results(found, "openai/gpt-5")]
+    healed = _ensure_tool_results(found, "openai/gpt-5")
+    return [{key: value for key, value in dict(one).items() if value is not None} for one in healed]  # LiteLLM sends no null
 
 
 PEER = Peer(

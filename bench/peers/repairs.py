@@ -48,7 +48,7 @@ def _row(damage: str, name: str, format: str, histories: Sequence[list[Message]]
 
 
 def _plain(value: list[Any]) -> list[Any]:
-    """As it would be in JSON, without what is None."""
+    """As it would be in JSON."""
 
     def dumped(one: Any) -> Any:
         dump: Callable[..., Any] = one.model_dump

@@ -160,7 +160,7 @@ def _repairs(peers: Sequence[Row]) -> Iterator[str]:
 
 def _repair_cell(row: Row) -> str:
     refused = f", refused {row['refused'] / row['cases']:.1%}" if row["refused"] else ""
-    return f"{row['legal'] / row['cases']:.1%}, {row['kept']:.1%}{refused}"
+    return f"{row['legal'] / max(row['cases'] - row['refused'], 1):.1%}, {row['kept']:.1%}{refused}"
 
 
 # --- bill
