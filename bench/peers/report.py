@@ -88,7 +88,9 @@ def _at(peer: Row, way: str, length: int) -> Row:
 def _cells(peer: Row, way: str, lengths: Sequence[int]) -> Iterator[str]:
     rows = [_at(peer, way, length) for length in lengths]
     for row in rows:
-        spread = f"{_ms(row['median'])} ({_ms(row['low'])} to {_ms(row['high'])})" if "median" in row else "did not run"
+        spread = (
+            f"{_ms(row['median'])} ({_ms(row['low'])} to {_ms(row['high'])})" if "median" in row else row.get("failed", "–")
+        )
         yield spread
     last = rows[-1]
     if "median" not in last or "median" not in rows[0]:
@@ -102,17 +104,21 @@ def _cells(peer: Row, way: str, lengths: Sequence[int]) -> Iterator[str]:
 
 
 def _own_cells(peers: Sequence[Row], way: str, lengths: Sequence[int]) -> Iterator[str]:
-    timed = [peer for peer in peers if peer["requests"]]
-    for length in lengths:
-        medians = [_at(peer, way, length)["median"] for peer in timed]
-        yield f"{_ms(min(medians))} to {_ms(max(medians))}"
-    grown = [_at(peer, way, lengths[-1])["median"] / _at(peer, way, lengths[0])["median"] for peer in timed]
-    firsts = [_at(peer, way, lengths[-1])["first"] for peer in timed]
-    peaks = [_at(peer, way, lengths[-1])["peak_bytes"] / 1e6 for peer in timed]
+    """From the lowest to the highest of all processes in which this length was measured."""
+    columns = [[row for peer in peers if (row := _at(peer, way, length))] for length in lengths]
+    for rows in columns:
+        yield _range(row["median"] for row in rows)
+    whole = [peer for peer in peers if _at(peer, way, lengths[-1])]
+    grown = [_at(peer, way, lengths[-1])["median"] / _at(peer, way, lengths[0])["median"] for peer in whole]
     yield f"{min(grown):.1f} to {max(grown):.1f} ×"
-    yield f"{_ms(min(firsts))} to {_ms(max(firsts))}"
-    yield f"{max(peaks):.2f} MB"
+    yield _range(row["first"] for row in columns[-1])
+    yield f"{max(row['peak_bytes'] for row in columns[-1]) / 1e6:.2f} MB"
     yield from ("", "", "")
+
+
+def _range(values: Iterable[float]) -> str:
+    found = sorted(values)
+    return f"{_ms(found[0])} to {_ms(found[-1])}"
 
 
 def _draw(peers: Sequence[Row], path: Path) -> None:
@@ -121,6 +127,7 @@ def _draw(peers: Sequence[Row], path: Path) -> None:
 
     figure = Figure(figsize=(10, 5.5), layout="constrained", dpi=90)
     axis = figure.subplots()
+    axis.set_prop_cycle(color=[f"C{number}" for number in range(10) if number != 3])  # red is Redline's
     timed = [peer for peer in peers if peer["requests"]]
     own = [(timed[0], way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
     others = [(peer, way, None) for peer in timed for way in _ways(peer)]
