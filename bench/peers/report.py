@@ -127,7 +127,8 @@ def _draw(peers: Sequence[Row], path: Path) -> None:
 
     figure = Figure(figsize=(10, 5.5), layout="constrained", dpi=90)
     axis = figure.subplots()
-    axis.set_prop_cycle(color=[f"C{number}" for number in range(10) if number != 3])  # red is Redline's
+    colors = ("blue", "orange", "green", "purple", "brown", "pink", "gray", "olive", "cyan")  # red is Redline's
+    axis.set_prop_cycle(color=[f"tab:{color}" for color in colors])
     timed = [peer for peer in peers if peer["requests"]]
     own = [(timed[0], way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
     others = [(peer, way, None) for peer in timed for way in _ways(peer)]
