@@ -13,13 +13,16 @@ _MODEL = "claude-sonnet-4-5-20250929"
 
 
 def compressing(history: Sequence[Message]) -> Turn:
-    """`compress` of the whole history, as its documentation shows it."""
+    """`compress`, told how many messages were in the request before and must stay, as its documentation advises."""
     messages = [{key: value for key, value in message.items() if key != "timestamp"} for message in history]
+    has_sent: list[bool] = []
 
     def turn(message: Message) -> Any:
         def job() -> object:
+            sent = len(messages) if has_sent else 0
+            has_sent.append(True)
             messages.append(message)
-            return compress(messages, model=_MODEL, kompress_model="disabled")
+            return compress(messages, model=_MODEL, kompress_model="disabled", frozen_message_count=sent)
 
         return job
 
