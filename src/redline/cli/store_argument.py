@@ -1,6 +1,5 @@
 """The arguments that name a store, or a conversation in one."""
 
-import os
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ def open_store(address: str | None) -> Store:
     which a slip of the pen would make look empty."""
     address = address or str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value)
     if "://" not in address:
-        address = os.path.expanduser(address)
+        address = str(Path(address).expanduser())
     kind, place, _ = parse_address(address)
     store = Store(address)
     if kind != "postgresql" and not Path(place).exists():
