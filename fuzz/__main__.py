@@ -17,7 +17,7 @@ __all__ = ["CASES", "main"]
 
 CASES = Path(__file__).resolve().parents[1] / "tests" / "fuzz" / "cases"
 """Where findings are kept, in a folder for each target; the tests try them again."""
-_BATCH = 300
+_BATCH = 200
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Inputs changed at a few places: values nobody expects, things gone, doubled, nested, endless, torn; decided by a random source."""
+"""Inputs changed at a few places: values nobody expects, things gone, doubled, nested, endless, torn."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,17 +12,68 @@ ODD = (
     *('{"type":5}', '[{"type":[]}]', '{"type":"text"}', '[{"type":"text","text":null}]', '{"role":"user","content":"x"}'),
     *("NaN", "-Infinity", "Infinity", "1e400", "-0.0", "1e-400", "9" * 400, "9" * 5000, "-9223372036854775809"),
     *("9223372036854775808", "18446744073709551616", "4294967296", "1700000000", "1700000000000", "1e308"),
-    *('"\\ud83d"', '"\\udc00x"', '"\\u0000"', '"\\u2028"', '"\\u202e"', '"\\ufeff"', '" "', '"\\n"', '"é"', '"\\\\"', '"%s{0}{name}"'),
+    *(
+        '"\\ud83d"',
+        '"\\udc00x"',
+        '"\\u0000"',
+        '"\\u2028"',
+        '"\\u202e"',
+        '"\\ufeff"',
+        '" "',
+        '"\\n"',
+        '"é"',
+        '"\\\\"',
+        '"%s{0}{name}"',
+    ),
     *('"9999-12-31T23:59:59-14:00"', '"0001-01-01T00:00:00+14:00"', '"../../../../etc/passwd"', '"/"', '"a/../../b"', '"~/x"'),
-    *('"file:///etc/passwd"', '"data:image/png;base64,AAAA"', '"attachment://x"', '"sqlite:////"', '"#0.0"', '"#99999999999.9"'),
+    *(
+        '"file:///etc/passwd"',
+        '"data:image/png;base64,AAAA"',
+        '"attachment://x"',
+        '"sqlite:////"',
+        '"#0.0"',
+        '"#99999999999.9"',
+    ),
     *('{"type":"text","type":[]}', '{"a":1,"a":{"b":2}}', '"tool_use"', '"tool_result"', '"assistant"', '"user"', '"system"'),
-    *('"function_call_output"', '"reasoning"', '{"text":"x"}', '[{"type":"text"}]', '{"functionCall":{}}', '"{\\"a\\":"', '"[]"'),
+    *(
+        '"function_call_output"',
+        '"reasoning"',
+        '{"text":"x"}',
+        '[{"type":"text"}]',
+        '{"functionCall":{}}',
+        '"{\\"a\\":"',
+        '"[]"',
+    ),
     *("[" * 150 + "]" * 150, "[" * 1500 + "]" * 1500, '{"a":' * 1500 + "1" + "}" * 1500, '"' + "[" * 1500 + '"', '"(a+)+$"'),
-    *('"' + "a" * 5000 + '"', '"' + "\\n" * 2000 + '"', '"' + "é" * 300 + '"', "[" + "0," * 2000 + "0]", '"' + "`" * 3000 + '"'),
+    *(
+        '"' + "a" * 5000 + '"',
+        '"' + "\\n" * 2000 + '"',
+        '"' + "é" * 300 + '"',
+        "[" + "0," * 2000 + "0]",
+        '"' + "`" * 3000 + '"',
+    ),
 )
 """Values as they may be spelled in JSON."""
 
-_BYTES = (b"\xff", b'"', b"\x00", b"}", b"]", b"{", b"[", b"\\", b"\n", b"\r", b",", b":", b"\xef\xbb\xbf", b"\xed\xa0\xbd", b"=", b"#", b"'")
+_BYTES = (
+    b"\xff",
+    b'"',
+    b"\x00",
+    b"}",
+    b"]",
+    b"{",
+    b"[",
+    b"\\",
+    b"\n",
+    b"\r",
+    b",",
+    b":",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\xbd",
+    b"=",
+    b"#",
+    b"'",
+)
 _MARK = "\u2620{}\u2620"
 _MOST_CHANGES = 4
 _MOST_BYTES = 100_000
@@ -63,7 +114,7 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _change(value: Any, random: Random, others: Sequence[bytes], spelled: list[str]) -> Any:
+def _change(value: Any, random: Random, others: Sequence[bytes], spelled: list[str]) -> Any:  # noqa: C901 - one case for each kind
     """The value with one place in it changed."""
     places = list(_places(value))
     place = random.choice(places[1:] or places)
@@ -95,7 +146,9 @@ def _change(value: Any, random: Random, others: Sequence[bytes], spelled: list[s
         case 8 if isinstance(inner, dict) and inner:
             return _put(value, place, _spell(_doubled(inner, random), spelled))
         case 9 if isinstance(outer, dict):
-            return _put(value, place[:-1], {(_renamed(key, random) if key == place[-1] else key): one for key, one in outer.items()})
+            return _put(
+                value, place[:-1], {(_renamed(key, random) if key == place[-1] else key): one for key, one in outer.items()}
+            )
         case _:
             return _put(value, place, _spell(random.choice(ODD), spelled))
 
@@ -124,7 +177,11 @@ def _change_text(text: str, random: Random) -> str:
         case 1:
             return text * random.choice((2, 3, 100))
         case 2:
-            return text[:at] + random.choice(("\ud83d", "\x00", "\n", "\u202e", "\r\n", "```", "<", "{", "%", "\u2028", " ")) + text[at:]
+            return (
+                text[:at]
+                + random.choice(("\ud83d", "\x00", "\n", "\u202e", "\r\n", "```", "<", "{", "%", "\u2028", " "))
+                + text[at:]
+            )
         case 3:
             return text[at:] + text[:at]
         case 4:

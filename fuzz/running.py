@@ -1,4 +1,4 @@
-"""Cases run in a process of their own, one after the other: each is made from a seed and a number, tried, and if it fails kept."""
+"""Cases run in a process of their own, one after the other, each made from a seed and a number."""
 
 import contextlib
 import logging
@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +23,8 @@ from redline.errors import RedlineError
 
 __all__ = ["Batch", "BatchOutcome", "Finding", "make_case", "replay", "start_batch"]
 
-_SHRINK_TRIES = 400
+_SHRINK_TRIES = 200
+_SHRINK_S = 5.0
 _FOREVER_S = 600.0
 _SHARED_MEMORY = Path("/dev/shm")
 
@@ -127,19 +129,22 @@ def _work(batch: Batch, start: int, folder: Path, out: Connection) -> None:
     target, outcome = TARGETS[batch.target], BatchOutcome()
     sandbox = Sandbox(folder, programs=target.programs)
     with (folder / "traces").open("w", encoding="utf-8") as traces, target.open(sandbox) as trial:
+        refusals: list[bytes] = []
 
         def attempt(case: bytes) -> Finding | None:
             try:
                 with sandbox.watched(len(case), traces):
                     trial(case)
             except RedlineError:
-                outcome.refused += 1
+                refusals.append(case)
             except Exception as problem:
                 return Finding(batch.target, _signature(problem), case, traceback.format_exc(limit=-12))
             return None
 
         for number in range(start, batch.count):
+            refusals.clear()
             finding = attempt(make_case(batch, number))
+            outcome.refused += len(refusals)
             is_new = finding is not None and all(finding.what != one.what for one in outcome.findings)
             if finding is not None and batch.shrinks and is_new:
                 finding = _shrunk(finding, attempt)
@@ -153,11 +158,11 @@ def _work(batch: Batch, start: int, folder: Path, out: Connection) -> None:
 
 
 def _shrunk(finding: Finding, attempt: Callable[[bytes], Finding | None]) -> Finding:
-    smallest = finding
+    smallest, end = finding, time.monotonic() + _SHRINK_S
 
     def still_fails(case: bytes) -> bool:
         nonlocal smallest
-        found = attempt(case)
+        found = attempt(case) if time.monotonic() < end else None
         if found is None or found.what != finding.what:
             return False
         smallest = found

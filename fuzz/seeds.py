@@ -39,7 +39,11 @@ def _turns() -> Iterator[list[Turn]]:
     calls = (ToolCall("p1", "read", {"path": "a"}), ToolCall("p2", "bash", {"command": "ls"}))
     results = (ToolResult("p1", (Text("a"),), "read"), ToolResult("p2", (Text("no"),), "bash", True))
     yield [says("user", "both"), ("assistant", (Text("yes"), *calls)), ("tool", results), says("assistant", "ok")]
-    yield [("user", (Text("see"), Media("image/png", _PIXEL))), says("assistant", "a pixel"), *asks("read", {"path": "x"}, None)]
+    yield [
+        ("user", (Text("see"), Media("image/png", _PIXEL))),
+        says("assistant", "a pixel"),
+        *asks("read", {"path": "x"}, None),
+    ]
     yield [says("user", "think"), ("assistant", (Reasoning("hm"), Text("so"))), says("user", "go on")]
 
 

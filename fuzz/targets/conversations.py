@@ -22,7 +22,14 @@ _STEPS: list[dict[str, Any]] = [
     {"request": {"now": _NOW}},
     {"process": {"operation": "truncate", "truncate": {"keep_last": 3, "remove_first": 1, "range": {"start": 0, "end": 2}}}},
     {"process": {"operation": "insert", "insert": {"position": 1, "messages": [{"role": "user", "content": "new"}]}}},
-    {"request": {"now": _NOW, "model": "claude-sonnet-4-5", "schedule": "when_free", "rules": ["stale_terminal", "long_results"]}},
+    {
+        "request": {
+            "now": _NOW,
+            "model": "claude-sonnet-4-5",
+            "schedule": "when_free",
+            "rules": ["stale_terminal", "long_results"],
+        }
+    },
     {"process": {"operation": "replace", "replace": {"index": 0, "message": {"role": "user", "content": "other"}}}},
     {"start_batch": {"boundary": 2}},
     {"process": {"operation": "filter", "filter": {"roles": ["user"], "content_contains": ["a"], "content_excludes": ["z"]}}},
@@ -34,7 +41,11 @@ _STEPS: list[dict[str, Any]] = [
     {"rewind": {"index": 1}},
     {"switch": {"branch": 0}},
     {"record_usage": {"input_tokens": 10, "output_tokens": 2, "cache_read_tokens": 5}},
-    {"add_response": {"response": {"role": "assistant", "content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1}}}},
+    {
+        "add_response": {
+            "response": {"role": "assistant", "content": [{"type": "text", "text": "ok"}], "usage": {"input_tokens": 1}}
+        }
+    },
     {"request": {"now": _NOW, "rules": [], "schedule": "eager", "preamble": {"system": "s", "tools": []}}},
 ]
 

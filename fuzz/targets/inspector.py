@@ -36,7 +36,10 @@ _BODIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/actions", {"action": "pin", "index": 1}),
     ("/actions", {"action": "undo", "strike": 0}),
     ("/actions", {"action": "rewind", "index": 1}),
-    ("/what-if", {"rules": [{"name": "stale_terminal", "settings": {"keep_recent": 1}}], "schedule": {"name": "eager", "settings": {}}}),
+    (
+        "/what-if",
+        {"rules": [{"name": "stale_terminal", "settings": {"keep_recent": 1}}], "schedule": {"name": "eager", "settings": {}}},
+    ),
     ("/what-if", {"policy": "careful", "price": "claude-sonnet-4-5"}),
 )
 _HEADERS = {"host": "localhost", "cookie": "redline_token=x; a=b", "accept-encoding": "gzip", "origin": "http://localhost"}
@@ -46,7 +49,9 @@ _OTHER_PATHS = ("/api/sessions", "/api/policies", "/api/none", "/page/dom.js", "
 @cache
 def _seeds() -> Sequence[bytes]:
     gets = [f"/api/sessions/ID{number}{page}" for page in _PAGES for number in (0, 1)]
-    asked: list[dict[str, Any]] = [{"method": "GET", "path": path, "headers": _HEADERS, "body": ""} for path in (*gets, *_OTHER_PATHS)]
+    asked: list[dict[str, Any]] = [
+        {"method": "GET", "path": path, "headers": _HEADERS, "body": ""} for path in (*gets, *_OTHER_PATHS)
+    ]
     posting = {**_HEADERS, "x-redline-token": _TOKEN, "content-type": "application/json"}
     asked += [
         {"method": "POST", "path": f"/api/sessions/ID{number}{page}", "headers": posting, "body": json.dumps(body)}

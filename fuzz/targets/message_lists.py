@@ -43,7 +43,7 @@ def _try(sandbox: Sandbox, case: bytes) -> None:
     for function in functions:
         with contextlib.suppress(RedlineError):
             payloads.encode(function())
-    for form in (format, "auto"):
+    for form in (format, detect_format(messages).name):
         legal = redline.make_legal(messages, format=form, strategy=strategy)
         if problems := redline.check(legal, format=form) if legal else ():
             raise BrokenProperty(f"make_legal left {problems[0].law}")

@@ -18,7 +18,10 @@ __all__ = ["POLICIES"]
 _TABLES: list[dict[str, Any]] = [
     {"rules": list(RULES), "schedule": "eager", "words": "en", "strategy": "answer", "project_root": "src"},
     {"preset": "careful", "protection": {"paths": ["*.md"], "errors": False, "tools": ["a"]}},
-    {"rules": [{"name": "stale_terminal", "max_age_ms": 5, "keep_recent": 2}, {"name": "long_results"}], "words": {"language": "en"}},
+    {
+        "rules": [{"name": "stale_terminal", "max_age_ms": 5, "keep_recent": 2}, {"name": "long_results"}],
+        "words": {"language": "en"},
+    },
     {"schedule": {"name": "when_free", "rates": {"read": 0.1, "write": 1.25}}, "rules": [{"name": "historical_reads"}]},
     {"schedule": {"name": "budget", "limit_tokens": 100}, "rules": [{"name": name} for name in RULES]},
 ]

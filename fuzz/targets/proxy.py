@@ -60,7 +60,9 @@ def _opened(sandbox: Sandbox) -> Iterator[Trial]:
         store = sandbox.kept / "store"
         store.mkdir()
         settings = ProxySettings(str(store), upstreams=addresses, deadline_ms=5_000.0)
-        relay = Relay(settings, lambda: WireEditor(redline.Editor(counter=Estimate(), policy="bold")), Accounts(store / "accounts"))
+        relay = Relay(
+            settings, lambda: WireEditor(redline.Editor(counter=Estimate(), policy="bold")), Accounts(store / "accounts")
+        )
         runner.run(_start(relay))
 
         def trial(case: bytes) -> None:

@@ -29,16 +29,39 @@ PATHS = {
 _USAGE = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}
 ANSWERS: dict[str, dict[str, Any]] = {
     "anthropic": {
-        **{"id": "m", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "tool_use", "stop_sequence": None, "usage": _USAGE},
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": _USAGE,
         "content": [{"type": "text", "text": "Hello"}, {"type": "tool_use", "id": "t", "name": "read", "input": {"path": "a"}}],
     },
     "openai_chat": {
-        **{"id": "c", "object": "chat.completion", "created": 1, "model": "gpt-5", "usage": {"prompt_tokens": 10, "completion_tokens": 2}},
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-5",
+        "usage": {"prompt_tokens": 10, "completion_tokens": 2},
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello"}}],
     },
     "openai_responses": {
-        **{"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "gpt-5", "usage": _USAGE},
-        "output": [{"type": "message", "id": "o", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "Hello"}]}],
+        "id": "r",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": "gpt-5",
+        "usage": _USAGE,
+        "output": [
+            {
+                "type": "message",
+                "id": "o",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": "Hello"}],
+            }
+        ],
     },
     "gemini": {
         "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}, "finishReason": "STOP", "index": 0}],
@@ -79,7 +102,7 @@ def _opened(_: Sandbox) -> Iterator[Trial]:
     def trial(case: bytes) -> None:
         given = decoded_case(case)
         headers = given.get("headers")
-        named = {str(name).lower(): str(one) for name, one in headers.items()} if isinstance(headers, dict) else {}
+        named = {_header(name).lower(): _header(one) for name, one in headers.items()} if isinstance(headers, dict) else {}
         call = Call(str(given.get("method")), str(given.get("path")), named, raw_bytes(given.get("body")))
         with redline.Editor(policy="bold", clock=lambda: 1_770_000_000_000.0, counter=Estimate()) as editor:
             wire = WireEditor(editor)
@@ -89,7 +112,11 @@ def _opened(_: Sandbox) -> Iterator[Trial]:
                 raise BrokenProperty(f"an edit failed: {edited.failure}")
             if edited.is_changed:
                 _check(edited.body, call)
-            reader = AnswerReader("anthropic" if edited.read is None else edited.read.format, str(given.get("content_type")), str(given.get("encoding")))
+            reader = AnswerReader(
+                "anthropic" if edited.read is None else edited.read.format,
+                str(given.get("content_type")),
+                str(given.get("encoding")),
+            )
             reader.feed(raw_bytes(given.get("answer")))
             wire.answered(edited, reader.finish())
             wire.refused(edited, 400)
@@ -98,6 +125,11 @@ def _opened(_: Sandbox) -> Iterator[Trial]:
             bugs.raise_first()
 
     yield trial
+
+
+def _header(value: object) -> str:
+    """As a server hands it over: bytes, decoded."""
+    return raw_bytes(value).decode("latin-1")
 
 
 def _check(body: bytes, call: Call) -> None:
