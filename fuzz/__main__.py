@@ -4,7 +4,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import count
@@ -47,7 +47,7 @@ def main() -> int:
     names, totals, start = asked.target or list(TARGETS), Totals(), time.monotonic()
     batches = _batches(names, asked.seed, asked.cases)
     with ThreadPoolExecutor(asked.jobs) as pool:
-        running = {}
+        running: dict[Future[BatchOutcome], tuple[str, float]] = {}
         while True:
             is_over = asked.seconds and time.monotonic() - start > asked.seconds
             while len(running) < asked.jobs and not is_over and (batch := next(batches, None)):

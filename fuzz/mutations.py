@@ -118,7 +118,7 @@ def _change(value: Any, random: Random, others: Sequence[bytes], spelled: list[s
     """The value with one place in it changed."""
     places = list(_places(value))
     place = random.choice(places[1:] or places)
-    outer = _at(value, place[:-1]) if place else None
+    outer: Any = _at(value, place[:-1]) if place else None
     inner = _at(value, place)
     if isinstance(inner, str) and inner[:1] in ("{", "[") and random.random() < 0.7:
         return _put(value, place, mutate(inner.encode("utf-8", "surrogatepass"), random, others).decode("utf-8", "replace"))

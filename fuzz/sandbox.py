@@ -5,6 +5,7 @@ import faulthandler
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,7 @@ class Sandbox:
             (folder / name).mkdir()
         os.chdir(folder / "elsewhere")
         os.environ.update(HOME=str(self.out), XDG_CACHE_HOME=str(self.out), TMPDIR=str(self.out))
+        tempfile.tempdir = str(self.out)  # it is looked up once in a process, and was
         sys.dont_write_bytecode = True
         sys.addaudithook(self._hook)
 

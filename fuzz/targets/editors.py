@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import redline
 from fuzz.sandbox import BrokenProperty, Sandbox
@@ -36,7 +37,8 @@ def _seeds() -> Sequence[bytes]:
 
 def _try(sandbox: Sandbox, case: bytes) -> None:
     given = decoded_case(case)
-    settings, lists = given.get("settings"), given.get("lists")
+    settings: Any = given.get("settings")
+    lists: Any = given.get("lists")
     known = {key: settings[key] for key in _SETTINGS if key in settings} if isinstance(settings, dict) else {}
     store = sandbox.out / "store" if len(case) % 10 == 0 else None
     blobs, clock = MemoryBlobs(), lambda: _NOW

@@ -87,7 +87,7 @@ Application = Callable[[Any, Callable[[], Awaitable[Message]], Callable[[Message
 async def ask(application: Application, case: HttpCase, *, stays: bool = True) -> Answered:
     """The answer to a request that comes in two pieces; a client that does not stay is gone after them."""
     answered, half = Answered(), len(case.body) // 2
-    pieces = [
+    pieces: list[Message] = [
         {"type": "http.request", "body": case.body[:half], "more_body": True},
         {"type": "http.request", "body": case.body[half:]},
     ]

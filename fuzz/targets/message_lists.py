@@ -26,7 +26,8 @@ def _seeds() -> Sequence[bytes]:
 def _try(sandbox: Sandbox, case: bytes) -> None:
     """Every function, also after one before it has refused the list."""
     given = decoded_case(case)
-    messages, format = given.get("messages"), given.get("format")
+    messages: Any = given.get("messages")
+    format: Any = given.get("format")
     target = list(FORMATS)[len(case) % len(FORMATS)]
     strategy: Any = ("drop", "answer", "strip")[len(case) % 3]
     functions: list[Callable[[], Any]] = [

@@ -13,6 +13,7 @@ from redline.formats import FORMATS
 from redline.transcripts import READERS
 from redline.transcripts.source import Source
 from redline.values import payloads
+from redline.values.payloads import Payload
 
 __all__ = ["MENDING", "READING"]
 
@@ -39,7 +40,7 @@ def _read(sandbox: Sandbox, case: bytes) -> None:
             _use(natives, conversation.format)
 
 
-def _use(natives: list[object], format: str) -> None:
+def _use(natives: list[Payload], format: str) -> None:
     legal = redline.make_legal(natives, format=format)
     if problems := redline.check(legal, format=format):
         raise BrokenProperty(f"make_legal left {problems[0]}")

@@ -45,7 +45,8 @@ def _try_reference(sandbox: Sandbox, case: bytes) -> None:
     memory.put(_RESULT.encode())
     directory.put(_RESULT.encode())
     (folder / "tool-result-c1.md").write_text(_RESULT, encoding="utf-8")
-    reference, address = given.get("reference"), given.get("address")
+    reference: Any = given.get("reference")
+    address: Any = given.get("address")
     asked = {name: given[name] for name in ("lines", "grep", "max_chars") if name in given}
     for act in (
         lambda: redline.recall(reference, memory, **asked),

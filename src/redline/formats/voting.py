@@ -5,8 +5,7 @@ from typing import Any
 
 from redline.errors import FormatError
 from redline.formats import FORMATS
-from redline.formats.base import Format
-from redline.values import payloads
+from redline.formats.base import Format, decode_object
 from redline.values.payloads import Payload
 
 __all__ = ["FormatVote"]
@@ -55,7 +54,7 @@ class FormatVote:
         """Count a message that is accepted, while there is something to decide."""
         if len(self._certain) == 1:
             return
-        native = payloads.decode(payload)
+        native = decode_object(payload)
         evidence = {name: FORMATS[name].evidence(native) for name in self._certain}
         if not any(evidence.values()):
             raise FormatError("A message is of no format that the messages before it can be of. Give format=…")
