@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Sequence
 from functools import cache
+from itertools import dropwhile
 from typing import Any
 
 import redline
 from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped, histories
-from fuzz.targets.message_lists import decoded_case
+from fuzz.targets.message_lists import decoded_case, is_ahead
 from fuzz.targets.target import Target, each_case
 from redline.blobs import MemoryBlobs
 from redline.errors import RedlineError
@@ -18,7 +19,6 @@ from redline.values import payloads
 __all__ = ["EDITORS"]
 
 _NOW = 1_770_000_000_000.0
-_AHEAD = ("system", "developer")
 _SETTINGS = ("session", "model", "preamble", "format", "namespace", "times", "lifetime", "now")
 
 
@@ -67,8 +67,7 @@ def _check(edited: redline.EditedRequest) -> None:
     """What is followed is legal as it is sent, unless nothing of it can be."""
     if edited.untouched or not edited.messages:
         return
-    lead = next((place for place, one in enumerate(edited.messages) if one.get("role") not in _AHEAD), len(edited.messages))
-    said = edited.messages[lead:]  # what is ahead of them, and fields that are not known, are the caller's own
+    said = list(dropwhile(is_ahead, edited.messages))  # what is ahead of them, and fields that are not known, are the caller's
     problems = [one for one in redline.check(said, format=edited.format) if one.law != "known_fields"]
     if problems and (edited.is_changed or redline.make_legal(said, format=edited.format)):
         raise BrokenProperty(f"an edited list breaks {problems[0].law}")

@@ -12,8 +12,9 @@ from fuzz.targets.target import Target, each_case
 from redline.errors import RedlineError, ValidationError
 from redline.formats import FORMATS, detect_format
 from redline.values import payloads
+from redline.values.payloads import Payload
 
-__all__ = ["LISTS", "decoded_case"]
+__all__ = ["LISTS", "decoded_case", "is_ahead"]
 
 _NOW = 1_770_000_000_000.0
 
@@ -66,6 +67,12 @@ def decoded_case(case: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValidationError("no object")
     return value
+
+
+def is_ahead(message: Payload) -> bool:
+    """Whether the system says it: ahead of the messages, an Editor leaves it to its caller."""
+    value = payloads.decode(message)
+    return isinstance(value, dict) and value.get("role") in ("system", "developer")
 
 
 LISTS = Target("lists", _seeds, each_case(_try))
