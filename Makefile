@@ -52,8 +52,8 @@ test-ray: $(RAY)
 	REDLINE_NEED_RAY=1 $(BIN)/python -m pytest tests/replay/test_ray.py -rs --durations=5
 
 check: $(DEV)
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench fuzz
+	$(BIN)/ruff format --check src tests bench fuzz
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_house.py
 
@@ -61,8 +61,8 @@ bench: $(DEV)
 	$(BIN)/python -m bench
 
 format: $(DEV)
-	$(BIN)/ruff check --fix src tests bench
-	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench fuzz
+	$(BIN)/ruff format src tests bench fuzz
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

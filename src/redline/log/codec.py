@@ -114,7 +114,7 @@ def peek(line: bytes) -> Head | None:
         return None
     try:
         return _decode_head(line)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise LogError(f"it is intact but no record of a Redline log ({problem}).") from problem
 
 
@@ -130,7 +130,7 @@ def decode_header(line: bytes) -> Header | None:
     """The header; None if the line is damaged or something else."""
     try:
         header = _decode_header(line) if is_intact(line) else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     if header is not None:
         check_version(header.version)

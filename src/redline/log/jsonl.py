@@ -90,7 +90,7 @@ class JsonlLog:
             self._find_end(size)
             if size > self._known.end:
                 self._cut_torn_end(size)
-            end, first = self._known
+            end, first = self._known.end, max(self._known.next_number, self._reader.next_number)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             if end == 0:

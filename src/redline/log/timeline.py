@@ -48,13 +48,13 @@ class RecordTree:
         """Store records after another record; the number of the last is returned."""
         end = self.log.append(records, parent=parent)
         self.has_appended = True
-        if end == self.last + len(records):  # nobody else's are in between, so they need not be read
-            before = parent
-            for record in records:
-                self.take(Stored(self.last + 1, before, record))
-                before = self.last
-        else:
+        if end != self.last + len(records):  # somebody else's are in between, or damaged ones
             self.read()
+        if end not in self.stored:  # what one has written oneself need not be read
+            before = parent
+            for number, record in enumerate(records, end - len(records) + 1):
+                self.take(Stored(number, before, record))
+                before = number
         return end
 
     def read(self) -> None:
