@@ -101,7 +101,11 @@ def create_private(path: Path) -> int:
     """Open a file for appending; it, and the folders above it, are made if they are not there."""
     make_directory(path.parent)
     handle = _checked(os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600), path)
-    sync_directory(path.parent)
+    try:
+        sync_directory(path.parent)
+    except BaseException:
+        os.close(handle)
+        raise
     return handle
 
 

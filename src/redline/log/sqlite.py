@@ -343,12 +343,16 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
     def _created(self) -> sqlite3.Connection:
         os.close(create_private(self.path))
         connection, self._is_frozen = _open(self.path)
-        _turn_journal_on(connection)
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
-            f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
-        )
-        return self._keep(connection)
+        try:
+            _turn_journal_on(connection)
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
+                f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+            )
+            return self._keep(connection)
+        except BaseException:  # its lock must not outlive the attempt
+            connection.close()
+            raise
 
     def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         is_synced = self._durability == "fsync"
@@ -369,7 +373,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
         return connection, False
-    except sqlite3.OperationalError as problem:
+    except sqlite3.Error as problem:
         connection.close()
         journal = path.with_name(path.name + "-wal")
         if problem.sqlite_errorcode & 0xFF not in _UNWRITABLE or (journal.exists() and journal.stat().st_size):
