@@ -61,7 +61,7 @@ class Forest:
     def open(self, name: str, namespace: str | None = None) -> OpenTree:
         """The tree of a name; of no namespace until somebody says of which it is."""
         with self._lock:
-            if name not in self._trees:
+            if name not in self._trees or self._trees[name].tree.is_stale:
                 tree = HistoryTree(self.store.open(name, Header(conversation=name)))
                 self._trees[name] = OpenTree(name, namespace, tree, self._counter)
             if namespace is not None:
@@ -127,7 +127,7 @@ class Forest:
             self.store.close()
 
     def _read_index(self) -> RecordTree:
-        if self._index is None:
+        if self._index is None or self._index.is_stale:
             self._index = RecordTree(self.store.open(INDEX, Header(conversation=INDEX)))
         else:
             self._index.read()

@@ -102,8 +102,8 @@ class PostgresLog(DatabaseLog):
 
         def insert(connection: "Connection") -> int | None:
             query = (
-                "SELECT (SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = key) "
-                "FROM redline_conversations WHERE key = %s"
+                "SELECT coalesce(number + 1, 0), coalesce(line, '') FROM redline_conversations LEFT JOIN LATERAL (SELECT number, "
+                "line FROM redline_records WHERE conversation = key ORDER BY number DESC LIMIT 1) AS last ON true WHERE key = %s"
             )
             try:
                 with connection.transaction():  # until its end nobody else who asks is told a number
@@ -111,7 +111,8 @@ class PostgresLog(DatabaseLog):
                     found = connection.execute(query, (self._key,)).fetchone()
                     if found is None:
                         raise self._deleted()
-                    (first,) = found
+                    first, last = found
+                    self._check_last(last)
                     check_parent(parent, first)
                     self._insert(connection, first, codec.sealed_lines(bodies, first=first, parent=parent))
             except UniqueViolation:  # by one who thought to be alone, and took no lock

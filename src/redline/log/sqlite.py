@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from redline.errors import LogError
+from redline.errors import LogError, StaleLogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
 from redline.log.blanking import blanked
 from redline.log.database import DatabaseConnection, DatabaseLog
-from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
+from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
 __all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
@@ -75,6 +75,11 @@ class SqliteLog(DatabaseLog):
         self._base: int | None = None  # the place of record 0
         self._find()
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether another file is in the place of the database, so that the connection is of no use any more."""
+        return self._database.is_stale
+
     def _find(self) -> None:
         if self._base is not None:
             return
@@ -88,7 +93,7 @@ class SqliteLog(DatabaseLog):
             return self._database.add(_INSERT, (base + first, lines[0]))
 
         def insert(connection: sqlite3.Connection) -> bool:
-            if _next_number(connection, base) != first:
+            if _last_record(connection, base)[0] + 1 != first:
                 return False
             connection.executemany(_INSERT, enumerate(lines, base + first))
             return True
@@ -105,7 +110,9 @@ class SqliteLog(DatabaseLog):
                 base = int(key) * _NUMBERS
             elif not connection.execute("SELECT 1 FROM conversations WHERE key = ?", (base // _NUMBERS,)).fetchone():
                 raise self._deleted()
-            first = _next_number(connection, base)
+            last, line = _last_record(connection, base)
+            self._check_last(line)
+            first = last + 1
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             connection.executemany(_INSERT, enumerate(lines, base + first))
@@ -186,11 +193,12 @@ def vacuum_sqlite(path: str | os.PathLike[str]) -> None:
         database.vacuum()
 
 
-def _next_number(connection: sqlite3.Connection, base: int) -> int:
-    query = "SELECT place FROM records WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"
-    for (place,) in connection.execute(query, (base, base + _NUMBERS)):
-        return int(place) - base + 1
-    return 0
+def _last_record(connection: sqlite3.Connection, base: int) -> tuple[int, bytes]:
+    """The number of the last record, and its line."""
+    query = "SELECT place, line FROM records WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"
+    for place, line in connection.execute(query, (base, base + _NUMBERS)):
+        return int(place) - base, bytes(line)
+    return ROOT, b""
 
 
 # --- the database
@@ -223,6 +231,8 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         self._schema = schema
         self._durability = durability
         self._inode = 0
+        self.is_stale = False
+        """Whether another file is in its place."""
         self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         super().__init__()
         for suffix in ("", "-wal", "-shm"):
@@ -308,8 +318,13 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
 
     def _writable(self) -> sqlite3.Connection:
         connection = self._connection or self._connected() or self._created()
-        if os.stat(self._name).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
-            raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+        try:
+            inode = os.stat(self._name).st_ino  # noqa: PTH116 - a third of the time of Path.stat, at each append
+        except FileNotFoundError:
+            inode = 0
+        if inode != self._inode:
+            self.is_stale = True
+            raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
         return connection
 
     def _connected(self) -> sqlite3.Connection | None:

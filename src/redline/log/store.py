@@ -62,6 +62,8 @@ class LogStore:
             case "sqlite":
                 from redline.log.sqlite import SqliteLog
 
+                if isinstance(self._first, SqliteLog) and self._first.is_stale:
+                    self._first = None
                 first = self._first if isinstance(self._first, SqliteLog) else None
                 log = SqliteLog(
                     self._place, name, durability=self._durability, header=header, redact=self._redact, beside=first

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from redline.errors import StaleLogError
 from redline.log.log import ROOT, Log, Stored
 from redline.log.records import Checkpoint, HeadMoved, MessageAdded, Record, ViewChanged
 
@@ -36,11 +37,17 @@ class RecordTree:
         """By record, those that were made on it, checkpoints apart, in order."""
         self.checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
+        self.is_stale = False
+        """Whether the log is no longer what was read."""
         self.read()
 
     def append(self, records: list[Record], *, parent: int) -> int:
         """Store records after another record; the number of the last is returned."""
-        end = self.log.append(records, parent=parent)
+        try:
+            end = self.log.append(records, parent=parent)
+        except StaleLogError:
+            self.is_stale = True
+            raise
         self.has_appended = True
         if end == self.last + len(records):  # nobody else's are in between, so they need not be read
             before = parent
@@ -53,8 +60,12 @@ class RecordTree:
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
-        for one in self.log.read(self.last):
-            self.take(one)
+        try:
+            for one in self.log.read(self.last):
+                self.take(one)
+        except StaleLogError:
+            self.is_stale = True
+            raise
 
     def take(self, one: Stored) -> None:
         """Take in the next record."""
