@@ -8,14 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.log.logs import environment
 
-__all__ = ["KINDS_OF_CALLS", "Fault", "armed", "move_clock", "needs_compiler", "run_faulty"]
+__all__ = ["FaultKind", "Struck", "armed", "move_clock", "needs_compiler", "run_faulty"]
 
-KINDS_OF_CALLS = {"write": 1, "sync": 2, "open": 4, "read": 8, "name": 16, "cut": 32}
+_CALLS = {"write": 1, "sync": 2, "open": 4, "read": 8, "name": 16, "cut": 32}
 """By name, as the library numbers them; `name` is a rename or a link, `cut` a file made shorter."""
 
 needs_compiler = pytest.mark.skipif(
@@ -40,22 +41,30 @@ def run_faulty(folder: Path, *arguments: str) -> str:
 # --- inside of that process
 
 
-class Fault:
-    """What came of an armed fault."""
+class FaultKind(NamedTuple):
+    """Which calls fail, and how."""
 
-    has_struck = False
+    calls: str
+    error: int
+    is_lasting: bool = True
+    is_short: bool = False
+
+
+class Struck:
+    """Whether an armed fault came to a call, which is known at the end."""
+
+    is_true = False
 
 
 @contextlib.contextmanager
-def armed(folder: Path, calls: str, number: int, *, error: int, is_lasting: bool, is_short: bool = False) -> Iterator[Fault]:
+def armed(folder: Path, fault: FaultKind, number: int) -> Iterator[Struck]:
     """In the block the call with this number, for files below the folder, fails; all after it too if it is lasting."""
-    fault = Fault()
-    which = sum(KINDS_OF_CALLS[name] for name in calls.split("+"))
-    _library().faulty_arm(os.fsencode(folder), which, number, error, int(is_lasting), int(is_short))
+    struck, which = Struck(), sum(_CALLS[name] for name in fault.calls.split("+"))
+    _library().faulty_arm(os.fsencode(folder), which, number, fault.error, int(fault.is_lasting), int(fault.is_short))
     try:
-        yield fault
+        yield struck
     finally:
-        fault.has_struck = bool(_library().faulty_disarm())
+        struck.is_true = bool(_library().faulty_disarm())
 
 
 def move_clock(seconds: int) -> None:

@@ -207,6 +207,7 @@ _APPLICATION_ID = 0x5265646C  # "Redl"
 _SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
 _CHECKPOINT_SECONDS = 5.0
+_BUFFER_BYTES = 1 << 20
 _SHORT_WAIT = "PRAGMA busy_timeout = 5000"
 """For whoever may come another time."""
 
@@ -304,9 +305,21 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
                 code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
                 if code in _UNWRITABLE:
                     self._let_go()  # when it is used again, its permissions may have been put right
+                if code == sqlite3.SQLITE_CORRUPT:
+                    self._check_disk()
                 raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
 
         return self._threads.run(named, self._roll_back)
+
+    def _check_disk(self) -> None:
+        """SQLite takes what a disk does not give for damage. Only without a connection: to close the file undoes its locks."""
+        self._let_go()
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                while file.read(_BUFFER_BYTES):
+                    pass
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
 
     def _roll_back(self) -> None:
         """End a transaction that did not come to its end; a connection that cannot do that is let go of, which does it too."""
