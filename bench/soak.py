@@ -57,7 +57,9 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="redline-soak-") as folder:
         print(f"{given.turns:,} turns, a compaction at every {given.compact_at:,} messages\n")
-        print("| turns | CPU ms a turn | memory, MB | stored, MB | opened by another process |\n|---|---|---|---|---|", flush=True)
+        print(
+            "| turns | CPU ms a turn | memory, MB | stored, MB | opened by another process |\n|---|---|---|---|---|", flush=True
+        )
         stretches = []
         for stretch in soak(Path(folder), turns=given.turns, compact_at=given.compact_at):
             stretches.append(stretch)
@@ -115,9 +117,7 @@ class Agent:
         policy = Policy(rules=(OffloadResults(min_chars=4_000), *careful.rules))
         blobs = DirectoryBlobs(self.folder / "blobs")
         address = f"sqlite:///{self.folder}/chats.db#talk"
-        self._talk = redline.open(
-            address, model=_MODEL, policy=policy, blobs=blobs, durability="os", clock=lambda: self.now
-        )
+        self._talk = redline.open(address, model=_MODEL, policy=policy, blobs=blobs, durability="os", clock=lambda: self.now)
         self._editor = redline.Editor(self.folder / "chats", policy=policy, blobs=blobs, clock=lambda: self.now)
         self._say({"role": "user", "content": "Find out why the total is wrong."})
 
@@ -161,7 +161,7 @@ class Agent:
     def _compact(self) -> None:
         """The client makes a new list of a summary and what was said last, and the Conversation a new log."""
         summary = f"What was done in {self.turn} turns: the total is still wrong."
-        before, self._talk = self._talk, self._talk.compact(lambda messages: summary, keep_last=_KEPT_BY_COMPACTION)
+        before, self._talk = self._talk, self._talk.compact(lambda _: summary, keep_last=_KEPT_BY_COMPACTION)
         before.close()
         self.messages = list(self._talk.messages)
 

@@ -1,4 +1,4 @@
-"""The preloaded library that lets calls of the system fail: made with the C compiler, loaded into a process of the tests' own."""
+"""The preloaded library that lets calls of the system fail: compiled here, and loaded into a process of the tests' own."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""A log that another program deletes, replaces, cuts or adds to while it is open: said at once, and nothing acknowledged is lost."""
+"""A log that another program deletes, replaces, cuts or adds to while it is open: it is said, and nothing acknowledged is lost."""
 
 import contextlib
 import os
@@ -126,7 +126,7 @@ def test_overwritten_database_is_no_quiet_loss(tmp_path, garbage):
     talk.close()
     database = tmp_path / "chats.db"
     database.write_bytes(garbage + database.read_bytes()[len(garbage) :])
-    with pytest.raises(LogError, match="chats.db"), redline.open(address_of("sqlite", tmp_path)) as again:
+    with pytest.raises(LogError, match=r"chats\.db"), redline.open(address_of("sqlite", tmp_path)) as again:
         again.add(user("more"))
 
 

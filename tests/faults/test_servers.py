@@ -54,13 +54,13 @@ def is_running(pid) -> bool:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the server's processes are found in /proc")  # noqa: PTH112
 def test_server_killed_in_the_middle_of_appends():
-    """What was acknowledged is there, in order and once, for a conversation and an Editor that live on; errors say what to do."""
+    """What was acknowledged is there, in order and once, for a conversation and an Editor that live on; errors say why."""
     with running_postgres() as server:
         talk = redline.open(f"{server.address}#chat", format="openai_chat")
         editor = redline.Editor(server.address, durability="fsync")
         said, listed = list[dict[str, str]](), [{"role": "user", "content": "begin"}]
-        for round in range(3):
-            killer = threading.Timer(0.05 + 0.03 * round, kill, [server])
+        for turn in range(3):
+            killer = threading.Timer(0.05 + 0.03 * turn, kill, [server])
             killer.start()
             problems = add_until_it_fails(talk, said), edit_until_it_fails(editor, listed)
             killer.join()
@@ -113,14 +113,14 @@ POLICY = Policy(rules=[OffloadResults(min_chars=500, preview_lines=1)], schedule
 class StubbornStore(BaseHTTPRequestHandler):
     """Answers as its server is told to: a status, nothing for a while, or nothing at all; 200 stores what it is sent."""
 
-    def do_PUT(self) -> None:  # noqa: N802
+    def do_PUT(self) -> None:
         """Store an object."""
         content = self.rfile.read(int(self.headers["Content-Length"]))
         if self._is_let_through():
             self.server.objects[self.path] = content
             self._answer(200, b"", ETag='"x"')
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Give an object back."""
         if self._is_let_through():
             content = self.server.objects[self.path]

@@ -102,8 +102,9 @@ class PostgresLog(DatabaseLog):
 
         def insert(connection: "Connection") -> int | None:
             query = (
-                "SELECT coalesce(number + 1, 0), coalesce(line, '') FROM redline_conversations LEFT JOIN LATERAL (SELECT number, "
-                "line FROM redline_records WHERE conversation = key ORDER BY number DESC LIMIT 1) AS last ON true WHERE key = %s"
+                "SELECT coalesce(number + 1, 0), coalesce(line, '') FROM redline_conversations LEFT JOIN LATERAL "
+                "(SELECT number, line FROM redline_records WHERE conversation = key ORDER BY number DESC LIMIT 1) AS last "
+                "ON true WHERE key = %s"
             )
             try:
                 with connection.transaction():  # until its end nobody else who asks is told a number

@@ -1,7 +1,7 @@
 """The proxy's accounts: a line for every request, in a file that several workers append to, and the sums over them."""
 
-import logging
 import errno
+import logging
 import os
 import threading
 from collections import Counter
