@@ -1,4 +1,4 @@
-"""A log that another program deletes, replaces, cuts or adds to while it is open: it is said, and nothing acknowledged is lost."""
+"""A log that another program deletes, replaces, cuts or adds to while it is open: nothing acknowledged is lost without a word."""
 
 import contextlib
 import os
