@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
+.PHONY: bench-adapters demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -23,17 +23,24 @@ test: $(DEV)
 test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
 
-# The adapters, each in an environment of its own with its framework (ONLY=langchain for one); about five to ten minutes.
-ADAPTERS ?= langchain pydantic_ai openai_agents
+# The adapters, each in an environment of its own with its framework (ONLY=langchain for one; SAMPLE=1 for one test of each); about
+# ten to twenty minutes.
+ADAPTERS ?= langchain pydantic_ai openai_agents litellm google_adk strands agent_framework claude_agent_sdk
 test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
 .PRECIOUS: .adapters/%/.made
 test-adapter-%: .adapters/%/.made
-	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3
+	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3 $(if $(SAMPLE),-k "test_the_story and openai_chat-async")
+
+# What they add to a model call.
+bench-adapters: $(addprefix bench-adapter-,$(or $(ONLY),$(filter-out claude_agent_sdk,$(ADAPTERS))))
+
+bench-adapter-%: .adapters/%/.made
+	$(dir $<)bin/python -m bench.adapters $*
 
 .adapters/%/.made: tests/adapters/requirements/%.txt pyproject.toml
 	$(PYTHON) -m venv $(dir $@)
-	$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -e . -r $<
+	$(call pip_install,$(dir $@)bin/python,-e . -r $<)
 	@touch $@
 
 # Every page of the inspector in a real Chromium, with a session of 100,000 messages; about five minutes.
@@ -65,26 +72,26 @@ clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Registries limit how fast one may ask: pip retries each download, and the whole step is tried again.
-define install
+define pip_install
 	@for try in 1 2 3 4 5; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 -c constraints.txt -e '$(1)' && break; \
+	  $(1) -m pip install --quiet --disable-pip-version-check --retries 8 --timeout 60 $(2) && break; \
 	  [ $$try = 5 ] && exit 1; echo "pip failed, trying again ($$try of 5)"; sleep $$((try * 10)); \
 	done
 endef
 
 # The package and what it needs, which is all that the demo takes.
 $(READY): pyproject.toml constraints.txt | $(MADE)
-	$(call install,.)
+	$(call pip_install,$(BIN)/python,-c constraints.txt -e '.')
 	@touch $@
 
 # What tests, checks and measurements take as well.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
-	$(call install,.[dev])
+	$(call pip_install,$(BIN)/python,-c constraints.txt -e '.[dev]')
 	@touch $(READY) $@
 
 # What replay on a cluster takes besides.
 $(RAY): pyproject.toml constraints.txt | $(MADE)
-	$(call install,.[dev$(comma)ray])
+	$(call pip_install,$(BIN)/python,-c constraints.txt -e '.[dev$(comma)ray]')
 	@touch $(READY) $(DEV) $@
 
 $(MADE):

@@ -1,11 +1,13 @@
 """The documents keep their word: their code runs, and every public name, law, rule, reader, command and error is in them."""
 
+import ast
 import dataclasses
 import itertools
 import logging
 import re
 import tomllib
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,14 +20,15 @@ from redline.formats import FORMATS
 from redline.laws import LAWS
 from redline.rules import RULES
 from redline.transcripts import READERS
-from tests import write_help, write_reference, write_rules
+from tests import write_help, write_reference, write_rules, write_settings
 from tests.cli.sample import write_session
 from tests.test_house import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "decisions").glob("*.md"))]
+ADAPTERS = sorted((DOCS / "adapters").glob("*.md"))
+LINKED = [*PAGES, *ADAPTERS, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "decisions").glob("*.md"))]
 
 
 def text_of(page):
@@ -57,8 +60,8 @@ def levels_as_before():
         logging.getLogger(name).setLevel(level)
 
 
-RUN_ELSEWHERE = ("loops.md",)
-"""Pages whose code has a test of its own: tests/loops/test_documented_loops.py."""
+RUN_ELSEWHERE = ("loops.md", "telemetry.md")
+"""Pages whose code has a test of its own: tests/loops/test_documented_loops.py, tests/telemetry/test_page.py."""
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,53 @@ def test_pages_import_only_what_is_public(page):
         assert {name.strip() for name in names.split(",")} <= public, f"{page.name} imports {names} from {module}"
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def imports_in(code):
+    """The modules that code imports names from, with these; it may await, as in a notebook."""
+    tree = compile(code, "page", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return [(node.module, [one.name for one in node.names]) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
+def names_in(module):
+    """What a module of ours lists, read from its source: an adapter is imported only where its framework is."""
+    tree = ast.parse(text_of(ROOT / "src" / f"{module.replace('.', '/')}.py"))
+    lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]
+    return ast.literal_eval(lists[0])
+
+
+def is_installed(module):
+    """`google` may be there without `google.adk`."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("page", ADAPTERS, ids=lambda page: page.name)
+def test_code_for_a_framework_can_be_pasted(page):
+    """It is Python, and imports what there is: of the adapter always, of the framework where that is installed."""
+    found = [one for code in code_of(page) for one in imports_in(code)]
+    ours = [(module, names) for module, names in found if module.startswith("redline.adapters.")]
+    assert ours, f"{page.name} imports no adapter"
+    assert [names for module, names in ours if not set(names) <= set(names_in(module))] == []
+    for module, names in found:
+        if not module.startswith("redline.adapters.") and is_installed(module):
+            assert [name for name in names if not hasattr(import_module(module), name)] == []
+
+
+@pytest.mark.parametrize("page", ADAPTERS, ids=lambda page: page.name)
+def test_an_adapter_is_whole(page):
+    """It has a module, tests in an environment of its own, an extra, and a link from where people look for their framework."""
+    name = page.stem.replace("-", "_")
+    tests = ROOT / "tests" / "adapters"
+    needed = [ROOT / "src/redline/adapters" / f"{name}.py", tests / f"test_{name}.py", tests / "requirements" / f"{name}.txt"]
+    assert [path.name for path in needed if not path.exists()] == []
+    assert re.search(rf"^ADAPTERS \?=.*\b{name}\b", text_of(ROOT / "Makefile"), re.MULTILINE)
+    assert page.stem in tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    assert f"(adapters/{page.name})" in text_of(DOCS / "use-with-your-agent.md")
+    assert "\n## Switch off what would fight with it\n" in text_of(page)
+
+
+@pytest.mark.parametrize("page", [*PAGES[1:], *ADAPTERS], ids=lambda page: page.name)
 def test_a_page_begins_with_something_to_run(page):
     """Code or a command comes before the first section."""
     beginning = text_of(page).split("\n## ")[0]
@@ -125,7 +174,9 @@ def test_every_rule_is_documented(name):
     assert write_rules.field_docs(RULES[name]).keys() == {field.name for field in dataclasses.fields(RULES[name])}
 
 
-@pytest.mark.parametrize("script", [write_help, write_reference, write_rules], ids=lambda script: script.PAGE.name)
+@pytest.mark.parametrize(
+    "script", [write_help, write_reference, write_rules, write_settings], ids=lambda script: script.PAGE.name
+)
 def test_generated_pages_are_what_the_code_says(script):
     """Nothing in them is left over from a rule, a command or a name that is gone, and nothing is missing."""
     assert text_of(script.PAGE) == script.page(), f"{script.PAGE.name} is out of date; run python -m {script.__name__}"

@@ -866,5 +866,5 @@ def test_recall(format):
 
 
 def test_recall_without_blobs_says_what_is_missing():
-    with pytest.raises(ExecutionError, match=r"names no result of the record, such as #12\.0, and there are no blobs"):
+    with pytest.raises(ExecutionError, match=r"names no part of the record, such as #12\.0, and there are no blobs"):
         Editor().recall("the first one")

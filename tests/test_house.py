@@ -21,6 +21,7 @@ ROOMS = (
     "errors",
     "values",
     "files",
+    "settings",
     "redaction",
     "prices",
     "tokens",
@@ -39,28 +40,31 @@ ROOMS = (
     "histories",
     "policy_file",
     "policy",
+    "observing",
     "conversation",
     "opening",
     "editor",
     "aio",
     "lists",
     "wire",
-    "adapters",
+    "telemetry",
     "testing",
     "replay",
     "inspection",
     "store",
     "agents",
+    "adapters",
     "listening",
     "proxy",
     "inspector",
+    "mcp_server",
     "cli",
     "__main__",
     "__init__",
 )
 """From the bottom up: a room imports those before it, and no other. A room is a package, or a file beside the packages."""
 
-SURFACES = ("proxy", "inspector", "adapters")
+SURFACES = ("proxy", "inspector", "adapters", "mcp_server")
 """They call downwards and never import each other. The command line starts them."""
 
 

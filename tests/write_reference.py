@@ -58,6 +58,7 @@ PACKAGES = (
     "tokens",
     "transcripts",
     "values",
+    "telemetry",
     "testing",
     "aio",
 )

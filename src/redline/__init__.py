@@ -2,7 +2,8 @@
 
 Here is what most programs need. What one extends or configures is public in its own package, in one line:
 `redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.store`, `redline.prices`, `redline.formats`,
-`redline.tools`, `redline.tokens`, `redline.transcripts`, `redline.values`, `redline.testing`. Everything else is private.
+`redline.tools`, `redline.tokens`, `redline.transcripts`, `redline.values`, `redline.telemetry`, `redline.testing`. Everything
+else is private.
 """
 
 from importlib import import_module

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextvars
 import functools
 import inspect
 import os
@@ -121,6 +122,7 @@ class AsyncConversation:
     unpin = _same(Talk.unpin)
     undo = _same(Talk.undo)
     rewind = _same(Talk.rewind)
+    refresh = _same(Talk.refresh)
     switch = _same(Talk.switch)
     fork = _another(Talk.fork)
     request_at = _same(Talk.request_at)
@@ -181,9 +183,9 @@ class AsyncConversation:
                 "This conversation waits for the function that calls it now, so both would wait for ever. "
                 "Call it from a task of its own (asyncio.create_task), or when the function has returned."
             )
-        turn = _RunningCall()
+        turn, context = _RunningCall(), contextvars.copy_context()  # the thread is in the caller's span, if there is one
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._worker, self._take_turn, turn, call)
+            return await asyncio.get_running_loop().run_in_executor(self._worker, context.run, self._take_turn, turn, call)
         except asyncio.CancelledError:
             turn.cancel()
             raise

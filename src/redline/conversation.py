@@ -47,6 +47,7 @@ from redline.log.records import (
     ViewChanged,
 )
 from redline.log.timeline import Branch
+from redline.observing import start_stopwatch, tell_usage
 from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
@@ -152,6 +153,9 @@ class Conversation:
         self._watch = TokenWatch(token_limit)
         self._destinations = DestinationFinder(self._counter)
         self._auto: AutoCompaction | None = None
+        self._observed: Request | None = None
+        """The last request, while somebody observes."""
+        self._history = object()
         self._lock = threading.RLock()
         self._is_broken = False
         fixed = None if format == "auto" else find_format(format)
@@ -166,6 +170,8 @@ class Conversation:
         self._engine = Engine(MemoryLog() if log is None else log, fixed, self._counter, blobs)
         if fixed is None and (preferred := format_of_model(model_name(self._model))) in self._state.votes:
             self._engine.fix_format(find_format(preferred))
+        self._known_races = 0
+        self._tell_of_races()
         for message in said:
             self.add(message)
 
@@ -283,6 +289,8 @@ class Conversation:
         records: list[Record] = [*usage, *(MessageAdded(payload, time_ms) for payload in stored)]
         if records:
             self._engine.commit(records)
+        if answer.usage is not None:
+            self._tell_usage(answer.usage)
         return len(self._state) - 1
 
     @_whole
@@ -334,6 +342,25 @@ class Conversation:
         kept = tuple(strike for strike in self._state.strikes.values() if strike.index <= index)
         self._engine.move(self._engine.timeline.record_of_message(index), kept)
         self._watch.restart()
+
+    @_whole
+    def refresh(self) -> int:
+        """Go on at what was said last, also by another process; how many messages are new.
+
+        Where that process went another way, the conversation is at the end of its way, as after opening, and what was said
+        here is a branch.
+        """
+        new = self._engine.refresh()
+        self._tell_of_races()
+        return new
+
+    def _tell_of_races(self) -> None:
+        """Say once that writers have made branches without wanting to: what is on them is not sent, and easily overlooked."""
+        races = self._engine.timeline.records.races
+        if races > self._known_races:
+            said = "%s: writers went on from the same place %d times at once; what is not on the present path is in branches"
+            _logger.warning(said, self._name, races)
+        self._known_races = races
 
     @property
     @_whole
@@ -460,7 +487,9 @@ class Conversation:
                 "cache_read_tokens": cache_read_tokens,
                 "cache_write_tokens": cache_write_tokens,
             }
-        self._engine.commit([_reported(read_usage(usage))])
+        counts = read_usage(usage)
+        self._engine.commit([_reported(counts)])
+        self._tell_usage(counts)
 
     @_whole
     def check_tokens(self) -> int:
@@ -502,9 +531,13 @@ class Conversation:
         clock's by default; `model` is the one that the request goes to, `preamble` what is sent ahead of the messages: system
         prompt, tools. Either is as in the request before if nobody said it.
         """
+        watch = start_stopwatch()
         settings, ask = self._asked(now, rules, schedule, model, preamble)
         made = self._finished(self._engine.request(settings, ask), ask)
         self._engine.tell(made, settings, self._name)
+        if watch is not None:
+            watch.stop(made, self._policy, address=self._name if self._address else "")
+            self._observed = made
         return made
 
     @_whole
@@ -576,6 +609,10 @@ class Conversation:
             system=join_system(self._system, made.system),
             tools=self._tools,
         )
+
+    def _tell_usage(self, usage: Usage) -> None:
+        made = self._observed
+        tell_usage(usage, made, model=self._model or (made.model if made is not None else None), history=self._history)
 
     def _used_tokens(self) -> int:
         return self._engine.workings(self._settings(None, model_name(self._model))).used_tokens()

@@ -23,9 +23,10 @@ from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.errors import ExecutionError, ValidationError
 from redline.formats import find_format, format_of_model
+from redline.formats.base import Format
 from redline.formats.usage import read_usage
 from redline.histories.digests import lasting_parts, same_parts
-from redline.histories.forest import Forest, OpenTree
+from redline.histories.forest import Forest, OpenTree, StruckMessage
 from redline.histories.given import GivenList, ListReader
 from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
@@ -44,6 +45,7 @@ from redline.log.records import (
 )
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
+from redline.observing import Stopwatch, start_stopwatch, tell_usage
 from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Legalizer, Strategy
@@ -182,6 +184,7 @@ class Editor:
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
         or `none` if it is not asked to cache at all, which is believed until it reports that it does.
         """
+        watch = start_stopwatch()
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
         check_model(model)
         if lifetime and lifetime not in tuple(_LIFETIMES_MS):
@@ -195,14 +198,15 @@ class Editor:
             preferred=format_of_model(model_name(model)),
         )
         if why := given.why_untouched:
-            return _unchanged(given, why)
+            return self._observed(watch, _unchanged(given, why), session)
         way = self._forest.open(given.log, namespace)
         with way.lock:
             for _ in range(_MOST_TRIES):
                 way.tree.read()
                 spot = self._follow(way, given, time_ms)
                 if why := way.tree.left_alone_at(spot.record):
-                    return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                    left = dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                    return self._observed(watch, left, session)
                 engine = self._engine_at(way, spot.record, given)
                 ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
                 made = engine.request(self._settings, ask)
@@ -211,7 +215,7 @@ class Editor:
                 way.engines[engine.timeline.head] = engine
                 request = self._edited(way, engine, given, made, ask)
                 engine.tell(request, self._settings, f"{self.store} {given.log}")
-                return request
+                return self._observed(watch, request, session)
         raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
 
     def recorded(
@@ -233,7 +237,7 @@ class Editor:
         pieces: list[tuple[int | None, Payload]] = []
         for position, message in enumerate(given.messages):
             strikes = by_index.get(position - given.lead, ())
-            payload = _struck(way, given, position, stored[position - given.lead], strikes) if strikes else message
+            payload = _struck(way, given, position, stored.__getitem__, strikes) if strikes else message
             pieces += [(position, payload)] if payload is not None else []
         return dataclasses.replace(
             _unchanged(given, ""),
@@ -277,6 +281,7 @@ class Editor:
         counts = read_usage(usage)
         reported = (counts.input_tokens, counts.output_tokens, counts.cache_read_tokens, counts.cache_write_tokens)
         self._note(request, UsageReported(*reported))
+        tell_usage(counts, request, model=request.model or None, history=(self.store, request.log))
 
     def leave_alone(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""
@@ -319,6 +324,11 @@ class Editor:
     def close(self) -> None:
         """Let go of files and connections. What was sent is stored already."""
         self._forest.close()
+
+    def _observed(self, watch: Stopwatch | None, request: EditedRequest, session: str) -> EditedRequest:
+        if watch is not None:
+            watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
+        return request
 
     # --- the way of a list
 
@@ -400,12 +410,13 @@ class Editor:
         pieces: list[tuple[int | None, Payload]]
         messages, lead, state = given.messages, given.lead, engine.state
         if made.sent.is_unrepaired:
-            changed = {
-                index: _struck(way, given, lead + index, state.payload(index), strikes) for index, strikes in made.sent.struck()
-            }
-            pieces = list(enumerate(messages))
-            for index, payload in sorted(changed.items(), reverse=True):
-                pieces[lead + index : lead + index + 1] = [(lead + index, payload)] if payload is not None else []
+            said: list[Payload | None] = list(messages)
+            for index, strikes in made.sent.struck():
+                if (known := way.struck.get(index)) and known.strikes is strikes and known.native is messages[lead + index]:
+                    said[lead + index] = known.left
+                else:
+                    said[lead + index] = _struck(way, given, lead + index, state.payload, strikes)
+            pieces = [(position, payload) for position, payload in enumerate(said) if payload is not None]
         else:
             pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
         if len(pieces) == lead:  # nothing of it is legal: the provider may say what is wrong with it
@@ -432,7 +443,7 @@ class Editor:
                     yield _position_of(piece, given), _as_given(given, native)
             elif not strikes:
                 yield lead + piece, messages[lead + piece]
-            elif (struck := _struck(way, given, lead + piece, state.payload(piece), strikes)) is not None:
+            elif (struck := _struck(way, given, lead + piece, state.payload, strikes)) is not None:
                 yield lead + piece, struck
 
 
@@ -473,18 +484,24 @@ def _is_changed(given: GivenList, pieces: Sequence[tuple[int | None, Payload]]) 
     return len(sent) != len(given.messages) or not all(map(operator.is_, sent, given.messages))
 
 
-def _struck(way: OpenTree, given: GivenList, position: int, stored: bytes, strikes: tuple[Strike, ...]) -> Payload | None:
+def _struck(
+    way: OpenTree, given: GivenList, position: int, stored_at: Callable[[int], bytes], strikes: tuple[Strike, ...]
+) -> Payload | None:
     """The caller's message with strikes carried out, wherever it has their parts now; None if nothing is left of it."""
-    native = given.natives[position]
-    key = native, tuple((strike.at, str(strike.replacement)) for strike in strikes)
-    if key not in way.struck:
-        present = given.format.read(native)
-        places = same_parts(given.format.read(stored), present)
-        marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
-        payload = struck_payload(present, marks, given.format) if marks else native
-        way.struck[key] = None if payload is None else payloads.encoded(payload)
-    struck = way.struck[key]
-    return None if struck is None else _as_given(given, struck)
+    native, index = given.natives[position], position - given.lead
+    known = way.struck.get(index)
+    is_known = known is not None and known.strikes == strikes and known.native == native
+    left = known.left if known and is_known else _strike_out(given.format, native, stored_at(index), strikes)
+    way.struck[index] = StruckMessage(native, strikes, left)
+    return None if left is None else _as_given(given, left)
+
+
+def _strike_out(format: Format, native: bytes, stored: bytes, strikes: tuple[Strike, ...]) -> bytes | None:
+    present = format.read(native)
+    places = same_parts(format.read(stored), present)
+    marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
+    payload = struck_payload(present, marks, format) if marks else native
+    return None if payload is None else payloads.encoded(payload)
 
 
 def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:

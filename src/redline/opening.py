@@ -1,5 +1,6 @@
 """Opening a conversation that lasts: from a Redline log, or from another agent's session file, which is never written."""
 
+import functools
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from redline.log.jsonl import begins_like_log
 from redline.log.log import ROOT
 from redline.log.opening import check_stored_format, open_log
 from redline.log.records import (
-    Checkpoint,
+    BESIDE,
     HeadMoved,
     MessageAdded,
     Originated,
@@ -55,6 +56,7 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     clock: Callable[[], float] = now_ms,
     number: int = 0,
     durability: Durability = "fsync",
+    exclusive: bool = False,
     redact: Redact | None = None,
     blobs: Blobs | None = None,
     strategy: Strategy | None = None,
@@ -67,14 +69,15 @@ def open(  # noqa: A001 - the public word, as in gzip.open
 
     The session file of another agent is continued in a log beside it (`session.jsonl.redline.jsonl`) that names its origin;
     `number` says which conversation, where the file holds several. What the agent itself has added since is taken over too.
+    With `exclusive` nobody else may write to it until it is closed; a LogError names the writer that has it already.
     """
     address = check_address(address)
     if not isinstance(number, int) or isinstance(number, bool):
         raise ValidationError(f"number must be a whole number of at least 0, not {number!r}")
     wanted = None if format == "auto" else find_format(format).name
-    log, message_format = _log_at(
-        address, number, durability, redact, wanted or format_of_model(model_name(check_model(model)))
-    )
+    known = wanted or format_of_model(model_name(check_model(model)))
+    opened = functools.partial(open_log, durability=durability, redact=redact, exclusive=exclusive)
+    log, message_format = _log_at(address, number, opened, known)
     try:
         if wanted is not None:
             check_stored_format(log, wanted)
@@ -101,18 +104,18 @@ def open(  # noqa: A001 - the public word, as in gzip.open
 
 
 def _log_at(
-    address: str | os.PathLike[str], number: int, durability: Durability, redact: Redact | None, wanted: str | None
+    address: str | os.PathLike[str], number: int, opened: Callable[..., DurableLog], wanted: str | None
 ) -> tuple[DurableLog, str | None]:
     """The log, and the format of its messages where that is known."""
     if not is_foreign(address):
         header = Header(conversation=masked(_name_in(address)), message_format=wanted) if wanted else None
-        log = open_log(address, durability=durability, redact=redact, header=header)
+        log = opened(address, header=header)
         return log, log.header.message_format
     path = Path(address)
     recorded = _recorded(path, number)
     beside = Path(f"{path}{f'.{number}' if number else ''}{_SUFFIX}")
     header = Header(conversation=recorded.id, origin=str(path), message_format=recorded.format)
-    log = open_log(beside, durability=durability, header=header, redact=redact)
+    log = opened(beside, header=header)
     _take_over(log, path, recorded)
     return log, recorded.format
 
@@ -135,7 +138,7 @@ def _take_over(log: DurableLog, path: Path, recorded: RecordedConversation) -> N
         return
     has_gone_on = any(isinstance(one.record, ViewChanged | RolledBack | HeadMoved) for one in stored)
     if not has_gone_on and [record.payload for record in said[: len(known)]] == known:
-        last_record = next(one.number for one in reversed(stored) if not isinstance(one.record, Checkpoint))
+        last_record = next(one.number for one in reversed(stored) if not isinstance(one.record, BESIDE))
         log.append([*said[len(known) :], *(one for one in records if isinstance(one, UsageReported))], parent=last_record)
         return
     _logger.warning("%s was continued both by its agent and here; what its agent has said since is not in this log", path)

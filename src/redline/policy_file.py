@@ -12,6 +12,8 @@ from redline.errors import RedlineError, ValidationError
 from redline.rules import RULES
 from redline.rules.protection import Protection
 from redline.schedules import Budget, Eager, Rates, WhenFree
+from redline.settings.declared import SECTIONS
+from redline.settings.setting_files import POLICY_KEYS, nearest
 from redline.tools import DEFAULT, Tool
 from redline.values.words import DOCUMENTS, EN, Words
 
@@ -19,7 +21,6 @@ __all__ = ["policy_toml", "read_policy_file", "read_policy_table"]
 
 _SCHEDULES: dict[str, Any] = {kind.name: kind for kind in (Eager, WhenFree, Budget)}
 _LANGUAGES = {"documents": DOCUMENTS, "en": EN}
-_SETTINGS = ("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools")
 
 
 def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -39,6 +40,8 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(own, dict):
             raise ValidationError(f"{file} has no table [tool.redline]. Add one, or give the path of a redline.toml.")
         table = own
+    else:
+        table = {name: value for name, value in table.items() if name not in SECTIONS}  # what commands are told, not policies
     try:
         return read_policy_table(table, file.parent)
     except ValidationError as problem:
@@ -79,7 +82,7 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
             return _path_from(folder, value) if isinstance(value, str) else value
         case "strategy" | "preset":
             return value
-    raise ValidationError(f"there is no setting {name!r}. There are: {', '.join(_SETTINGS)}.")
+    raise ValidationError(f"there is no setting {name!r}. {nearest(name, POLICY_KEYS)}")
 
 
 def _path_from(folder: Path, path: str) -> str:

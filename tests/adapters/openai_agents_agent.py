@@ -1,4 +1,4 @@
-"""The agent of the story in the OpenAI Agents SDK, with its session in SQLite."""
+"""The agent of the story in the OpenAI Agents SDK, with its session in SQLite, or in a Redline log."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from agents import Agent, ModelSettings, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
 from agents.models.openai_provider import OpenAIProvider
 
-from redline.adapters.openai_agents import RedlineFilter
+from redline.adapters.openai_agents import RedlineFilter, RedlineSession
 from tests.adapters.story import Scene, bash, play, read_file
 
 
@@ -24,13 +24,15 @@ def converse(scene: Scene) -> dict[str, str]:
     tools = [shell, function_tool(read_file), *([redline.recall_tool] if scene.offloads else [])]
     kept = ModelSettings(store=False, include_usage=True)
     agent = Agent("clerk", instructions="Be brief.", model="gpt-5", tools=tools, model_settings=kept)
-    session = SQLiteSession("s1", f"{scene.folder}/agents.db")
+    kind, _, mode = scene.mode.rpartition("-")
+    own = RedlineSession("s1", f"{scene.folder}/redline")
+    session = own if kind == "session" else SQLiteSession("s1", f"{scene.folder}/agents.db")
     run_config = RunConfig(model_provider=provider, call_model_input_filter=redline)
     settings: dict[str, Any] = {"session": session, "hooks": redline, "run_config": run_config, "max_turns": 40}
     for question in scene.questions:
-        if scene.mode == "sync":
+        if mode == "sync":
             Runner.run_sync(agent, question, **settings)
-        elif scene.mode == "async":
+        elif mode == "async":
             asyncio.run(Runner.run(agent, question, **settings))
         else:
             asyncio.run(answer(agent, question, settings))

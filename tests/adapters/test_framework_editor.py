@@ -5,7 +5,7 @@ import json
 import pytest
 
 import redline
-from redline.adapters.framework_editor import CallSettings, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, EditedCall, FrameworkEditor, origins_of
 from redline.formats.usage import Usage
 from redline.testing.builders import asks, conversation, says
 
@@ -24,7 +24,7 @@ def worked():
 
 
 def editor_of(editor, write=lambda _, payload: [json.dumps(payload)]):
-    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write)
+    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write, fields=lambda _: ())
 
 
 def grown(framework, messages):
@@ -49,6 +49,27 @@ def test_what_is_not_struck_is_the_frameworks_own_object():
     assert messages == before
     for index, (sent, own) in enumerate(zip(call.messages, messages, strict=True)):
         assert (sent is own) == (index not in struck)
+
+
+def test_a_message_is_read_once_and_again_when_it_was_changed():
+    """In place, as some middleware does: what the Editor records is what the message says now."""
+    read = []
+
+    def reads(message):
+        read.append(message["content"])
+        return message
+
+    editor = redline.Editor(policy=POLICY)
+    framework = FrameworkEditor(
+        editor, None, format="openai_chat", read=reads, write=lambda _, one: [one], fields=lambda one: [*one.values()]
+    )
+    messages = [{"role": "user", "content": "Build it."}, {"role": "user", "content": "Now."}]
+    for _ in range(2):
+        framework.edit(messages, CallSettings)
+    messages[1]["content"] = "Later."
+    call = framework.edit(messages, CallSettings)
+    assert read == ["Build it.", "Now.", "Later."]
+    assert [one["content"] for one in call.request.messages] == ["Build it.", "Later."]
 
 
 def test_a_mistake_of_ours_does_not_stop_the_call(caplog):
@@ -111,12 +132,45 @@ def test_usage_that_cannot_be_read_is_logged(caplog):
     assert "usage" in caplog.text
 
 
+def test_copies_are_found_again_by_their_key():
+    """Of a framework that copies its messages for each call, one is read again only when it says something else."""
+    read = []
+
+    def note(message):
+        read.append(message["content"])
+        return message
+
+    framework = FrameworkEditor(
+        None,
+        None,
+        format="openai_chat",
+        read=note,
+        write=lambda _, payload: [payload],
+        fields=lambda message: [*message.values()],
+        key=lambda message: message["content"][:5],
+    )
+    for words in ("Build it.", "Build it.", "Build that."):
+        given = [{"role": "user", "content": words}]
+        assert framework.edit(given, CallSettings).messages[0] is given[0]
+    assert read == ["Build it.", "Build that."]
+
+
+def test_calls_that_are_never_answered_are_forgotten():
+    """A call is over once, and of too many the oldest goes."""
+    under_way = CallsUnderWay()
+    for number in range(1_001):
+        under_way.begin(number, EditedCall([number]))
+    assert under_way.end(0) is None
+    assert under_way.end(1_000).messages == [1_000]
+    assert under_way.end(1_000) is None
+
+
 def test_an_editor_has_its_own_policy():
     """Two policies at once are a mistake; a name that is none, too."""
     with pytest.raises(redline.ValidationError, match="own policy"):
-        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list)
+        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list, fields=list)
     with pytest.raises(redline.ValidationError, match="no policy named"):
-        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list)
+        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list, fields=list)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
+_ENVIRONMENT = {"PATH": "", "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": "utf-8", "REDLINE_CONFIG": "off"}
 
 
 def redline(*arguments, width=100, stdin=subprocess.DEVNULL, timeout=120, **env):
@@ -15,7 +16,7 @@ def redline(*arguments, width=100, stdin=subprocess.DEVNULL, timeout=120, **env)
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={"PATH": "", "PYTHONPATH": str(SOURCE), "COLUMNS": str(width), "PYTHONIOENCODING": "utf-8", **env},
+        env={**_ENVIRONMENT, "COLUMNS": str(width), **{name: str(value) for name, value in env.items()}},
         check=False,
         timeout=timeout,
         **given,

@@ -1,4 +1,4 @@
-"""A log that another program deletes, replaces, cuts or adds to while it is open: nothing acknowledged is lost without a word."""
+"""A log that another program deletes, replaces, cuts or adds to while it is open: that is said, and nothing stored is lost."""
 
 import contextlib
 import os

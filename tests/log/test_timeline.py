@@ -50,3 +50,32 @@ def test_empty_log_stands_at_the_root():
     """Nothing was said: there is no path and no branch."""
     timeline = Timeline(MemoryLog())
     assert (timeline.head, timeline.path(), timeline.branches()) == (ROOT, [], [])
+
+
+def test_branch_of_a_race_is_marked():
+    """It left the present path where two went on from the same record; a rewind is none."""
+    log = MemoryLog()
+    first, second = Timeline(log), Timeline(log)
+    first.append([said("a")])
+    first.append([said("b")])
+    second.append([said("c")])
+    second.append([said("d")])
+    second.append([HeadMoved()], parent=second.head)
+    second.append([HeadMoved()], parent=2)
+    second.append([said("e")])
+    found = {payloads(second, branch.number)[-1]: branch.is_race for branch in second.branches()}
+    assert found == {"b": True, "d": False, "e": False}
+    assert second.records.races == 1
+    assert [branch.is_race for branch in Timeline(log).branches()] == [True, False, False]
+
+
+def test_branch_that_was_visited_and_left_is_still_one():
+    """Going to the end of a branch, and from there to another, hides neither."""
+    timeline = Timeline(MemoryLog())
+    timeline.append([said("a"), said("b")])
+    timeline.append([HeadMoved()], parent=0)
+    timeline.append([said("c")])
+    ends = [branch.number for branch in timeline.branches()]
+    for end in (*ends, *ends):
+        timeline.append([HeadMoved()], parent=end)
+    assert sorted(payloads(timeline, branch.number)[-1] for branch in timeline.branches()) == ["b", "c"]

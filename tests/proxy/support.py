@@ -347,7 +347,7 @@ class Client:
 
 
 @contextlib.contextmanager
-def proxy(url, tmp_path, *, editor=None, open_editor=None, **settings):
+def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, **settings):
     """A proxy to `url` for all providers, for as long as the block lasts."""
     editor = editor or PlainEditor()
     chosen = ProxySettings(
@@ -357,7 +357,7 @@ def proxy(url, tmp_path, *, editor=None, open_editor=None, **settings):
     )
     listening = bind("127.0.0.1", 0)
     chosen = replace(chosen, port=listening.getsockname()[1])
-    relay = Relay(chosen, open_editor or (lambda: editor), Accounts(tmp_path / "store" / "proxy.accounts"))
+    relay = Relay(chosen, open_editor or (lambda: editor), Accounts(tmp_path / "store" / "proxy.accounts"), observer)
     config = uvicorn.Config(
         relay,
         loop="uvloop",

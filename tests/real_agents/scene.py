@@ -16,10 +16,10 @@ from redline.agents import Launch, find_agent
 from tests.real_agents.descriptions import REAL_AGENTS, RealAgent
 from tests.real_agents.provider import ScriptedProvider, listening
 
-__all__ = ["main"]
+__all__ = ["POLICY", "main"]
 
 _PHASE_SECONDS = 180
-_POLICY = """
+POLICY = """
 schedule = "eager"
 words = "en"
 rules = [{name = "stale_terminal", max_age_ms = 1, text_blocks = true}, "historical_reads"]
@@ -80,7 +80,7 @@ def _play(
     else:
         upstreams = [word for name in ("anthropic", "openai", "gemini") for word in ("--upstream", f"{name}={provider.url}")]
         policy = folder / "redline.toml"
-        policy.write_text(_POLICY)
+        policy.write_text(POLICY)
         redline = [sys.executable, "-m", "redline", "run", "--store", str(folder / "store"), "--policy", str(policy)]
         command = [*redline, *upstreams, "--", program, *arguments]
         environment["PYTHONPATH"] = os.environ.get("PYTHONPATH") or str(_SOURCE)

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,14 +14,18 @@ from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["CallSettings", "EditedCall", "FrameworkEditor", "origins_of"]
+__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of", "rewritten_parts"]
 
 _logger = logging.getLogger("redline.adapters")
 
-_MOST_MADE = 10_000
-"""Messages with strikes that are remembered."""
+_MOST_CALLS = 1_000
+"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
+_MOST_MESSAGES = 50_000
+"""Messages of the framework that are remembered."""
 
+K = TypeVar("K")
 M = TypeVar("M")
+P = TypeVar("P")
 Block = dict[str, Any]
 
 
@@ -34,6 +38,7 @@ class CallSettings:
     session: str = ""
     lifetime: str = ""
     times: Sequence[float | None] = ()
+    """Where the messages do not say theirs themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,46 @@ class EditedCall(Generic[M]):
     """What the Editor made of them; None where it could not be asked."""
 
 
+class CallsUnderWay(Generic[K, M]):
+    """The calls that are not answered yet, for frameworks that tell of question and answer in two places."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[K, EditedCall[M]] = OrderedDict()
+
+    def begin(self, key: K, call: EditedCall[M]) -> None:
+        """Remember a call; the oldest is forgotten where there are too many."""
+        self._calls[key] = call
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+
+    def end(self, key: K) -> EditedCall[M] | None:
+        """The call, which is over now; None if it is not known."""
+        return self._calls.pop(key, None)
+
+
+@dataclass(slots=True)
+class _SeenMessage(Generic[M]):
+    """A message of the framework, held so that its id stays its own: what it was read as, and what was last made of it."""
+
+    message: M
+    fields: Sequence[object]
+    """The values that it was read from."""
+    payload: bytes
+    time: float | None
+    changed: bytes = b""
+    """What it said when it was last sent changed."""
+    made: Sequence[M] = ()
+    """The messages that say so."""
+
+
 class FrameworkEditor(Generic[M]):
     """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; and what it says now.
+    message, or None where the repair made a new one; and what it says now. `fields` gives the values of a message that `read`
+    looks at: while these are the same, it is not read again. It is found again by `key`, for frameworks that hand over new
+    objects at each call; messages with one key and the same fields are taken for one. `time_of` is the time of a message, in
+    milliseconds since 1970.
     """
 
     def __init__(
@@ -61,23 +101,26 @@ class FrameworkEditor(Generic[M]):
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
+        fields: Callable[[M], Sequence[object]],
+        key: Callable[[M], Hashable] = id,
+        time_of: Callable[[M], float | None] | None = None,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
-        self._made: OrderedDict[tuple[int, bytes], tuple[M, Sequence[M]]] = OrderedDict()
-        """By the id of a message of the framework and what it says now: itself, so that the id stays its own, and what was
-        written for it. Strikes stay from call to call."""
+        self._fields, self._key, self._time_of = fields, key, time_of
+        self._seen: dict[Hashable, _SeenMessage[M]] = {}
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
         try:
             settings = read_settings()
-            given = [payloads.encode(self._read(message)) for message in messages]
+            seen = self._seen_messages(messages)
         except Exception as problem:
             _log_failure("The messages are sent as they are: one could not be read", problem)
             return EditedCall(messages)
+        given = [one.payload for one in seen]
         try:
             request = self.editor.edit(
                 given,
@@ -86,12 +129,12 @@ class FrameworkEditor(Generic[M]):
                 model=settings.model or None,
                 preamble=settings.preamble,
                 lifetime=settings.lifetime,
-                times=settings.times,
+                times=[one.time for one in seen] if self._time_of else settings.times,
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
-            return self._retreat(messages, given, settings.session)
-        return self._written(messages, given, request)
+            return self._retreat(messages, seen, settings.session)
+        return self._written(messages, seen, request)
 
     def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
         """What the provider reported for a call; None if it reported nothing."""
@@ -104,7 +147,7 @@ class FrameworkEditor(Generic[M]):
 
     def failed(self, call: EditedCall[M], problem: Exception) -> None:
         """The call raised an error. A history that was changed and then refused is left alone from now on."""
-        status = getattr(problem, "status_code", None)
+        status = _status_of(problem)
         if call.request is None or not call.request.is_changed or status not in REFUSALS:
             return
         try:
@@ -127,49 +170,85 @@ class FrameworkEditor(Generic[M]):
         except RedlineError as problem:  # the words are for the model
             return str(problem)
 
-    def _retreat(self, messages: Sequence[M], given: list[bytes], session: str) -> EditedCall[M]:
+    def _seen_messages(self, messages: Sequence[M]) -> list[_SeenMessage[M]]:
+        """The messages as they were read, now or before."""
+        seen: list[_SeenMessage[M]] = []
+        known_at, key_of, fields_of = self._seen.get, self._key, self._fields
+        for message in messages:
+            key, fields = key_of(message), fields_of(message)
+            known = known_at(key)
+            if known is None or known.fields != fields:
+                payload = payloads.encode(self._read(message))
+                known = _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
+                if len(self._seen) >= _MOST_MESSAGES:
+                    self._seen.clear()
+                self._seen[key] = known
+            seen.append(known)
+        return seen
+
+    def _retreat(self, messages: Sequence[M], seen: list[_SeenMessage[M]], session: str) -> EditedCall[M]:
         try:
-            request = self.editor.recorded(given, session=session, format=self._format)
+            request = self.editor.recorded([one.payload for one in seen], session=session, format=self._format)
         except Exception as problem:
             _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
             return EditedCall(messages)
-        return self._written(messages, given, request)
+        return self._written(messages, seen, request)
 
-    def _written(self, messages: Sequence[M], given: list[bytes], request: EditedRequest) -> EditedCall[M]:
+    def _written(self, messages: Sequence[M], seen: list[_SeenMessage[M]], request: EditedRequest) -> EditedCall[M]:
         """The pieces of a request as the framework's messages; all as it was if one cannot be said in them."""
         if not request.is_changed:
             return EditedCall(messages, request)
         sent: list[M] = []
         try:
             for position, payload in request.pieces:
-                own = None if position is None else messages[position]
-                if own is not None and position is not None and payload is given[position]:
-                    sent.append(own)
+                if position is None:
+                    sent += self._write(None, payloads.decode(payload))
+                elif payload is (own := seen[position]).payload:
+                    sent.append(messages[position])
                 else:
-                    sent += self._write_once(own, payloads.encoded(payload))
+                    if own.changed != payload:
+                        own.changed, own.made = b"", self._write(messages[position], payloads.decode(payload))
+                        own.changed = payloads.encoded(payload)
+                    sent += own.made
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
             self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
 
-    def _write_once(self, own: M | None, payload: bytes) -> Sequence[M]:
-        if own is None:
-            return self._write(None, payloads.decode(payload))
-        key = id(own), payload
-        known, made = self._made.pop(key, (None, ()))
-        if known is not own:
-            made = self._write(own, payloads.decode(payload))
-        self._made[key] = own, made
-        if len(self._made) > _MOST_MADE:
-            self._made.popitem(last=False)
-        return made
-
     def _withdraw(self, request: EditedRequest) -> None:
         try:
             self.editor.withdraw(request)
         except Exception as problem:
             _log_failure("Strikes that were never sent could not be withdrawn", problem)
+
+
+def _status_of(problem: Exception) -> object:
+    """What the provider answered, as the SDKs of Anthropic and OpenAI, of AWS, and of Google say it."""
+    response = getattr(problem, "response", None)
+    about: object = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    of_aws = about.get("HTTPStatusCode") if isinstance(about, dict) else None
+    return getattr(problem, "status_code", None) or of_aws or getattr(problem, "code", None)
+
+
+def rewritten_parts(
+    parts: Sequence[tuple[P, Block | None]],
+    blocks: Sequence[Block],
+    *,
+    rewrite: Callable[[P, Block], P],
+    compose: Callable[[Block], P],
+) -> list[P]:
+    """The parts of a message that was changed: its own, given with the block that each is read as, and what the blocks say now.
+
+    Parts that are not changed are the same objects; those without a block are not looked at, and stay. What is new, such as
+    answers to calls that were left open, comes before the rest.
+    """
+    said = [(part, block) for part, block in parts if block is not None]
+    origins = origins_of(blocks, [block for _, block in said])
+    added = [compose(block) for place, block in zip(origins, blocks, strict=True) if place is None]
+    now = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
+    kept = [(part, before, now.get(id(part))) for part, before in parts if before is None or id(part) in now]
+    return [*added, *(part if after is None or after == before else rewrite(part, after) for part, before, after in kept)]
 
 
 def origins_of(after: Sequence[Block], before: Sequence[Block]) -> list[int | None]:

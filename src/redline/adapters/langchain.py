@@ -30,7 +30,7 @@ class RedlineMiddleware(AgentMiddleware):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write)
+        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
         if self.editor.blobs is not None:
             self.tools = [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
 
@@ -102,6 +102,11 @@ def _usage_of(response: object) -> Usage | None:
 
 
 # --- from a message to one of the AI SDK's format, which has a place for all that LangChain says
+
+
+def _fields(message: BaseMessage) -> Sequence[object]:
+    fields, content = [*vars(message).values()], message.content
+    return fields if type(content) is str else [*fields, *content]
 
 
 def _read(message: BaseMessage) -> Block:

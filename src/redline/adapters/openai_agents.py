@@ -1,6 +1,7 @@
-"""OpenAI Agents SDK: a filter of what each call of the model is sent, which never touches the session; and hooks for usage."""
+"""OpenAI Agents SDK: a filter of what each call of the model is sent, hooks for usage, and a session in a Redline log."""
 
 import asyncio
+import hashlib
 import logging
 import os
 from collections.abc import Sequence
@@ -8,19 +9,25 @@ from contextvars import ContextVar
 from typing import Any
 
 from agents import Agent, FunctionTool, ModelResponse, RunContextWrapper, RunHooks, function_tool
+from agents.memory import SessionABC, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
+from redline.adapters.item_log import ItemLog
 from redline.editor import Editor
+from redline.errors import ValidationError
 from redline.formats.sdk_objects import plain_message
 from redline.formats.usage import Usage
 from redline.policy import Policy
+from redline.values.checks import shown
 
-__all__ = ["RedlineFilter"]
+__all__ = ["RedlineFilter", "RedlineSession"]
 
 _logger = logging.getLogger("redline.adapters")
 _call: ContextVar[EditedCall[Any] | None] = ContextVar("redline_call", default=None)
 """The call of the model that is under way in this task."""
+_session: ContextVar[str] = ContextVar("redline_session", default="")
+"""The session whose items were last asked for in this task: filters are not told of it."""
 
 
 class RedlineFilter(RunHooks[Any]):
@@ -32,7 +39,7 @@ class RedlineFilter(RunHooks[Any]):
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
-        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write)
+        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write, fields=_fields)
         self._unanswered: set[str] | None = set()
         """The logs of calls so far, until an answer arrives, or it was told that none does."""
 
@@ -69,6 +76,55 @@ class RedlineFilter(RunHooks[Any]):
         unanswered.add(log)
 
 
+class RedlineSession(SessionABC):
+    """A session whose items are in a Redline log, and which tells a `RedlineFilter` whose history it is asked about.
+
+    `store` is a folder or the address of a database, and may be that of the filter. For use by any number of threads and
+    processes. What is taken back stays in the log; `redline.Store(store).delete(session.log_name)` deletes all for good.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        session_settings: SessionSettings | None = None,
+    ) -> None:
+        if not isinstance(session_id, str) or not session_id:
+            raise ValidationError(f"session_id must be a text that names the session, not {shown(session_id)}")
+        self.session_id, self.session_settings = session_id, session_settings or SessionSettings()
+        digest = hashlib.blake2b(session_id.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        self._items = ItemLog(store, f"session-{digest}", title=session_id, format="openai_responses")
+
+    @property
+    def log_name(self) -> str:
+        """The name of its log in the store."""
+        return self._items.name
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """The items; the last of them, if there is a limit."""
+        _session.set(self.session_id)
+        most = self.session_settings.limit if limit is None else limit
+        items = await asyncio.to_thread(self._items.read)
+        return items if most is None else items[max(len(items) - most, 0) :]
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Store items after those that there are."""
+        await asyncio.to_thread(self._items.add, [_read(item) for item in items])
+
+    async def pop_item(self) -> Any | None:
+        """Take back the last item and return it; None if there is none."""
+        return await asyncio.to_thread(self._items.pop)
+
+    async def clear_session(self) -> None:
+        """Take back all items."""
+        await asyncio.to_thread(self._items.clear)
+
+    def close(self) -> None:
+        """Let go of files and connections. What was added is stored already."""
+        self._items.close()
+
+
 def _settings_of(data: CallModelData[Any]) -> CallSettings:
     agent, model = data.agent, data.agent.model
     described = ("name", "description", "params_json_schema")
@@ -76,6 +132,7 @@ def _settings_of(data: CallModelData[Any]) -> CallSettings:
     return CallSettings(
         model=model if isinstance(model, str) else str(getattr(model, "model", "")),
         preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
+        session=_session.get(),
     )
 
 
@@ -85,6 +142,10 @@ def _usage_of(response: ModelResponse) -> Usage | None:
     read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
     fresh = max(usage.input_tokens - read - written, 0)
     return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
+
+
+def _fields(item: Any) -> Sequence[object]:
+    return list(item.values()) if isinstance(item, dict) else [item]
 
 
 def _read(item: Any) -> dict[str, Any]:

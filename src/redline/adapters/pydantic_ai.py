@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import os
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AgentToolset, FunctionToolset
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, rewritten_parts
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -36,8 +35,6 @@ __all__ = ["Redline"]
 Block = dict[str, Any]
 _FAILURES = ("failed", "retried")
 """The outcomes that providers are told of as errors."""
-_MOST_CALLS = 1_000
-"""Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
 
 
 class Redline(AbstractCapability[Any]):
@@ -50,9 +47,11 @@ class Redline(AbstractCapability[Any]):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[ModelMessage](store, policy, format="anthropic", read=_read, write=_write)
-        self._calls: OrderedDict[tuple[str | None, int], EditedCall[ModelMessage]] = OrderedDict()
-        """By run and step, the calls that are not answered yet."""
+        self._messages = FrameworkEditor[ModelMessage](
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, time_of=_time_of
+        )
+        self._calls = CallsUnderWay[tuple[str | None, int], ModelMessage]()
+        """By run and step."""
 
     @property
     def editor(self) -> Editor:
@@ -67,16 +66,14 @@ class Redline(AbstractCapability[Any]):
         """Edit the messages of one attempt."""
         told = functools.partial(_settings_of, ctx, request_context)
         call = await asyncio.to_thread(self._messages.edit, request_context.messages, told)
-        self._calls[ctx.run_id, ctx.run_step] = call
-        while len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
+        self._calls.begin((ctx.run_id, ctx.run_step), call)
         return replace(request_context, messages=list(call.messages))
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Record what the provider reported."""
-        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+        if (call := self._calls.end((ctx.run_id, ctx.run_step))) is not None:
             await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
         return response
 
@@ -84,7 +81,7 @@ class Redline(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Leave a history alone whose changed form the provider refused; the error goes on."""
-        if (call := self._calls.pop((ctx.run_id, ctx.run_step), None)) is not None:
+        if (call := self._calls.end((ctx.run_id, ctx.run_step))) is not None:
             await asyncio.to_thread(self._messages.failed, call, error)
         raise error
 
@@ -103,7 +100,6 @@ def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> 
         },
         session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
         lifetime=lifetime if lifetime in ("5m", "1h") else "",
-        times=[_time_of(message) for message in messages],
     )
 
 
@@ -121,6 +117,13 @@ def _time_of(message: ModelMessage) -> float | None:
 
 
 # --- from a message to one of Anthropic's format, where results and words of the user may share a message, too
+
+
+def _fields(message: ModelMessage) -> Sequence[object]:
+    fields: list[object] = [message.timestamp, *message.parts]
+    for part in message.parts:
+        fields += vars(part).values()
+    return fields
 
 
 def _read(message: ModelMessage) -> Block:
@@ -173,23 +176,14 @@ def _described(item: Any) -> str:
 def _write(message: ModelMessage | None, payload: Block) -> Sequence[ModelMessage]:
     content = payload["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    compose = functools.partial(_composed, payload["role"])
     if message is None:
-        return [_compose(payload["role"], blocks)]
-    said = [(part, block) for part, block in _blocks(message) if block is not None]
-    origins = origins_of(blocks, [block for _, block in said])
-    changed = {id(said[place][0]): block for place, block in zip(origins, blocks, strict=True) if place is not None}
-    added = [block for place, block in zip(origins, blocks, strict=True) if place is None]  # answers to calls left open
-    parts = [
-        part if before is None else _rewritten(part, before, changed[id(part)])
-        for part, before in _blocks(message)
-        if before is None or id(part) in changed
-    ]
-    return [replace(message, parts=[*(_compose(payload["role"], added).parts if added else ()), *parts])]
+        parts = [compose(block) for block in blocks]
+        return [ModelResponse(parts) if payload["role"] == "assistant" else ModelRequest(parts)]
+    return [replace(message, parts=rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=compose))]
 
 
-def _rewritten(part: Any, before: Block, block: Block) -> Any:
-    if block == before:
-        return part
+def _rewritten(part: Any, block: Block) -> Any:
     match part:
         case ToolReturnPart() | RetryPromptPart():
             return replace(part, content=_words(block["content"]), tool_call_id=block["tool_use_id"])
@@ -204,19 +198,11 @@ def _words(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(one["text"] for one in content)
 
 
-def _compose(role: str, blocks: Sequence[Block]) -> ModelMessage:
-    """A new message for what the repair added: answers to calls that were left open, say."""
-    if role == "assistant":
-        return ModelResponse([_composed_response_part(block) for block in blocks])
-    return ModelRequest(
-        [
-            UserPromptPart(block["text"])
-            if block["type"] == "text"
-            else ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])
-            for block in blocks
-        ]
-    )
-
-
-def _composed_response_part(block: Block) -> TextPart | ToolCallPart:
-    return TextPart(block["text"]) if block["type"] == "text" else ToolCallPart(block["name"], block["input"], block["id"])
+def _composed(role: str, block: Block) -> Any:
+    """A new part for what the repair added: the answer to a call that was left open, say."""
+    match block["type"]:
+        case "text":
+            return TextPart(block["text"]) if role == "assistant" else UserPromptPart(block["text"])
+        case "tool_use":
+            return ToolCallPart(block["name"], block["input"], block["id"])
+    return ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])

@@ -10,10 +10,11 @@ from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.grep import grep_lines
 from redline.blobs.result_files import file_name_in, read_offloaded
 from redline.errors import ExecutionError, ValidationError
-from redline.values.messages import Message, ToolResult
+from redline.values import payloads
+from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.references import find_reference, reference_to
 
-__all__ = ["excerpt_of", "is_recall", "recall", "recall_from", "recall_tool"]
+__all__ = ["excerpt_of", "is_recall", "part_text", "recall", "recall_from", "recall_tool"]
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
@@ -72,20 +73,32 @@ def recall_from(
     grep: str | None = None,
     max_chars: int | None = 30_000,
 ) -> str:
-    """What a stub refers to: a result in the record, of a message found by its index, or one among the blobs."""
+    """What a stub refers to: a part of the record, in a message found by its index, or a result among the blobs."""
     # the stub of an offloaded result shows lines of it, which may hold anything
     place = find_reference(reference) if isinstance(reference, str) and not _REFERENCE.search(reference) else None
     if place is not None:
         message, at = find_message(place[0]), place[1]
-        part = message.parts[at] if message is not None and at < len(message.parts) else None
-        if not isinstance(part, ToolResult):
-            raise ValidationError(f"There is no result {reference_to(*place)} here. Copy the reference from the stub.")
-        return excerpt_of(part.text, lines=lines, grep=grep, max_chars=max_chars)
+        text = part_text(message.parts[at]) if message is not None and at < len(message.parts) else None
+        if text is None:
+            raise ValidationError(f"There is nothing to read at {reference_to(*place)}. Copy the reference from the stub.")
+        return excerpt_of(text, lines=lines, grep=grep, max_chars=max_chars)
     if blobs is None:
         raise ExecutionError(
-            f"{_shown(reference)} names no result of the record, such as #12.0, and there are no blobs to look in: pass blobs=…"
+            f"{_shown(reference)} names no part of the record, such as #12.0, and there are no blobs to look in: pass blobs=…"
         )
     return recall(reference, blobs, lines=lines, grep=grep, max_chars=max_chars)
+
+
+def part_text(part: Part) -> str | None:
+    """What a part says: words, or the input of a call; None for pictures and the like."""
+    match part:
+        case Text(text) | Reasoning(text):
+            return text
+        case ToolResult():
+            return part.text
+        case ToolCall():
+            return payloads.encode(part.arguments).decode("utf-8", "replace")
+    return None
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:

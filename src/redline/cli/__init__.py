@@ -25,6 +25,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "check": "Say whether a provider would accept the messages of sessions.",
     "completion": "Print what makes a shell complete commands, options and sessions.",
+    "config": "Show every setting, its value and where that comes from, or begin a redline.toml.",
     "convert": "Write the messages of a session in another provider's format.",
     "demo": "Build a sample session and show what Redline makes of it.",
     "diff": "Compare two requests, two policies, or the record with what is sent.",
@@ -35,6 +36,7 @@ COMMANDS = {
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
     "ls": "List the conversations of a store: a folder, or a database.",
+    "mcp": "Serve an agent over MCP: what was struck from its session, to read back or undo.",
     "proxy": "Relay an agent's requests to its provider, edited.",
     "repair": "Repair session files that a provider would refuse.",
     "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",

@@ -14,6 +14,7 @@ from redline.agents.ports import is_dead
 from redline.agents.sdk import SdkProgram
 from redline.cli.output import columns_of_terminal, complain, counted, say, say_json
 from redline.cli.printable import wrapped
+from redline.cli.setting_options import found_settings
 from redline.errors import ValidationError
 from redline.redaction import redact_text
 
@@ -31,7 +32,8 @@ _PRINTED = 160
 def command(proxy: str, as_json: bool) -> int:
     """Say which agents are on the PATH, how each is sent through a proxy, what it loses, and what points to a dead address.
 
-    Exit code 0 if all is well, 1 if a setting points to an address of this launch where nothing listens.
+    Exit code 0 if all is well, 1 if a setting points to an address of this launch where nothing listens, or if one of Redline's
+    own cannot be used.
 
     \b
     Examples:
@@ -41,19 +43,26 @@ def command(proxy: str, as_json: bool) -> int:
     launch = Launch((), dict(os.environ), Path.home(), Path.cwd())
     examined = [_examine(agent, proxy.rstrip("/"), launch) for agent in (*AGENTS, SdkProgram())]
     dead = {base["where"] for one in examined for base in one.base_urls if base["is_dead"]}
+    settings, problems = found_settings(click.get_current_context())
+    own = [setting.full_name for setting, found in settings.items() if found.origin != "default"]
     if as_json:
-        say_json({"agents": [one.report() for one in examined], "dead": len(dead)}, indent=2)
-        return 1 if dead else 0
+        agents = [one.report() for one in examined]
+        say_json({"agents": agents, "dead": len(dead), "settings": own, "problems": list(problems)}, indent=2)
+        return 1 if dead or problems else 0
     for one in examined:
         _show(one)
     say()
+    if own:
+        say(f"Settings of your own: {', '.join(own)}. `redline config` shows them.")
+    for problem in problems:
+        complain(problem)
     if dead:
         complain(
             f"{counted(len(dead), 'setting')} to a dead address, where requests fail. Remove it, or start what listened there."
         )
         return 1
     say("No setting points to a dead address.")
-    return 0
+    return 1 if problems else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,8 @@ def _branches(history: RecordHistory, looked_at: LookedAt) -> Iterator[Line]:
         yield (Styled("Branches", is_bold=True),)
     for one in history.branches if len(history.branches) > 1 else ():
         how = "the present one" if one.is_current else f"shares {counted(one.after, 'message')} with it; .switch({one.number})"
-        yield (Styled(f"  {one.number:>4}  {counted(one.messages, 'message')}, {how}"),)
+        race = ", made by another writer at the same time" if one.is_race else ""
+        yield (Styled(f"  {one.number:>4}  {counted(one.messages, 'message')}, {how}{race}"),)
     if len(history.batches) > 1:
         yield ()
         yield (Styled("Batches", is_bold=True),)

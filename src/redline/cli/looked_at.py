@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from redline.cli.output import complain, say
 from redline.cli.places import damage_words
 from redline.errors import RedlineError, ValidationError
+from redline.inspection.log_transcript import ReadOnlyLog
 from redline.inspection.playback import Playback, Player
 from redline.inspection.presets import PRESETS, find_policy
 from redline.inspection.read_session import SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.inspection.stores import is_observed
+from redline.log.timeline import RecordTree
 
 __all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "look_at", "one_session"]
 
@@ -40,6 +42,11 @@ class LookedAt:
     def can_be_opened(self) -> bool:
         """Whether it is a log that `redline.open` finds by the name shown: no object, and not what came through a pipe."""
         return self.source.is_log and (self.source.path is not None or "://" in self.source.place)
+
+    @property
+    def races(self) -> int:
+        """How often two writers went on from the same place of it."""
+        return RecordTree(ReadOnlyLog(self.session.log.records)).races if self.session.log is not None else 0
 
     def playback(self, policy: str) -> Playback:
         """As it was sent, or as a policy would have sent it."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redline.cli.output import say
+from redline.cli.setting_options import with_settings
 from redline.errors import MissingExtraError
-from redline.inspection.presets import PRESETS
 
 if TYPE_CHECKING:
     from redline.proxy import ProxySettings
@@ -18,51 +18,35 @@ __all__ = ["command"]
 
 
 @click.command("proxy")
-@click.option("--port", type=click.IntRange(0, 65535), default=8484, show_default=True, help="0 takes any that is free.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Any that other machines reach needs --token.")
-@click.option(
-    "--store", default="~/.redline", show_default=True, metavar="ADDRESS", help="A folder, sqlite:///FILE, postgresql://…"
-)
-@click.option(
-    "--policy", default="default", show_default=True, metavar="NAME_OR_FILE", help=f"{', '.join(PRESETS)}, or a redline.toml."
-)
-@click.option(
-    "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="For anthropic, openai or gemini; again for each."
-)
-@click.option("--dry-run", is_flag=True, help="Change nothing, record everything, report what would have been saved.")
-@click.option("--workers", type=int, default=1, show_default=True, help="Processes that share the work.")
-@click.option(
-    "--token", default="", envvar="REDLINE_TOKEN", help="What clients must send. REDLINE_TOKEN does the same, unseen."
-)
-@click.option(
-    "--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="A further name under which clients reach it."
-)
-@click.option(
-    "--edit-subscriptions", is_flag=True, help="Edit what a subscription pays for, too; it is only observed otherwise."
-)
-@click.option("--redact", is_flag=True, help="Keep secrets out of what is recorded.")
-@click.option(
-    "--deadline",
-    "deadline_ms",
-    type=float,
-    default=100.0,
-    show_default=True,
-    metavar="MS",
-    help="For editing a request; thrice as long more for each MB of it.",
+@with_settings(
+    "proxy.port",
+    "proxy.host",
+    "proxy.store",
+    "proxy.policy",
+    "proxy.upstream",
+    "proxy.dry_run",
+    "proxy.workers",
+    "proxy.token",
+    "proxy.allow_host",
+    "proxy.edit_subscriptions",
+    "proxy.redact",
+    "proxy.deadline",
+    "proxy.otel",
 )
 def command(
     port: int,
     host: str,
     store: str,
     policy: str,
-    upstreams: tuple[str, ...],
+    upstream: tuple[str, ...],
     dry_run: bool,
     workers: int,
     token: str,
-    allowed_hosts: tuple[str, ...],
+    allow_host: tuple[str, ...],
     edit_subscriptions: bool,
     redact: bool,
-    deadline_ms: float,
+    deadline: float,
+    otel: bool,
 ) -> int:
     """Relay an agent's requests to its provider, with outdated tool output struck and broken calls repaired.
 
@@ -85,19 +69,24 @@ def command(
         raise MissingExtraError("redline proxy", "proxy") from missing
     from redline.proxy.upstreams import parse_upstreams
 
+    if otel:
+        from redline.telemetry.exporting import check_exporters
+
+        check_exporters()
     settings = ProxySettings(
         store=store if "://" in store else str(Path(store).expanduser()),
         host=host,
         port=port,
         policy=policy,
-        upstreams=parse_upstreams(upstreams),
+        upstreams=parse_upstreams(upstream),
         is_dry_run=dry_run,
         workers=workers,
         token=token,
-        allowed_hosts=allowed_hosts,
+        allowed_hosts=allow_host,
         edits_subscriptions=edit_subscriptions,
         redacts=redact,
-        deadline_ms=deadline_ms,
+        deadline_ms=deadline,
+        exports_telemetry=otel,
     )
     serve(settings, on_ready=_introduce)
     return 0

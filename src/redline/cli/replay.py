@@ -17,6 +17,7 @@ from redline.cli.replay_curves import draw_curves, show_curves
 from redline.cli.replay_places import show_places
 from redline.cli.replay_tables import show_comparison, show_files
 from redline.cli.session_argument import SESSION
+from redline.cli.setting_options import with_settings
 from redline.errors import ValidationError
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.inspection.session_parcel import SessionParcel
@@ -29,7 +30,7 @@ from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES
 from redline.replay.ray_engine import on_ray
 from redline.replay.session import sessions_in
 
-__all__ = ["command"]
+__all__ = ["check_prices", "command"]
 
 _HOUR = ":1h"
 
@@ -39,13 +40,6 @@ _Job = Callable[[SessionInput], list[SessionOutcome]]
 @click.command("replay")
 @click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
 @click.option("--policy", "policies", multiple=True, help="Only this policy (may be repeated); all without it.")
-@click.option(
-    "--prices",
-    "names",
-    multiple=True,
-    help="A price rule as read/write/lifetime (0.1/1.25/5m), or a model, with :1h for its cache of an hour. "
-    "May be repeated; without it the session's own model, and with --details six usual rules.",
-)
 @click.option("--details", is_flag=True, help="After the advice, tables: every policy at every price, and each file.")
 @click.option(
     "--places",
@@ -55,19 +49,11 @@ _Job = Callable[[SessionInput], list[SessionOutcome]]
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for programs, with everything.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the longest session into this PNG (extra `plot`).")
-@click.option("--jobs", type=click.IntRange(min=1), help="How many at a time; as many as there are cores without it.")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where: in processes of this machine, or on a Ray cluster (extra `ray`).",
-)
-@click.option("--address", help="The Ray cluster: auto, HOST:PORT or ray://HOST:10001; without it one on this machine.")
+@with_settings("replay.prices", "replay.jobs", "replay.engine", "replay.address")
 def command(
     sessions: tuple[str, ...],
     policies: tuple[str, ...],
-    names: tuple[str, ...],
+    prices: tuple[str, ...],
     details: bool,
     places: bool,
     as_json: bool,
@@ -97,11 +83,11 @@ def command(
         if name not in POLICIES:
             raise ValidationError(f"There is no policy named {name!r}. Known are: {', '.join(POLICIES)}.")
     chosen = policies or tuple(POLICIES)
-    prices = _Prices.of(names, with_usual=details or as_json or plot is not None)
+    priced = _Prices.of(prices, with_usual=details or as_json or plot is not None)
     inputs = find_sessions(sessions)
     with_places = _with_places(inputs, policies) if places else ()
     with_requests = plot is not None or len(inputs) == 1
-    job = partial(_replay, prices=prices, policies=chosen, with_requests=with_requests, with_places=with_places)
+    job = partial(_replay, prices=priced, policies=chosen, with_requests=with_requests, with_places=with_places)
     found: dict[str, list[SessionOutcome]] = {}
 
     def take(session: SessionInput) -> int:
@@ -114,7 +100,7 @@ def command(
         code = on_each(results, take, has_bar=not as_json)
     found = {session.name: found[session.name] for session in inputs if session.name in found}  # sums depend on the order
     outcomes = [outcome for of_session in found.values() for outcome in of_session]
-    comparison = Comparison(prices.models)
+    comparison = Comparison(priced.models)
     for outcome in outcomes:
         comparison.add(outcome)
     advice = advise(outcomes) if outcomes else None
@@ -125,7 +111,7 @@ def command(
     elif advice is not None:
         show_advice(advice)
         _show_places(used, is_asked=places)
-        _show_details(found, comparison, chosen, prices, is_asked=details)
+        _show_details(found, comparison, chosen, priced, is_asked=details)
     if plot is not None and outcomes:
         draw_curves(max(outcomes, key=_requests), chosen, plot)
     return code
@@ -165,6 +151,11 @@ class _Prices:
             return self.rules[self.named], self.models.get(self.named)
         price = find_price(model) if model is not None else None
         return (price.rule(), price) if price is not None else (next(iter(PRICE_RULES.values())), None)
+
+
+def check_prices(names: Sequence[str]) -> None:
+    """Refuse what is neither a rule nor a model whose price is known."""
+    _Prices.of(names, with_usual=False)
 
 
 def _replay(

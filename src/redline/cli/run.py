@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import click
+from click.core import ParameterSource
 
 from redline.agents import BaseUrl, Launch, Route, find_agent
 from redline.agents.endings import RunTotals
@@ -21,35 +22,33 @@ from redline.agents.ports import free_port, is_dead
 from redline.agents.runs import proxy_status, run_agent, started_proxy
 from redline.agents.survivors import survivors_of
 from redline.cli.output import complain, say
+from redline.cli.setting_options import config_of, found_setting, with_settings
 from redline.errors import ExecutionError, ValidationError
 from redline.redaction import redact_text
+from redline.settings import SETTINGS
 
 __all__ = ["command"]
 
 _NOT_FOUND = 127
+_PASSED_ON = ("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.edit_subscriptions", "proxy.redact", "proxy.otel")
+"""What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--dry-run", is_flag=True, help="Change nothing; say at the end what would have been saved. Begin with this.")
-@click.option("--store", help="Where the record is: a folder or a database; as for redline proxy.")
-@click.option("--policy", help="A policy by name, or a file; as for redline proxy.")
-@click.option(
-    "--edit-subscriptions", is_flag=True, help="Edit what a subscription pays for, too; it is only observed otherwise."
-)
-@click.option("--redact", is_flag=True, help="Keep secrets out of what is recorded.")
-@click.option("--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Where the requests go on to.")
+@with_settings("proxy.upstream", passed_on=_PASSED_ON)
 @click.option("--port", type=click.IntRange(1, 65535), help="The proxy's port; without it, one that is free.")
 @click.option("--proxy", "running", metavar="URL", help="Use the proxy that runs there, and start none.")
 @click.option("--label", help="What the requests are counted for; without it, the working directory.")
 @click.option("--show", is_flag=True, help="Print what would be started, and start nothing.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="AGENT [ARGUMENT]...")
 def command(
-    dry_run: bool,
+    upstream: tuple[str, ...],
+    dry_run: bool | None,
     store: str | None,
     policy: str | None,
-    edit_subscriptions: bool,
-    redact: bool,
-    upstreams: tuple[str, ...],
+    edit_subscriptions: bool | None,
+    redact: bool | None,
+    otel: bool | None,
     port: int | None,
     running: str | None,
     label: str | None,
@@ -70,9 +69,10 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
-    flags = {"--dry-run": dry_run, "--edit-subscriptions": edit_subscriptions, "--redact": redact}
-    options = [*_option("--store", store), *_option("--policy", policy), *(name for name, is_set in flags.items() if is_set)]
-    if running and (options or upstreams or port):
+    ctx, passed_on = click.get_current_context(), (dry_run, store, policy, edit_subscriptions, redact, otel)
+    options = [word for name, value in zip(_PASSED_ON, passed_on, strict=True) for word in SETTINGS[name].words(value)]
+    is_upstream_given = ctx.get_parameter_source("upstream") is ParameterSource.COMMANDLINE
+    if running and (options or is_upstream_given or port):
         raise ValidationError("--proxy names a proxy that runs already, with its own store, policy, upstreams, port and mode.")
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
     url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
@@ -80,8 +80,8 @@ def command(
     route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
     for note in route.notes:
         complain(note)
-    sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstreams)
-    options += [word for one in sent_on for word in _option("--upstream", one)]
+    sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
+    options += [*SETTINGS["proxy.upstream"].words(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]
     if show:
         _show(words[0], route, proxy)
@@ -105,8 +105,15 @@ def command(
     return code
 
 
-def _option(name: str, value: str | None) -> list[str]:
-    return [name, value] if value else []
+def _kept_to_this_run(ctx: click.Context) -> list[str]:
+    """Which file the proxy of a run takes, and that only this machine reaches it, without a token, whatever is set elsewhere.
+
+    The variable REDLINE_TOKEN is not handed to it.
+    """
+    host, token = (found_setting(ctx, SETTINGS[name]) for name in ("proxy.host", "proxy.token"))
+    words = ["--config", config] if (config := config_of(ctx)) else []
+    words += [] if host.value == SETTINGS["proxy.host"].default else SETTINGS["proxy.host"].words("127.0.0.1")
+    return words + (SETTINGS["proxy.token"].words("") if token.value and token.origin != "variable" else [])
 
 
 def _label(folder: Path) -> str:

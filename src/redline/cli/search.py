@@ -25,6 +25,10 @@ _TIME = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"))
 @click.option("--since", type=_TIME, metavar="TIME", help="Something was said then or later: 2026-01-31 or 2026-01-31T09:30.")
 @click.option("--until", type=_TIME, metavar="TIME", help="Something was said then or before.")
 @click.option("--min-messages", type=click.IntRange(min=0), default=0, metavar="N", help="It has at least so many messages.")
+@click.option("--larger-than", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Its records take as much or more.")
+@click.option("--user", default="", metavar="USER", help="It is this user's.")
+@click.option("--tag", default="", metavar="TAG", help="It has this tag.")
+@click.option("--problems", is_flag=True, help="A provider would refuse its messages as they are: calls without answers, say.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
 def command(
     address: str,
@@ -34,6 +38,10 @@ def command(
     since: datetime | None,
     until: datetime | None,
     min_messages: int,
+    larger_than: int,
+    user: str,
+    tag: str,
+    problems: bool,
     as_json: bool,
 ) -> int:
     """Find the conversations at ADDRESS that have TEXT, whatever its case, and all else that is asked for.
@@ -49,8 +57,20 @@ def command(
       redline search sqlite:///chats.db --tool Bash --since 2026-01-31
     """
     unreadable, count = [], 0
+    what = "problem" if problems and not (text or tool or path) else "message"
     with open_store(address) as store:
-        found = store.search(text, tool=tool, path=path, since=since, until=until, min_messages=min_messages)
+        found = store.search(
+            text,
+            tool=tool,
+            path=path,
+            since=since,
+            until=until,
+            min_messages=min_messages,
+            min_bytes=larger_than,
+            user=user,
+            tag=tag,
+            problems=problems,
+        )
         for one in found:
             if one.conversation.problem:
                 unreadable.append(one.conversation)
@@ -60,7 +80,7 @@ def command(
                 say_json(msgspec.to_builtins(one))
             else:
                 told = one.excerpt or one.conversation.title
-                times = f" ({counted(one.matches, 'message')})" if one.matches else ""
+                times = f" ({counted(one.matches, what)})" if one.matches else ""
                 say(f"{one.conversation.name}  {date_and_time(one.conversation.last_ms)}{times}  {told}".rstrip())
     if complain_of(unreadable):
         return UNREADABLE

@@ -6,6 +6,7 @@ import click
 
 from redline.cli.output import complain, say, say_json
 from redline.cli.session_argument import SESSION
+from redline.cli.setting_options import with_settings
 from redline.errors import MissingExtraError
 
 __all__ = ["command"]
@@ -13,21 +14,23 @@ __all__ = ["command"]
 
 @click.command("serve")
 @click.argument("places", nargs=-1, type=SESSION, metavar="[SESSION...]")
-@click.option("--port", type=click.IntRange(0, 65535), default=8585, show_default=True, help="0 takes any that is free.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Any that other machines reach needs --allow-others.")
-@click.option("--allow-others", is_flag=True, help="Let other machines look; they need the token in the address printed.")
-@click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="A further name under which it is reached.")
-@click.option("--read-only", is_flag=True, help="No actions on Redline's own logs either.")
-@click.option("--open", "opens_browser", is_flag=True, help="Open the page in the browser.")
+@with_settings(
+    "inspector.port",
+    "inspector.host",
+    "inspector.allow_others",
+    "inspector.allow_host",
+    "inspector.read_only",
+    "inspector.open",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON object, for programs.")
 def command(
     places: tuple[str, ...],
     port: int,
     host: str,
     allow_others: bool,
-    allowed_hosts: tuple[str, ...],
+    allow_host: tuple[str, ...],
     read_only: bool,
-    opens_browser: bool,
+    open: bool,  # noqa: A002 - as the option is called
     as_json: bool,
 ) -> int:
     """Serve the web inspector: every request of a session, what was struck and why, what other policies would have done.
@@ -52,7 +55,7 @@ def command(
         raise MissingExtraError("redline serve", "inspector") from missing
 
     settings = InspectorSettings(
-        places=places, host=host, port=port, allows_others=allow_others, allowed_hosts=allowed_hosts, is_read_only=read_only
+        places=places, host=host, port=port, allows_others=allow_others, allowed_hosts=allow_host, is_read_only=read_only
     )
 
     def introduce(running: InspectorSettings) -> None:
@@ -65,7 +68,7 @@ def command(
         if not running.is_local:
             complain(f"{running.host} can be reached from other machines: whoever has the address above can read it all")
         sys.stdout.flush()
-        if opens_browser:
+        if open:
             click.launch(running.url)
 
     serve(settings, on_ready=introduce)

@@ -129,6 +129,9 @@ def _title(looked_at: LookedAt, playback: Playback, request: int | None) -> Iter
     if recording.requests:
         for line in wrapped(_sizes(playback, len(recording.requests) - 1 if request is None else request), width):
             yield (Styled(line, is_dim=True),)
+    if races := looked_at.races:
+        words = f"{counted(races, 'race')} of two writers made branches: `redline log` lists them."
+        yield (Styled(words, color="yellow"),)
     if recording.observed:
         yield (Styled(f"What is recorded as struck was sent all the same: {recording.observed}.", color="yellow"),)
     yield ()

@@ -15,7 +15,7 @@ from redline.formats.base import Format
 from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
 from redline.log.records import HeadMoved, Record, Strike, StrikesApplied, StrikesLifted
-from redline.log.timeline import Timeline
+from redline.log.timeline import Timeline, messages_in
 from redline.tokens import Counter
 
 __all__ = ["Engine"]
@@ -58,6 +58,22 @@ class Engine:
         for one in records:
             self.state.apply(one.record)
             self.timeline.head = one.number
+
+    def refresh(self) -> int:
+        """Go to what was added last, by whomever; how many messages are new on the way there."""
+        before = [one.number for one in self.timeline.path()]
+        self.timeline.read()
+        latest = self.timeline.latest()
+        after = self.timeline.path(latest)
+        if [one.number for one in after[: len(before)]] == before:
+            new = after[len(before) :]
+            self.follow(new)
+        else:
+            known = set(before)
+            new = [one for one in after if one.number not in known]
+            self.timeline.head = latest
+            self._stand_at(latest)
+        return sum(messages_in(one.record) for one in new)
 
     def move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
         """Make a record the one to go on from."""

@@ -169,9 +169,14 @@ class Sent(Sequence[SentMessage]):
 
     def struck(self) -> Iterator[tuple[int, tuple[Strike, ...]]]:
         """The messages of the record that are struck, by index, each with its strikes."""
-        for index in {**dict.fromkeys(self._struck), **self.new_strikes}:
-            if strikes := self._strikes_on(index, self._versions.get(index, 0)):
+        new, versions, next_strike = self.new_strikes, self._versions, self._next_strike
+        for index, held in self._struck.items():
+            version = versions.get(index, 0)
+            if len(held) == 1 and held[0].number < next_strike and held[0].version == version and index not in new:
+                yield index, held  # almost all of them
+            elif strikes := self._strikes_on(index, version):
                 yield index, strikes
+        yield from ((index, strikes) for index, strikes in new.items() if index not in self._struck)
 
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""

@@ -10,8 +10,10 @@ from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
 from redline.inspection.request_diff import line_of
 from redline.log.log import ROOT, Stored
 from redline.log.records import (
+    BESIDE,
     CacheTouched,
     Checkpoint,
+    Described,
     HeadMoved,
     HistoryStarted,
     LeftAlone,
@@ -91,7 +93,13 @@ def shown_history(history: RecordHistory) -> dict[str, Any]:
             for line in history.lines
         ],
         "branches": [
-            {"number": one.number, "after": one.after, "messages": one.messages, "is_current": one.is_current}
+            {
+                "number": one.number,
+                "after": one.after,
+                "messages": one.messages,
+                "is_current": one.is_current,
+                "is_race": one.is_race,
+            }
             for one in history.branches
         ],
         "batches": [{"number": one.number, "boundary": one.boundary, "is_current": one.is_current} for one in history.batches],
@@ -130,7 +138,7 @@ def _with_words(lines: Iterator[RecordLine], records: RecordTree, format: Format
 def _lines(stored: Sequence[Stored], current: set[int]) -> Iterator[RecordLine]:
     counts = {ROOT: 0}
     for one in stored:
-        if isinstance(one.record, Checkpoint):
+        if isinstance(one.record, BESIDE):
             continue
         before = counts.get(one.parent, 0)
         counts[one.number] = before + _messages_in(one.record)
@@ -207,7 +215,7 @@ def _told(record: Record) -> tuple[str, str, float | None]:  # noqa: C901 - one 
             return "touch", "the provider was asked to keep its cache", now
         case UsageReported():
             return "usage", _usage_words(record), None
-        case HistoryStarted() | Checkpoint():
+        case HistoryStarted() | Checkpoint() | Described():
             return "note", "a note of Redline's own", None
 
 

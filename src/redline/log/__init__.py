@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from redline.log.postgres import PostgresLog as PostgresLog
     from redline.log.records import CacheTouched as CacheTouched
     from redline.log.records import Checkpoint as Checkpoint
+    from redline.log.records import Described as Described
     from redline.log.records import Destination as Destination
     from redline.log.records import HeadMoved as HeadMoved
     from redline.log.records import HistoryStarted as HistoryStarted
@@ -57,6 +58,7 @@ _NAMES = {
     "records": (
         "CacheTouched",
         "Checkpoint",
+        "Described",
         "Destination",
         "HeadMoved",
         "HistoryStarted",

@@ -1,8 +1,9 @@
-"""What logs in databases share: a row for each record, which holds the line that a file would hold, and one connection."""
+"""What logs in databases share: a row for each record, which holds the line that a file would hold, and connections."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from redline.errors import LogError, StaleLogError, ValidationError
 from redline.log import codec
@@ -13,7 +14,7 @@ from redline.log.migrations import check_version
 from redline.log.records import Record
 from redline.log.torn import RecordReader
 
-__all__ = ["DatabaseConnection", "DatabaseLog"]
+__all__ = ["DatabaseConnection", "DatabaseLog", "shared"]
 
 
 class DatabaseLog(ABC):
@@ -22,8 +23,6 @@ class DatabaseLog(ABC):
     While nobody else appends, the next number is known and an append is one statement; the primary key refuses it if somebody
     did. From then on each append takes the conversation's lock and looks first, until it is alone again.
     """
-
-    _database: "DatabaseConnection[Any]"
 
     def __init__(self, conversation: str, place: str, *, header: Header | None, redact: Redact | None) -> None:
         if not conversation or "\0" in conversation or not conversation.isprintable():
@@ -65,6 +64,7 @@ class DatabaseLog(ABC):
             return parent
 
         def insert() -> int:
+            self._check_claim()
             first = None
             while first is None:  # as often as another process takes the number first
                 expected, is_alone = self._expected, self._is_alone
@@ -95,9 +95,9 @@ class DatabaseLog(ABC):
                 yield stored
         self._seen = max(self._seen, last)
 
+    @abstractmethod
     def close(self) -> None:
-        """Let go of the connection."""
-        self._database.close()
+        """Let go of the database; its connections are closed when the last log of it has let go."""
 
     def _deleted(self) -> StaleLogError:
         """The error for an append to a conversation that was deleted meanwhile: nothing brings it back by accident."""
@@ -111,6 +111,10 @@ class DatabaseLog(ABC):
                 check_version(head.version)
         except LogError as problem:
             raise LogError(f"The last record of the {self._name} cannot be read: {problem} Nothing was added.") from problem
+
+    @abstractmethod
+    def _check_claim(self) -> None:
+        """Claim the conversation, where that is wanted and not done yet, or make sure that nobody else has."""
 
     @abstractmethod
     def _find(self) -> None:
@@ -175,3 +179,24 @@ class DatabaseConnection(Generic[_Connection]):
 
 _inherited: list[object] = []
 """Connections of the parent process; kept, since Python closes what nobody keeps."""
+
+
+# --- what the logs of one database share
+
+_Shared = TypeVar("_Shared")
+
+
+def shared(key: Hashable, make: Callable[[], _Shared], *, is_usable: Callable[[_Shared], bool] = lambda _: True) -> _Shared:
+    """The thing of a key that this process has in use; made if there is none that is usable. It lives as long as its users."""
+
+    def find() -> _Shared:
+        found = _in_use.get(key)
+        if found is None or not is_usable(found):
+            found = _in_use[key] = make()
+        return found
+
+    return _finding.run(find, lambda: None)
+
+
+_in_use: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_finding = Exclusive()

@@ -9,9 +9,13 @@ from weakref import WeakSet
 
 from redline.errors import LogError
 
-__all__ = ["Exclusive", "Inherited", "forget_after_fork"]
+__all__ = ["Exclusive", "InUseError", "Inherited", "forget_after_fork"]
 
 _Result = TypeVar("_Result")
+
+
+class InUseError(LogError):
+    """Another thread was in for all of the time that one was willing to wait."""
 
 
 class Exclusive:
@@ -25,12 +29,26 @@ class Exclusive:
         self._owner: int | None = None
         forget_after_fork(self)
 
-    def run(self, work: Callable[[], _Result], tidy_up: Callable[[], object]) -> _Result:
-        """What the work gives. `tidy_up` is called after it in any case, twice if it was interrupted itself."""
-        if self._owner == threading.get_ident():
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody is in at this moment."""
+        return self._owner is None
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread is in."""
+        return self._owner == threading.get_ident()
+
+    def run(self, work: Callable[[], _Result], tidy_up: Callable[[], object], *, wait_seconds: float = -1) -> _Result:
+        """What the work gives. `tidy_up` is called after it in any case, twice if it was interrupted itself.
+
+        An InUseError if other threads do not let it in for so long; below zero it waits for as long as it takes.
+        """
+        if self.is_mine:
             raise LogError("The log is being used by this very thread, perhaps below a signal handler. Use it after that.")
         try:
-            self._lock.acquire()
+            if not self._lock.acquire(timeout=wait_seconds):
+                raise InUseError("Another thread uses the log.")
             self._owner = threading.get_ident()
             result = work()
             tidy_up()

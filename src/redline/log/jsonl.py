@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from weakref import ref
 
 from redline.errors import LogError, StaleLogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
+from redline.log.claims import FileClaim
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
 from redline.log.migrations import check_version
@@ -43,16 +45,18 @@ class JsonlLog:
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
+        exclusive: bool = False,
     ) -> None:
         check_durability(durability)
         self._file = AppendFile(Path(path), durability)
+        self._claim = FileClaim(_lock_of(Path(path)), os.fspath(path), is_wanted=exclusive)
         name = Path(path).stem.encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
         self._header = header or Header(conversation=name)
         self._redact = redact
         self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0, b"")
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._tidy_end)
+        self._file.locked(self._claimed_end)
 
     @property
     def header(self) -> Header:
@@ -83,6 +87,7 @@ class JsonlLog:
             return parent
 
         def write(size: int) -> int:
+            self._claim.check()
             self._find_end(size)
             if size > self._known.end:
                 self._cut_torn_end(size)
@@ -124,8 +129,14 @@ class JsonlLog:
             at += len(line)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of the claim to be its only writer."""
         self._file.close()
+        self._claim.release()
+
+    def _claimed_end(self, size: int) -> int:
+        """On opening: a claim is taken while no other process is in the middle of an append."""
+        self._claim.take()
+        return self._tidy_end(size)
 
     # --- the end of the file
 
@@ -221,10 +232,14 @@ def files_of_log(path: Path) -> tuple[Path, ...]:
     return path, *(path.with_name(path.name + suffix) for suffix in (".torn", ".damaged"))
 
 
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
 def delete_log_file(path: Path) -> None:
     """Delete a log with the files beside it; whoever has it open is told so at the next append."""
     log, *beside = files_of_log(path)
-    AppendFile(log, "fsync").delete(beside)
+    AppendFile(log, "fsync").delete((*beside, _lock_of(path)))
 
 
 def replace_lines(path: Path, change: Callable[[bytes], bytes | None]) -> None:
@@ -297,6 +312,9 @@ class AppendFile:
         self._threads = Exclusive()
         self._is_writable = True
         self._is_named = False  # whether its name is known to be on the disk
+        self._put_down: _FileMark | None = None  # what the file was when it was closed to make room for others
+        self.used_at = 0.0
+        """When it was last needed, by a clock of this process."""
         forget_after_fork(self)
 
     def locked(self, work: Callable[[int], _Result], *, create: bool = False) -> _Result:
@@ -305,13 +323,17 @@ class AppendFile:
 
     def size(self) -> int:
         """How large the file is at this moment; less than 0 if it is not open, or was deleted."""
-        if self._handle is None:
-            return -1
-        try:
-            status = os.fstat(self._handle)
-        except OSError as problem:
-            raise file_error(self.path, problem) from problem
-        return status.st_size if self._is_at_path(status) else -1
+
+        def measure() -> int:
+            if self._handle is None:
+                return -1
+            try:
+                status = os.fstat(self._handle)
+            except OSError as problem:
+                raise file_error(self.path, problem) from problem
+            return status.st_size if self._is_at_path(status) else -1
+
+        return self._threads.run(measure, lambda: None)
 
     def _lock(self, *, create: bool) -> int:
         """Wait for the lock; the size of the file once it is there."""
@@ -336,16 +358,36 @@ class AppendFile:
         return (named.st_ino, named.st_dev) == (status.st_ino, status.st_dev)
 
     def _opened(self, *, create: bool) -> int | None:
+        self.used_at = time.monotonic()
         if self._handle is not None and (self._is_writable or not create):
             return self._handle
         self._let_go()  # one that could not be written may have become one that can
+        _make_room()
         try:
-            self._handle, self._is_writable = open_private(self.path)
-            if self._handle is None and create:
-                self._handle, self._is_named = create_private(self.path), True
+            handle, self._is_writable = open_private(self.path)
+            if self._put_down is not None and (handle is None or not self._put_down.is_on(handle)):
+                if handle is not None:
+                    os.close(handle)
+                raise LogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
+            if handle is None and create:
+                handle, self._is_named = create_private(self.path), True
         except OSError as problem:
             raise file_error(self.path, problem) from problem
-        return self._handle
+        self._handle, self._put_down = handle, None
+        if handle is not None:
+            _open_files[handle] = ref(self)
+        return handle
+
+    def put_down(self) -> None:
+        """Close the file for now, unless it is in use or was deleted; it is opened again when it is needed."""
+
+        def close() -> None:
+            if self._handle is not None and os.fstat(self._handle).st_nlink:
+                self._put_down = _FileMark.of(self._handle)
+                self._let_go()
+
+        with contextlib.suppress(LogError, OSError):
+            self._threads.run(close, lambda: None, wait_seconds=0)
 
     def _unlock(self) -> None:
         if self._handle is not None:
@@ -429,17 +471,21 @@ class AppendFile:
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes from start to end."""
-        handle, pieces = self._opened(create=False), list[bytes]()
-        while start < end:
-            try:
-                piece = b"" if handle is None else os.pread(handle, end - start, start)
-            except OSError as problem:
-                raise file_error(self.path, problem) from problem
-            if not piece:
-                raise _changed(self.path)
-            pieces.append(piece)
-            start += len(piece)
-        return b"".join(pieces)
+
+        def read_all(at: int = start) -> bytes:
+            handle, pieces = self._opened(create=False), list[bytes]()
+            while at < end:
+                try:
+                    piece = b"" if handle is None else os.pread(handle, end - at, at)
+                except OSError as problem:
+                    raise file_error(self.path, problem) from problem
+                if not piece:
+                    raise _changed(self.path)
+                pieces.append(piece)
+                at += len(piece)
+            return b"".join(pieces)
+
+        return read_all() if self._threads.is_mine else self._threads.run(read_all, lambda: None)
 
     def lines(self, start: int, end: int) -> Iterator[bytes]:
         """The lines from start to end, each with the line break that ends it."""
@@ -451,19 +497,69 @@ class AppendFile:
 
     def close(self) -> None:
         """Let go of the file; it is opened again when it is used again."""
-        self._threads.run(self._let_go, self._unlock)
+
+        def close() -> None:
+            self._put_down = None
+            self._let_go()
+
+        self._threads.run(close, self._unlock)
 
     def forget(self) -> None:
         """In a forked child: the parent's lock would not keep it out, so it opens the file for itself."""
         self._let_go()
 
     def __del__(self) -> None:
-        self._let_go()
+        if os is not None:  # when the process ends, modules may be gone before what they made; the system closes files
+            self._let_go()
 
     def _let_go(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
+            _open_files.pop(handle, None)
             os.close(handle)
+
+
+class _FileMark(NamedTuple):
+    """What an open file is known by when it is opened again: the number alone is given to other files after it is deleted."""
+
+    inode: int
+    size: int
+    end: bytes
+    """The last bytes of it: the checksum and the record that they belong to are those of no other log."""
+
+    @classmethod
+    def of(cls, handle: int) -> "_FileMark":
+        status = os.fstat(handle)
+        return cls(status.st_ino, status.st_size, _end_before(handle, status.st_size))
+
+    def is_on(self, handle: int) -> bool:
+        status = os.fstat(handle)
+        return (status.st_ino, _end_before(handle, self.size)) == (self.inode, self.end)
+
+
+def _end_before(handle: int, size: int) -> bytes:
+    start = max(0, size - _MARK_BYTES)
+    return os.pread(handle, size - start, start)
+
+
+_MARK_BYTES = 1024
+_MOST_OPEN_FILES = 128
+"""Of logs that a process has open; a system allows 256 to 1,024 in all. Those that were not used for longest are closed."""
+_open_files: dict[int, ref[AppendFile]] = {}
+"""By the system's number for it."""
+_making_room = Exclusive()
+
+
+def _make_room() -> None:
+    """Close some files if there are too many, so many that it need not be done each time."""
+
+    def put_down() -> None:
+        files = [file for one in list(_open_files.values()) if (file := one()) is not None]
+        for file in sorted(files, key=lambda file: file.used_at)[: _MOST_OPEN_FILES // 4]:
+            file.put_down()
+
+    if len(_open_files) >= _MOST_OPEN_FILES:
+        _making_room.run(put_down, lambda: None)
 
 
 class _FileRange(io.RawIOBase):

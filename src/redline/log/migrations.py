@@ -8,7 +8,7 @@ from redline.errors import LogError
 
 __all__ = ["MIGRATIONS", "VERSION", "Fields", "Migration", "check_version", "migrate"]
 
-VERSION = 3
+VERSION = 4
 """Of the records that are written now."""
 
 Fields = dict[str, msgspec.Raw]
@@ -16,11 +16,12 @@ Fields = dict[str, msgspec.Raw]
 
 Migration = Callable[[Fields], Fields]
 
-MIGRATIONS: dict[int, Migration] = {1: lambda fields: fields, 2: lambda fields: fields}
-"""By the version that a step starts from: 3 leads from version 3 to version 4.
+MIGRATIONS: dict[int, Migration] = {step: lambda fields: fields for step in (1, 2, 3)}
+"""By the version that a step starts from: 4 leads from version 4 to version 5.
 
 1 to 2: records of lifted strikes, and what a request cost, are new; nothing that was there looks different.
 2 to 3: what resent histories need is new: digests of messages, names of sessions, what is left alone or kept in the cache.
+3 to 4: what people say of a conversation is new: title, user, tags.
 """
 
 

@@ -23,8 +23,11 @@ def open_log(
     durability: Durability = "fsync",
     header: Header | None = None,
     redact: Redact | None = None,
+    exclusive: bool = False,
 ) -> DurableLog:
     """The log at an address; it is made, with the header, when something is first appended.
+
+    With `exclusive` nobody else may write to it until it is closed; a LogError names the writer that has it already.
 
     `chat.jsonl` (any path), `sqlite:///chats.db#conversation` (`sqlite:////` for an absolute path) or
     `postgresql://user@host/database#conversation`.
@@ -33,16 +36,16 @@ def open_log(
     if kind == "file":
         from redline.log.jsonl import JsonlLog
 
-        return JsonlLog(place, durability=durability, header=header, redact=redact)
+        return JsonlLog(place, durability=durability, header=header, redact=redact, exclusive=exclusive)
     if not conversation:
         raise ValidationError(f"The address does not say which conversation. Write its name after it: {EXAMPLES[kind]}")
     if kind == "sqlite":
         from redline.log.sqlite import SqliteLog
 
-        return SqliteLog(place, conversation, durability=durability, header=header, redact=redact)
+        return SqliteLog(place, conversation, durability=durability, header=header, redact=redact, exclusive=exclusive)
     from redline.log.postgres import PostgresLog
 
-    return PostgresLog(place, conversation, durability=durability, header=header, redact=redact)
+    return PostgresLog(place, conversation, durability=durability, header=header, redact=redact, exclusive=exclusive)
 
 
 def list_conversations(address: str | os.PathLike[str]) -> list[str]:

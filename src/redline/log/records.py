@@ -8,8 +8,10 @@ from redline.log.addresses import masked
 from redline.values.payloads import Path
 
 __all__ = [
+    "BESIDE",
     "CacheTouched",
     "Checkpoint",
+    "Described",
     "Destination",
     "HeadMoved",
     "HistoryStarted",
@@ -229,6 +231,19 @@ class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint", tag_field="type"
     """How many messages spoke for each format."""
 
 
+class Described(msgspec.Struct, frozen=True, tag="described", tag_field="type", omit_defaults=True):
+    """What people say of the conversation as a whole. It adds nothing to it, and hangs on no record."""
+
+    time_ms: float
+    title: str | None = None
+    """None, here and below: as it was before."""
+    user: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+BESIDE = Checkpoint | Described
+"""Records beside the path: no other record is made on them, and the conversation does not go on from them."""
+
 Record = (
     Originated
     | MessageAdded
@@ -245,4 +260,5 @@ Record = (
     | CacheTouched
     | UsageReported
     | Checkpoint
+    | Described
 )

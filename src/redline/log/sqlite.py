@@ -1,6 +1,7 @@
 """A log in an SQLite database, which may hold many conversations and be used by many processes."""
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import time
@@ -12,7 +13,8 @@ from redline.errors import LogError, StaleLogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
 from redline.log.blanking import blanked
-from redline.log.database import DatabaseConnection, DatabaseLog
+from redline.log.claims import FileClaim
+from redline.log.database import DatabaseConnection, DatabaseLog, shared
 from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
@@ -56,8 +58,6 @@ class SqliteLog(DatabaseLog):
     SQLite checks its journal but not its pages, so the checksums of the lines count here too.
     """
 
-    _database: "SqliteDatabase"
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -66,19 +66,38 @@ class SqliteLog(DatabaseLog):
         durability: Durability = "fsync",
         header: Header | None = None,
         redact: Redact | None = None,
-        beside: "SqliteLog | None" = None,
+        exclusive: bool = False,
     ) -> None:
-        """`beside`: another conversation of the same database, whose connection is used."""
         check_durability(durability)
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
-        self._database = beside._database if beside is not None else SqliteDatabase(Path(path), _SCHEMA, durability)
+        self._path, self._durability = Path(path), durability
+        self._open_database: SqliteDatabase | None = None
+        for suffix in ("", "-wal", "-shm"):
+            tighten(self._path.with_name(self._path.name + suffix))
+        self._claim = FileClaim(_lock_of(self._path, conversation), f"The {self._name}", is_wanted=exclusive)
+        self._claim.take()
         self._base: int | None = None  # the place of record 0
         self._find()
 
     @property
-    def is_stale(self) -> bool:
-        """Whether another file is in the place of the database, so that the connection is of no use any more."""
-        return self._database.is_stale
+    def _database(self) -> "SqliteDatabase":
+        """One connection for all conversations of a file that this process has open."""
+        if self._open_database is None:
+            path, durability = self._path, self._durability
+            self._open_database = shared(
+                ("sqlite", path, path.absolute(), durability, os.geteuid()),
+                lambda: SqliteDatabase(path, _SCHEMA, durability),
+                is_usable=SqliteDatabase.is_current,
+            )
+        return self._open_database
+
+    def close(self) -> None:
+        """Let go of the connection, which is closed when no other log uses it, and of the claim to be the only writer."""
+        self._open_database = None
+        self._claim.release()
+
+    def _check_claim(self) -> None:
+        self._claim.check()
 
     def _find(self) -> None:
         if self._base is not None:
@@ -145,6 +164,12 @@ class SqliteLog(DatabaseLog):
             after = found[-1][0]
 
 
+def _lock_of(path: Path, conversation: str) -> Path:
+    """The file that the conversation's only writer keeps locked; a name may be long, and hold what no file's can."""
+    digest = hashlib.blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return path.with_name(f"{path.name}-{digest}.lock")
+
+
 def sqlite_conversations(path: str | os.PathLike[str]) -> list[str]:
     """The names of the conversations in a database."""
     with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
@@ -184,6 +209,8 @@ def delete_in_sqlite(path: str | os.PathLike[str], names: Sequence[str]) -> None
     with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
         database.rows(_SHORT_WAIT)
         database.write(delete)
+    for name in names:
+        _lock_of(Path(path), name).unlink(missing_ok=True)
 
 
 def vacuum_sqlite(path: str | os.PathLike[str]) -> None:
@@ -232,12 +259,15 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         self._schema = schema
         self._durability = durability
         self._inode = 0
-        self.is_stale = False
-        """Whether another file is in its place."""
         self._is_frozen = False  # whether the connection takes the file for one that nobody changes
         super().__init__()
-        for suffix in ("", "-wal", "-shm"):
-            tighten(path.with_name(path.name + suffix))
+
+    def is_current(self) -> bool:
+        """Whether the file that it is connected to, if it is, has not been deleted or replaced since."""
+        try:
+            return self._connection is None or self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
@@ -336,7 +366,6 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         except FileNotFoundError:
             inode = 0
         if inode != self._inode:
-            self.is_stale = True
             raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
         return connection
 

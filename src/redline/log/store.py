@@ -16,7 +16,7 @@ INDEX = "sessions.index"
 
 
 class LogStore:
-    """Opens logs by name. Nothing is made before something is appended; logs of one database share a connection."""
+    """Opens logs by name. Nothing is made before something is appended."""
 
     def __init__(
         self, address: str | os.PathLike[str] | None = None, *, durability: Durability = "os", redact: Redact | None = None
@@ -31,7 +31,7 @@ class LogStore:
                 f"{self._place} is a file. A store is a folder, sqlite:///PATH or postgresql://HOST/DATABASE."
             )
         self._in_memory: dict[str, MemoryLog] = {}
-        self._first: Log | None = None
+        self._first: Log | None = None  # kept, so that the connections which logs of a database share stay open
 
     @property
     def name(self) -> str:
@@ -62,19 +62,11 @@ class LogStore:
             case "sqlite":
                 from redline.log.sqlite import SqliteLog
 
-                if isinstance(self._first, SqliteLog) and self._first.is_stale:
-                    self._first = None
-                first = self._first if isinstance(self._first, SqliteLog) else None
-                log = SqliteLog(
-                    self._place, name, durability=self._durability, header=header, redact=self._redact, beside=first
-                )
+                log = SqliteLog(self._place, name, durability=self._durability, header=header, redact=self._redact)
             case _:
                 from redline.log.postgres import PostgresLog
 
-                shared = self._first if isinstance(self._first, PostgresLog) else None
-                log = PostgresLog(
-                    self._place, name, durability=self._durability, header=header, redact=self._redact, beside=shared
-                )
+                log = PostgresLog(self._place, name, durability=self._durability, header=header, redact=self._redact)
         self._first = self._first or log
         return log
 
@@ -82,6 +74,7 @@ class LogStore:
         return Path(self._place) / (name if name == INDEX else f"{name}.jsonl")
 
     def close(self) -> None:
-        """Let go of the connection that logs of a database share."""
+        """Let go of the connections that logs of a database share."""
         if self._first is not None:
             self._first.close()
+            self._first = None

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from redline.errors import StaleLogError
 from redline.log.log import ROOT, Log, Stored
-from redline.log.records import Checkpoint, HeadMoved, MessageAdded, Record, ViewChanged
+from redline.log.records import BESIDE, Checkpoint, HeadMoved, MessageAdded, Record, SessionJoined, ViewChanged
 
-__all__ = ["Branch", "RecordTree", "Timeline"]
+__all__ = ["Branch", "RecordTree", "Timeline", "messages_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Branch:
     messages: int
     """How many messages were said on it, those included."""
     is_current: bool
+    is_race: bool = False
+    """Whether it left the present path because two writers went on from the same record, not by a rewind or a switch."""
 
 
 class RecordTree:
@@ -34,11 +36,15 @@ class RecordTree:
         self.has_appended = False
         """Whether this process has added anything."""
         self.children: dict[int, list[int]] = {}
-        """By record, those that were made on it, checkpoints apart, in order."""
+        """By record, those that were made on it, in order."""
         self.checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
         self.is_stale = False
         """Whether the log is no longer what was read."""
+        self.races = 0
+        """How often a writer went on from a record from which another one had gone on already."""
+        self.is_resent = False
+        """Whether it holds lists that are sent again and again, which go several ways by themselves."""
         self.read()
 
     def append(self, records: list[Record], *, parent: int) -> int:
@@ -71,10 +77,22 @@ class RecordTree:
         """Take in the next record."""
         self.stored[one.number] = one
         self.last = one.number
-        if isinstance(one.record, Checkpoint):
-            self.checkpoints[one.parent] = one.record
-        else:
-            self.children.setdefault(one.parent, []).append(one.number)
+        if isinstance(one.record, BESIDE):
+            if isinstance(one.record, Checkpoint):
+                self.checkpoints[one.parent] = one.record
+            return
+        self.is_resent |= isinstance(one.record, SessionJoined) or (
+            isinstance(one.record, MessageAdded) and one.record.digest != b""
+        )
+        siblings = self.children.setdefault(one.parent, [])
+        siblings.append(one.number)
+        self.races += len(siblings) > 1 and self.is_of_race(one.number)
+
+    def is_of_race(self, number: int) -> bool:
+        """Whether another record went on from the same one, and neither says that it goes back there on purpose."""
+        siblings = self.children[self.stored[number].parent]
+        went_on = [one for one in siblings if not isinstance(self.stored[one].record, HeadMoved)]
+        return len(went_on) > 1 and number in went_on and not self.is_resent
 
     def path(self, number: int) -> list[Stored]:
         """The records from the first to this one."""
@@ -92,14 +110,18 @@ class Timeline:
     def __init__(self, records: Log | RecordTree, head: int | None = None) -> None:
         self.records = records if isinstance(records, RecordTree) else RecordTree(records)
         self.log = self.records.log
-        said = (number for number, one in reversed(self.records.stored.items()) if not isinstance(one.record, Checkpoint))
-        self.head = next(said, ROOT) if head is None else head
+        self.head = self.latest() if head is None else head
         """The record that the next one is made on."""
 
     @property
     def has_appended(self) -> bool:
         """Whether this process has added anything."""
         return self.records.has_appended
+
+    def latest(self) -> int:
+        """The record that was added last, by whomever; those beside the path apart."""
+        said = (number for number, one in reversed(self.records.stored.items()) if not isinstance(one.record, BESIDE))
+        return next(said, ROOT)
 
     def append(self, records: list[Record], *, parent: int | None = None) -> bool:
         """Store records after the head, or after another record, and go there. False if someone else was there first."""
@@ -133,27 +155,42 @@ class Timeline:
         """The number of the record on the present path that brought a message; IndexError if it has no such message."""
         count = 0
         for one in self.path():
-            count += _messages_in(one.record)
+            count += messages_in(one.record)
             if count > index:
                 return one.number
         raise IndexError(index)
 
     def branches(self) -> list[Branch]:
         """Every end of the tree, the present one among them. An end where nothing was said is only a place one was at."""
-        mine = {one.number for one in self.path()}
-        counts, found = {ROOT: (0, 0)}, list[Branch]()
-        for one in self.records.stored.values():  # each after the one that it was made on
+        tree, mine = self.records, {one.number for one in self.path()}
+        counts, found, of_race = {ROOT: (0, 0)}, list[Branch](), set[int]()
+        leads_on = self._with_something_after()
+        for one in tree.stored.values():  # each after the one that it was made on
+            if isinstance(one.record, BESIDE):
+                continue
+            number, own = one.number, messages_in(one.record)
             shared, messages = counts[one.parent]
-            own = _messages_in(one.record)
-            shared, messages = counts[one.number] = shared + own * (one.number in mine), messages + own
-            is_current = one.number == self.head
-            is_end = one.number not in self.records.children and not isinstance(one.record, HeadMoved | Checkpoint)
+            shared, messages = counts[number] = shared + own * (number in mine), messages + own
+            if number not in mine and (one.parent in of_race or tree.is_of_race(number)):
+                of_race.add(number)
+            is_current = number == self.head
+            is_end = number not in leads_on and not isinstance(one.record, HeadMoved)
             if is_end or is_current:
-                found.append(Branch(one.number, shared, messages, is_current))
+                found.append(Branch(number, shared, messages, is_current, number in of_race))
+        return found
+
+    def _with_something_after(self) -> set[int]:
+        """The records after which something was done, or the head is: more than going there and leaving again."""
+        found = set[int]()
+        for one in reversed(self.records.stored.values()):
+            is_place = isinstance(one.record, HeadMoved) and one.number != self.head and one.number not in found
+            if not is_place and not isinstance(one.record, BESIDE):
+                found.add(one.parent)
         return found
 
 
-def _messages_in(record: Record) -> int:
+def messages_in(record: Record) -> int:
+    """How many messages a record brings."""
     if isinstance(record, ViewChanged):
         return len(record.appended)
     return int(isinstance(record, MessageAdded))

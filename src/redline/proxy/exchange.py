@@ -3,17 +3,18 @@
 import logging
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from redline.formats.answers import Answer
 from redline.formats.usage import Usage
 from redline.prices.model import price_of
 from redline.proxy.accounts import Accounts, ProxiedRequest
-from redline.proxy.costs import Struck, cost_of, saved_by, why_dear
 from redline.proxy.edit_threads import CallEditor, EditOutcome
 from redline.wire.answers import AnswerReader
+from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by, why_dear
 from redline.wire.editing import Edited
 
-__all__ = ["Exchange", "settle"]
+__all__ = ["Exchange", "SettlementObserver", "settle"]
 
 _log = logging.getLogger("redline.proxy")
 
@@ -62,7 +63,21 @@ class Exchange:
         return reader.finish()
 
 
-def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None) -> None:
+class SettlementObserver(Protocol):
+    """Who is told of every request that was answered."""
+
+    def settled(self, exchange: Exchange, entry: ProxiedRequest) -> None:
+        """A request and its answer, and what they are in the accounts."""
+        ...
+
+    def close(self) -> None:
+        """There will be no more. Blocks."""
+        ...
+
+
+def settle(
+    exchange: Exchange, accounts: Accounts, editor: CallEditor | None, observer: SettlementObserver | None = None
+) -> None:
     """After the answer, in a thread: tell the editor, write the accounts and the log line."""
     outcome = exchange.outcome or EditOutcome(b"")
     edited = outcome.edited
@@ -78,6 +93,11 @@ def settle(exchange: Exchange, accounts: Accounts, editor: CallEditor | None) ->
     entry = _entry(exchange, outcome, answer.usage if answer else None, accounts)
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
+    if observer is not None:
+        try:
+            observer.settled(exchange, entry)
+        except Exception:
+            _log.exception("Telemetry of a request is lost")
 
 
 def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:
@@ -95,8 +115,7 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
         before = own or accounts.previous(session, model)
         price = price_of(model or None)
         is_long = bool(edited and edited.read and edited.read.lifetime == "1h")
-        lifetime_s = 60 * (60.0 if is_long else price.lifetime_minutes if price else 5.0)
-        is_expired = before is not None and now - before.at > lifetime_s
+        is_expired = before is not None and now - before.at > cache_seconds(price, is_long=is_long)
         if session or chain:
             why = why_dear(
                 usage,

@@ -13,7 +13,7 @@ from redline.listening import TOKEN_HEADER
 from redline.proxy.access import Target, parse_target
 from redline.proxy.accounts import Accounts
 from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
-from redline.proxy.exchange import Exchange, settle
+from redline.proxy.exchange import Exchange, SettlementObserver, settle
 from redline.proxy.headers import headers_for_client, headers_for_upstream, plain_headers
 from redline.proxy.incoming import ClientGoneError, Incoming, Receive, Scope, Send
 from redline.proxy.problems import problem_body
@@ -39,9 +39,16 @@ _MOST_UNSETTLED = 1_000
 class Relay:
     """An ASGI application."""
 
-    def __init__(self, settings: ProxySettings, open_editor: Callable[[], CallEditor], accounts: Accounts) -> None:
+    def __init__(
+        self,
+        settings: ProxySettings,
+        open_editor: Callable[[], CallEditor],
+        accounts: Accounts,
+        observer: SettlementObserver | None = None,
+    ) -> None:
         self.settings = settings
         self.accounts = accounts
+        self._observer = observer
         self.open_requests = 0
         self._access = settings.access
         self._threads = EditThreads(open_editor, deadline_s=settings.deadline_ms / 1000)
@@ -88,6 +95,8 @@ class Relay:
         await self._client.close()
         self._threads.close()
         await asyncio.to_thread(self._clerk.shutdown)
+        if self._observer is not None:
+            await asyncio.to_thread(self._observer.close)
         self.accounts.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -211,7 +220,7 @@ class Relay:
 
         def work() -> None:
             try:
-                settle(exchange, self.accounts, self._threads.open())
+                settle(exchange, self.accounts, self._threads.open(), self._observer)
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
 

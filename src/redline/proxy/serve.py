@@ -15,6 +15,7 @@ from redline.inspection.presets import find_policy
 from redline.listening import bind, ended_by_signals
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
+from redline.proxy.exchange import SettlementObserver
 from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
@@ -60,9 +61,19 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
 def make_relay(settings: ProxySettings) -> Relay:
     """The application, once in every worker."""
     _log_to_stderr()
-    return Relay(
-        settings, functools.partial(_open_editor, settings), Accounts(accounts_path(settings.store), since=settings.started_at)
-    )
+    accounts = Accounts(accounts_path(settings.store), since=settings.started_at)
+    return Relay(settings, functools.partial(_open_editor, settings), accounts, _observer(settings))
+
+
+def _observer(settings: ProxySettings) -> SettlementObserver | None:
+    """OpenTelemetry is imported only if it is asked for."""
+    if not settings.exports_telemetry:
+        return None
+    from redline.proxy.telemetry import ProxyTelemetry
+    from redline.telemetry.exporting import exporting_instruments
+
+    instruments, send_last = exporting_instruments()
+    return ProxyTelemetry(instruments, settings.policy, send_last)
 
 
 def _open_editor(settings: ProxySettings) -> CallEditor:

@@ -10,7 +10,7 @@ from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
 from redline.proxy.upstreams import Upstream, parse_upstreams
 
-__all__ = ["ProxySettings"]
+__all__ = ["ProxySettings", "check_token"]
 
 _LEAST_TOKEN = 16
 _MOST_WORKERS = 256
@@ -35,6 +35,8 @@ class ProxySettings:
     edits_subscriptions: bool = False
     redacts: bool = False
     deadline_ms: float = 100.0
+    exports_telemetry: bool = False
+    """To where the variables OTEL_… say."""
     started_at: float = 0.0
     """Seconds since 1970; all workers count this run from here."""
 
@@ -46,8 +48,7 @@ class ProxySettings:
                 f"{self.host} can be reached from other machines. Give --token, which clients must then send as "
                 "x-redline-token or in their base URL as /t/TOKEN, or leave --host at 127.0.0.1."
             )
-        if self.token and (len(self.token) < _LEAST_TOKEN or not re.fullmatch(r"[A-Za-z0-9._~-]+", self.token)):
-            raise ValidationError(f"A token has at least {_LEAST_TOKEN} letters, digits, dots, dashes or underscores.")
+        check_token(self.token)
         if not 1 <= self.workers <= _MOST_WORKERS:
             raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
         if not self.deadline_ms > 0:
@@ -63,3 +64,9 @@ class ProxySettings:
     def access(self) -> Access:
         """Who may use it."""
         return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that can be guessed, or that no path can carry; an empty one is none."""
+    if token and (len(token) < _LEAST_TOKEN or not re.fullmatch(r"[A-Za-z0-9._~-]+", token)):
+        raise ValidationError(f"A token has at least {_LEAST_TOKEN} letters, digits, dots, dashes or underscores.")

@@ -1,4 +1,4 @@
-"""Conversations found by what was said in them, by the tools they used, the files they touched, when, and how long they are."""
+"""Conversations found by what was said in them, by tools, files, times and sizes, by title and tags, and by problems."""
 
 import posixpath
 import re
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redline.conversation import Conversation
 from redline.errors import RedlineError
 from redline.formats import find_format
-from redline.inspection.log_transcript import messages_in
+from redline.inspection.log_transcript import ReadOnlyLog, messages_in
 from redline.inspection.shown import part_text
+from redline.laws.law import Problem
+from redline.lists.check import check
 from redline.log.records import Record, ViewChanged
 from redline.store.stored import StoredConversation, StoredRecords
 from redline.tools import describe
@@ -31,9 +34,9 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     conversation: StoredConversation
     """One that cannot be read is found by every search, with its problem, since nobody knows what is in it."""
     excerpt: str = ""
-    """What was said around the text; else the call, or the path, that was looked for."""
+    """What was said around the text; else the call, the path or the problem that was looked for."""
     matches: int = 0
-    """How many messages have it, those of other branches, and earlier versions, included."""
+    """How many messages have it, those of other branches, and earlier versions, included; or how many problems there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,23 @@ class SearchQuery:
     until_ms: float | None = None
     """Something was said at this time or before."""
     min_messages: int = 0
+    min_bytes: int = 0
+    max_bytes: int | None = None
+    user: str = ""
+    """Whose it is, as `Store.describe` was told."""
+    tag: str = ""
+    problems: bool = False
+    """Only those of whose visible messages the provider would refuse something, if they were sent without a repair."""
 
     def may_match(self, conversation: StoredConversation) -> bool:
-        """Whether its size and its times are as wanted; where a time is wanted, one without times is not."""
+        """Whether its size, its times and what is said of it are as wanted; where a time is wanted, one without is not."""
         first_ms, last_ms = conversation.first_ms, conversation.last_ms
         is_late_enough = self.since_ms is None or (last_ms is not None and last_ms >= self.since_ms)
         is_early_enough = self.until_ms is None or (first_ms is not None and first_ms <= self.until_ms)
-        return is_late_enough and is_early_enough and conversation.messages >= self.min_messages
+        is_of_size = self.min_bytes <= conversation.bytes and (self.max_bytes is None or conversation.bytes <= self.max_bytes)
+        is_described = self.user in ("", conversation.user) and (not self.tag or self.tag in conversation.tags)
+        is_long_enough = conversation.messages >= self.min_messages
+        return is_late_enough and is_early_enough and is_long_enough and is_of_size and is_described
 
     def result(self, conversation: StoredConversation, read: StoredRecords) -> SearchResult | None:
         """What is told of a conversation that may match; None if something wanted is not in it."""
@@ -68,6 +81,8 @@ class SearchQuery:
                 excerpt = look(message)
                 if excerpt is not None:
                     hits.append(excerpt)
+        if self.problems:
+            found.append([str(problem) for problem in _problems_in(conversation.format, read)])
         if not all(found):
             return None
         first = found[0] if found else []
@@ -111,6 +126,13 @@ class SearchQuery:
             if f"/{wanted.strip('/')}/" in f"/{posixpath.normpath(path).strip('/')}/":
                 return path
         return None
+
+
+def _problems_in(format_name: str, read: StoredRecords) -> list[Problem]:
+    """What a provider would refuse of the messages that are visible now."""
+    if not format_name:
+        return []
+    return check(Conversation(log=ReadOnlyLog(read.records), format=format_name).messages, format=format_name)
 
 
 def _payloads_in(record: Record) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,8 @@ from redline.inspection.short_names import forget_listed
 from redline.log import DurableLog, Header
 from redline.log.addresses import Address, masked, parse_address
 from redline.log.housekeeping import LOG_SUFFIX, delete_logs, log_sizes, vacuum
+from redline.log.log import ROOT
+from redline.log.records import Described
 from redline.log.store import INDEX, LogStore
 from redline.opening import open as open_conversation
 from redline.store.search import SearchQuery, SearchResult
@@ -56,9 +58,40 @@ class Store:
         """
         return tuple(sorted((one for one, _ in self._conversations()), key=lambda one: (-(one.last_ms or 0.0), one.name)))
 
+    def latest(self) -> str | None:
+        """The name of the conversation that was last gone on with; None if there is none. A folder's are not read for it."""
+        if self._kind != "file":
+            return next((one.name for one in self.list() if not one.problem), None)
+        return max(self.names(), key=lambda name: Path(self.address_of(name)).stat().st_mtime_ns, default=None)
+
+    def address_of(self, name: str) -> str:
+        """Where a conversation is, for `redline.open` and the command line."""
+        if not isinstance(name, str) or name == INDEX:
+            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
+        if self._kind != "file":
+            return f"{self._address}#{quote(name, safe='')}"
+        if not name or name.startswith(".") or set(name) & set("/\\\0"):
+            raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
+        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
+
     def open(self, name: str, **settings: Any) -> Conversation:
         """The conversation of a name, which is made when something is first said; settings as for `redline.open`."""
-        return open_conversation(self._address_of(name), **settings)
+        return open_conversation(self.address_of(name), **settings)
+
+    def describe(
+        self, name: str, *, title: str | None = None, user: str | None = None, tags: Iterable[str] | None = None
+    ) -> StoredConversation:
+        """Say of a conversation what `list` and `search` then know; what is None stays as it was, what is empty is taken away.
+
+        It is a record of its log as any other, made at the present time, and goes with it. The conversation itself does not
+        change, and may be open meanwhile.
+        """
+        if name not in self.names():
+            raise ValidationError(f"There is no conversation {name!r} in {self.name}. It is made when something is said.")
+        record = Described(self._clock(), _text("title", title), _text("user", user), _tags(tags))
+        with self._opened(name) as log:
+            log.append([record], parent=ROOT)
+        return describe(name, log_sizes(self._address)[name], self._read(name))
 
     def delete(self, *names: str, blobs: LastingBlobs | str | os.PathLike[str] | None = None) -> tuple[str, ...]:
         """Delete conversations for good: records in all branches, what crashes left of them, and what caches tell of them.
@@ -81,13 +114,20 @@ class Store:
         since: datetime | None = None,
         until: datetime | None = None,
         min_messages: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int | None = None,
+        user: str = "",
+        tag: str = "",
+        problems: bool = False,
     ) -> Iterator[SearchResult]:
         """The conversations that have all that is given, as they are found: a text whatever its case, a call of a tool.
 
         `path` is a file or folder that a call reads, writes, lists or searches: the whole path, its end, or a folder it is in.
-        `since` and `until` are when something was said. What cannot be read is among them, with its problem.
+        `since` and `until` are when something was said; `user` and `tag` as `describe` was told. With `problems`, only those
+        whose visible messages a provider would refuse as they are. What cannot be read is among them, with its problem.
         """
-        query = SearchQuery(text, tool, path, _ms(since), _ms(until), min_messages)
+        times = (_ms(since), _ms(until))
+        query = SearchQuery(text, tool, path, *times, min_messages, min_bytes, max_bytes, user, tag, problems)
         for conversation, read in self._conversations():
             if read is None:
                 yield SearchResult(conversation=conversation)
@@ -165,15 +205,6 @@ class Store:
             if self._kind == "file":  # those of a database share a connection
                 log.close()
 
-    def _address_of(self, name: str) -> str:
-        if not isinstance(name, str) or name == INDEX:
-            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
-        if self._kind != "file":
-            return f"{self._address}#{quote(name, safe='')}"
-        if not name or name.startswith(".") or set(name) & set("/\\\0"):
-            raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
-        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
-
     # --- deleting
 
     def _delete(self, names: Sequence[str], blobs: LastingBlobs | str | os.PathLike[str] | None) -> tuple[str, ...]:
@@ -207,7 +238,7 @@ class Store:
 
     def _forget_in_caches(self, names: Sequence[str]) -> None:
         """The commands keep first words and names of sessions in the user's cache folder."""
-        deleted = {_spelled_in_one_way(parse_address(self._address_of(name))) for name in names}
+        deleted = {_spelled_in_one_way(parse_address(self.address_of(name))) for name in names}
 
         def is_deleted(place: str) -> bool:
             try:
@@ -233,6 +264,25 @@ def _check_retention(older_than: object, keep_last: object) -> None:
         raise ValidationError(f"older_than must be a timedelta of at least 0, not {shown(older_than)}. Nothing was deleted.")
     if keep_last is not None and not (type(keep_last) is int and keep_last >= 0):
         raise ValidationError(f"keep_last must be a whole number of at least 0, not {shown(keep_last)}. Nothing was deleted.")
+
+
+def _text(what: str, value: object) -> str | None:
+    if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= _MOST_CHARACTERS):
+        wanted = f"one line of text, of at most {_MOST_CHARACTERS} characters"
+        raise ValidationError(f"{what} must be {wanted}, not {shown(value)}. Nothing was changed.")
+    return value
+
+
+def _tags(tags: object) -> tuple[str, ...] | None:
+    """Each once, in the order given."""
+    if tags is None:
+        return None
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise ValidationError(f"tags must be a list of texts, not {shown(tags)}. Nothing was changed.")
+    return tuple(dict.fromkeys(tag for one in tags if (tag := _text("A tag", one))))
+
+
+_MOST_CHARACTERS = 1000
 
 
 def _ms(time: datetime | None) -> float | None:

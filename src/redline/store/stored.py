@@ -10,11 +10,13 @@ from redline.formats import find_format
 from redline.formats.base import decode_object
 from redline.formats.voting import FormatVote
 from redline.inspection.first_words import first_words
-from redline.inspection.log_transcript import messages_in
+from redline.inspection.log_transcript import ReadOnlyLog, messages_in
 from redline.log import Header
 from redline.log.log import Stored
+from redline.log.records import Described
+from redline.log.timeline import RecordTree
 
-__all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe"]
+__all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe", "said_of"]
 
 _LOOKED_AT = 20
 """So many messages are read to find title and format."""
@@ -32,9 +34,13 @@ class StoredConversation(msgspec.Struct, frozen=True, kw_only=True):
     """When the first message was said, in milliseconds since 1970; None where no message has a time."""
     last_ms: float | None = None
     title: str = ""
-    """The first words of the user."""
+    """As `Store.describe` was told; else the first words of the user."""
+    user: str = ""
+    tags: tuple[str, ...] = ()
     format: str = ""
     """The provider format of the messages."""
+    races: int = 0
+    """How often two writers went on from the same place; each time made a branch, see `Conversation.branches`."""
     problem: str = ""
     """Why it cannot be read; then there are no numbers but its size."""
 
@@ -81,24 +87,37 @@ class StoredRecords:
         return found[:_LOOKED_AT]
 
     @property
-    def title(self) -> str:
-        """The first words of the user."""
+    def first_words(self) -> str:
+        """What the user said first."""
         format = self.format
         return first_words(map(find_format(format).read, self.first_payloads())) if format else ""
+
+
+def said_of(records: Iterable[Stored]) -> Described:
+    """What people have said of a conversation, all taken together: of each thing the last counts."""
+    known = Described(0.0)
+    for record in (one.record for one in records if isinstance(one.record, Described)):
+        news = {name: value for name, value in msgspec.structs.asdict(record).items() if value is not None}
+        known = msgspec.structs.replace(known, **news)
+    return known
 
 
 def describe(name: str, size_bytes: int, read: StoredRecords) -> StoredConversation:
     """What is told of a conversation that was read; a RedlineError if its messages are of no known shape."""
     said = [one for stored in read.records for one in messages_in(stored.record)]
     times = [time_ms for _, time_ms in said if time_ms is not None]
+    told = said_of(read.records)
     return StoredConversation(
         name=name,
         messages=len(said),
         bytes=size_bytes,
         first_ms=min(times, default=None),
         last_ms=max(times, default=None),
-        title=read.title.encode("utf-8", "replace").decode(),  # a session may hold half an emoji
+        title=told.title or read.first_words.encode("utf-8", "replace").decode(),  # a session may hold half an emoji
+        user=told.user or "",
+        tags=told.tags or (),
         format=read.format,
+        races=RecordTree(ReadOnlyLog(read.records)).races,
     )
 
 

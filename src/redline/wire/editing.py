@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from redline.errors import FormatError, RedlineError
 from redline.formats.answers import Answer
+from redline.observing import applied_if
 from redline.values import payloads
 from redline.wire import find_api
 from redline.wire.body import Body
@@ -141,7 +142,8 @@ class WireEditor:
         if edited.request is None or answer is None or answer.usage is None:
             return
         try:
-            self.editor.report(edited.request, answer.usage)
+            with applied_if(edited.is_changed or not edited.request.is_changed):
+                self.editor.report(edited.request, answer.usage)
         except Exception:
             _logger.exception("The usage of a request could not be recorded")
 
@@ -161,15 +163,16 @@ class WireEditor:
         if only_recorded:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
-            request = self.editor.edit(
-                body.messages,
-                format=body.format,
-                session=session,
-                namespace=namespace,
-                model=body.model or None,
-                preamble=_preamble(call, body),
-                lifetime=body.lifetime,
-            )
+            with applied_if(not observed):
+                request = self.editor.edit(
+                    body.messages,
+                    format=body.format,
+                    session=session,
+                    namespace=namespace,
+                    model=body.model or None,
+                    preamble=_preamble(call, body),
+                    lifetime=body.lifetime,
+                )
         self._remember(namespace, session, request)
         reason = observed or request.untouched
         if not reason and request.is_changed and not body.is_utf8:

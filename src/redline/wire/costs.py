@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from redline.formats.usage import Usage
 from redline.prices import Price
 
-__all__ = ["Struck", "cost_of", "saved_by", "why_dear"]
+__all__ = ["Struck", "cache_seconds", "cost_of", "saved_by", "why_dear"]
 
 _MISSED_SHARE = 0.5
 """A cache that gives less than this of what it should hold was missed."""
@@ -39,6 +39,11 @@ def cost_of(usage: Usage, price: Price, *, is_long: bool = False) -> float:
         output=usage.output_tokens,
         is_long=is_long,
     )
+
+
+def cache_seconds(price: Price | None, *, is_long: bool = False) -> float:
+    """How long a provider keeps what it has cached; `is_long` if it is asked to for an hour."""
+    return 60 * (60.0 if is_long else price.lifetime_minutes if price else 5.0)
 
 
 def saved_by(

@@ -4,7 +4,7 @@ import pytest
 
 from redline.formats.usage import Usage
 from redline.prices import find_price
-from redline.proxy.costs import Struck, cost_of, saved_by, why_dear
+from redline.wire.costs import Struck, cost_of, saved_by, why_dear
 
 PRICE = find_price("claude-opus-4-6")
 READ, WRITE = PRICE.cache_read / 1e6, PRICE.cache_write / 1e6

@@ -1,0 +1,248 @@
+"""Microsoft Agent Framework: a chat middleware that edits each call of the model, and never the history of the session."""
+
+import asyncio
+import copy
+import logging
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, Message, tool
+
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, rewritten_parts
+from redline.editor import Editor
+from redline.errors import FormatError
+from redline.formats.usage import Usage
+from redline.policy import Policy
+from redline.values import payloads
+
+__all__ = ["RedlineChatMiddleware"]
+
+_logger = logging.getLogger("redline.adapters")
+Block = dict[str, Any]
+
+
+class RedlineChatMiddleware(ChatMiddleware):
+    """Strikes what is out of date from what the model is sent; what history providers keep stays whole.
+
+    Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. `name` tells
+    agents apart that share a session, which is all that a middleware is told.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        name: str = "",
+    ) -> None:
+        self._messages = FrameworkEditor[Message](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
+        self._name = name
+        self._warned: set[str] = set()
+
+    @property
+    def editor(self) -> Editor:
+        """The Editor that is asked."""
+        return self._messages.editor
+
+    @property
+    def recall_tool(self) -> FunctionTool:
+        """The tool that reads offloaded results back, for `Agent(tools=[…])`; the Editor needs blobs."""
+        return tool(self._messages.recall, name="recall", approval_mode="never_require")
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Edit the messages, call the model, record what it reported; unless only what is new is sent."""
+        if self._is_partial(context):
+            await call_next()
+            return
+        call = await asyncio.to_thread(self._messages.edit, context.messages, lambda: _settings_of(context, self._name))
+        _replace_messages(context, call)
+
+        async def hear(response: ChatResponse) -> ChatResponse:
+            await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
+            return response
+
+        if context.stream:
+            context.stream_result_hooks.append(hear)
+        try:
+            await call_next()
+        except Exception as problem:
+            cause = problem.__cause__  # the framework's errors do not say what was answered
+            await asyncio.to_thread(self._messages.failed, call, cause if isinstance(cause, Exception) else problem)
+            raise
+        if isinstance(context.result, ChatResponse):
+            await hear(context.result)
+
+    def _is_partial(self, context: ChatContext) -> bool:
+        """Whether the service keeps the history, or a provider adds it after us; look for compaction, too."""
+        if getattr(context.client, "compaction_strategy", None) or context.kwargs.get("compaction_strategy"):
+            self._warn_once("A compaction strategy shortens the history as well: leave it out, or raise its threshold.")
+        is_partial = bool((context.options or {}).get("conversation_id") or context.kwargs.get("conversation_id"))
+        if is_partial or (context.messages and context.messages[0].role == "tool"):
+            self._warn_once(
+                "Only new messages are handed over, and they pass as they are: let the agent keep the history itself, "
+                'with default_options={"store": False} and without require_per_service_call_history_persistence.'
+            )
+            return True
+        return False
+
+    def _warn_once(self, said: str) -> None:
+        if said not in self._warned:
+            self._warned.add(said)
+            _logger.warning(said)
+
+
+def _replace_messages(context: ChatContext, call: EditedCall[Message]) -> None:
+    """Put the messages into the call, and tell what they stand for, so that summaries made of them reach the history."""
+    given, context.messages = context.messages, list(call.messages)
+    record = getattr(context, "record_message_replacement", None)  # not in the first versions
+    if record is None or call.request is None or not call.request.is_changed:
+        return
+    for message, (position, _) in zip(call.messages, call.request.pieces, strict=True):
+        if position is not None and message is not given[position]:
+            record(message, given[position])
+
+
+def _settings_of(context: ChatContext, name: str) -> CallSettings:
+    options = context.options or {}
+    tools = [[getattr(one, "name", None), getattr(one, "description", None)] for one in options.get("tools") or ()]
+    model = options.get("model") or getattr(context.client, "model", None)
+    session = context.session.session_id if context.session is not None else ""
+    return CallSettings(
+        model=model if isinstance(model, str) else "",
+        preamble={"system": options.get("instructions"), "tools": tools},
+        session="|".join(filter(None, [session, name])),
+    )
+
+
+def _usage_of(response: ChatResponse) -> Usage | None:
+    """What the provider reported: of Anthropic without what was cached, of others with it."""
+    usage: dict[str, Any] = {name: count for name, count in (response.usage_details or {}).items() if isinstance(count, int)}
+    if not usage.get("input_token_count"):
+        return None
+    read, written = (_first(usage, names) for names in (_READ_NAMES, _WRITE_NAMES))
+    is_apart = any(name.startswith("anthropic.") for name in usage)
+    fresh = usage["input_token_count"] - (0 if is_apart else read + written)
+    return Usage(max(fresh, 0), usage.get("output_token_count", 0), read, written)
+
+
+_READ_NAMES = (
+    *("cache_read_input_token_count", "anthropic.cache_read_input_tokens"),
+    *("openai.cached_input_tokens", "prompt/cached_tokens"),
+)
+_WRITE_NAMES = ("cache_creation_input_token_count", "anthropic.cache_creation_input_tokens", "openai.cache_write_tokens")
+
+
+def _first(usage: dict[str, Any], names: Sequence[str]) -> int:
+    return next((usage[name] for name in names if name in usage), 0)
+
+
+# --- from a message to one of the AI SDK's format, which has the same roles
+
+
+def _fields(message: Message) -> Sequence[object]:
+    fields: list[object] = [message.role, *message.contents]
+    for one in message.contents:
+        fields += (one.type, one.id, one.text, one.protected_data, one.uri, one.call_id, one.name, one.arguments)
+        fields += (one.result, one.exception, *(one.items or ()))
+    return fields
+
+
+def _read(message: Message) -> Block:
+    blocks = [block for _, block in _blocks(message) if block is not None]
+    if message.role in ("system", "developer"):
+        return {"role": "system", "content": "\n".join(block["text"] for block in blocks if block["type"] == "text")}
+    role = message.role if message.role in ("assistant", "tool") else "user"
+    return {"role": role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
+
+
+def _blocks(message: Message) -> list[tuple[Content, Block | None]]:
+    """Each content and the block that it is read as; None for what is not looked at: it stays."""
+    return [(content, _block(content)) for content in message.contents]
+
+
+def _block(content: Content) -> Block | None:
+    match content.type:
+        case "text":
+            return {"type": "text", "text": content.text} if content.text else None
+        case "text_reasoning":  # with an id it is an item of OpenAI's Responses, which belongs to the one after it
+            signed = {"signature": content.protected_data} if content.protected_data else {}
+            return None if content.id else {"type": "reasoning", "text": content.text or "", **signed}
+        case "function_call":
+            given = content.parse_arguments()
+            return {"type": "tool-call", "toolCallId": content.call_id, "toolName": content.name, "input": given or {}}
+        case "function_result":
+            return _result_block(content)
+        case "data" | "uri" if (content.media_type or "").startswith("image/"):
+            return {"type": "image", "image": content.uri, "mediaType": content.media_type}
+    return {"type": f"agent-framework-{content.type}", "item": content.to_dict(exclude={"raw_representation"})}
+
+
+def _result_block(content: Content) -> Block:
+    failed = content.exception is not None
+    inner = [block for _, block in _items(content) if block is not None]
+    words = "".join(block["text"] for block in inner) if all(block["type"] == "text" for block in inner) else None
+    text: Block = {"type": "error-text" if failed else "text", "value": words}
+    output = {"type": "content", "value": inner} if words is None else text
+    return {"type": "tool-result", "toolCallId": content.call_id, "toolName": "tool", "output": output, "isError": failed}
+
+
+def _items(content: Content) -> list[tuple[Content, Block | None]]:
+    """What a result holds; one that was made by hand may have its words only."""
+    items = content.items or [Content.from_text(_as_text(content.result))]
+    return [(item, _block(item)) for item in items]
+
+
+def _as_text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return payloads.encode(value).decode()
+
+
+# --- and back, for a message that was changed
+
+
+def _write(message: Message | None, payload: Block) -> Sequence[Message]:
+    said = payload["content"]
+    blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
+    if message is None:
+        return [Message(payload["role"], [_composed(block) for block in blocks])]
+    written = copy.copy(message)
+    written.additional_properties = dict(message.additional_properties)
+    written.contents = rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=_composed)
+    return [written]
+
+
+def _rewritten(content: Content, block: Block) -> Content:
+    written = copy.copy(content)
+    written.raw_representation = None
+    match content.type:
+        case "text":
+            written.text = block["text"]
+        case "function_call":
+            is_text = isinstance(content.arguments, str)
+            written.arguments = payloads.encode(block["input"]).decode() if is_text else block["input"]
+            written.call_id = block["toolCallId"]
+        case "function_result":
+            said = block["output"]["value"]
+            blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
+            written.call_id = block["toolCallId"]
+            written.items = rewritten_parts(_items(content), blocks, rewrite=_rewritten, compose=_composed)
+            written.result = "\n".join(item.text for item in written.items if item.type == "text" and item.text)
+        case _:
+            raise FormatError(f"A content of type {content.type} cannot be changed.")
+    return written
+
+
+def _composed(block: Block) -> Content:
+    """A new content for what the repair added: the answer to a call that was left open, say."""
+    match block["type"]:
+        case "text":
+            return Content.from_text(block["text"])
+        case "tool-call":
+            return Content.from_function_call(block["toolCallId"], block["toolName"], arguments=block["input"])
+        case "tool-result":
+            failure = block["output"]["value"] if block.get("isError") else None
+            return Content.from_function_result(block["toolCallId"], result=block["output"]["value"], exception=failure)
+    raise FormatError(f"A block of type {block['type']} cannot be written into a message of Agent Framework.")

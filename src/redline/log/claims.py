@@ -1,0 +1,135 @@
+"""A claim to be a log's only writer: a file beside the log that its holder keeps locked, and that says who that is."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from redline.errors import LogError
+from redline.files import create_private, file_error
+from redline.log.exclusive import Exclusive, forget_after_fork
+
+__all__ = ["FileClaim", "WriterName", "in_use_error"]
+
+_WAIT_SECONDS = 0.5
+"""For those who only look whether a claim is held, which locks the file for a moment."""
+_MOST_BYTES = 4096
+
+
+class WriterName(msgspec.Struct, frozen=True, kw_only=True):
+    """Who writes, as far as that is known."""
+
+    pid: int
+    host: str
+    since_ms: float
+
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(self.since_ms / 1000, UTC)
+        return f"process {self.pid} on {self.host}, since {since:%Y-%m-%d %H:%M:%S} UTC"
+
+    @classmethod
+    def of_this_process(cls) -> "WriterName":
+        """The name of this process, from now on."""
+        return cls(pid=os.getpid(), host=socket.gethostname(), since_ms=time.time_ns() // 1_000_000)
+
+
+def in_use_error(what: str, writer: WriterName | None) -> LogError:
+    """The error for whoever wants to write to a log that another writer has to itself."""
+    who = writer or "another writer"
+    return LogError(f"{what} is open exclusively by {who}. Wait until it is closed, or only read. Nothing was added.")
+
+
+class FileClaim:
+    """The claim to one log on this machine. The system takes it back from a process that dies; a forked child has none."""
+
+    _handle: int | None = None
+
+    def __init__(self, path: Path, what: str, *, is_wanted: bool) -> None:
+        self.path, self._what, self._is_wanted = path, what, is_wanted
+        self._threads = Exclusive()
+        forget_after_fork(self)
+
+    def take(self) -> None:
+        """Become the only writer, if that is wanted; a LogError that names the one there is."""
+
+        def lock() -> None:
+            give_up_at = time.monotonic() + _WAIT_SECONDS
+            while self._handle is None:
+                handle = create_private(self.path)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.fstat(handle).st_nlink:  # else it was given up, and deleted, at this moment
+                        os.ftruncate(handle, 0)
+                        os.write(handle, msgspec.json.encode(WriterName.of_this_process()))
+                        self._handle = handle
+                except BlockingIOError:
+                    if time.monotonic() > give_up_at:
+                        raise in_use_error(self._what, _named_in(handle)) from None
+                    time.sleep(0.02)
+                finally:
+                    if self._handle != handle:
+                        os.close(handle)
+
+        if self._is_wanted and self._handle is None:
+            self._run(lock)
+
+    def check(self) -> None:
+        """Before an append: a LogError if another writer has a claim."""
+        if self._is_wanted:
+            self.take()
+            return
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:  # nearly always
+            return
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise in_use_error(self._what, _named_in(handle)) from None
+        finally:
+            os.close(handle)
+
+    def release(self) -> None:
+        """Let others write; nothing of the claim is left."""
+
+        def unlock() -> None:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                if os.fstat(handle).st_nlink:  # else it went with the log, and what is there now is another's
+                    self.path.unlink(missing_ok=True)
+                fcntl.flock(handle, fcntl.LOCK_UN)  # a forked child may have it open still
+                os.close(handle)
+
+        self._run(unlock)
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            self._threads.run(work, lambda: None)
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
+
+    def forget(self) -> None:
+        """In a forked child: the claim is the parent's."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.release()
+
+
+def _named_in(handle: int) -> WriterName | None:
+    """What the file says; None while it is being written, or if something else was put there."""
+    try:
+        return msgspec.json.decode(os.pread(handle, _MOST_BYTES, 0), type=WriterName)
+    except (msgspec.DecodeError, OSError):
+        return None

@@ -1,0 +1,6 @@
+"""The MCP server: an agent looks at its own session, reads back what was taken out of it, and undoes strikes."""
+
+from redline.mcp_server.server import make_server
+from redline.mcp_server.tools import SessionReport, SessionTools, StrikeList, StrikeRow
+
+__all__ = ["SessionReport", "SessionTools", "StrikeList", "StrikeRow", "make_server"]

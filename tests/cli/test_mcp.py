@@ -1,0 +1,16 @@
+"""`redline mcp`: what it takes; what it does is tested with the client of the protocol, in tests/mcp_server."""
+
+from tests.cli.run import redline
+
+
+def test_a_store_that_is_not_there(tmp_path):
+    """A slip of the pen is an error, not an empty store."""
+    done = redline("mcp", "--store", str(tmp_path / "chatz"))
+    assert done.returncode == 2
+    assert "There is no store at" in done.stderr
+
+
+def test_a_session_without_a_name(tmp_path):
+    done = redline("mcp", f"sqlite:///{tmp_path}/chats.db")
+    assert done.returncode == 2
+    assert "names no conversation" in done.stderr

@@ -1,0 +1,142 @@
+"""The MCP server as an agent meets it: `redline mcp` in a process of its own, asked by the official client."""
+
+import asyncio
+import sys
+
+import pytest
+
+import redline
+from redline.blobs import DirectoryBlobs
+from redline.rules import Faded, OffloadResults
+from redline.testing import asks, conversation, says
+from tests.store.places import KINDS, new_place
+
+MINUTE = 60_000
+MODEL = "claude-sonnet-4-5"
+POLICY = redline.Policy(
+    rules=[Faded(0, recall_tool="recall"), OffloadResults(min_chars=5_000)], words=redline.EN, schedule="eager"
+)
+LOG = "".join(f"line {number}\n" for number in range(1_000))
+
+
+def worked():
+    """A build with a long output, then eight files read."""
+    turns = [says("user", "Why does the build fail?"), *asks("Bash", {"command": "make"}, LOG, id="call_0")]
+    for number in range(8):
+        turns += asks("Read", {"file_path": f"/{number}.py"}, f"text {number} " * 60, id=f"call_{number + 1}")
+    return conversation("anthropic", turns)
+
+
+def fill(store, blobs, messages):
+    """What an agent sends by way of an Editor, request by request; the last of them."""
+    with redline.Editor(store, policy=POLICY, blobs=DirectoryBlobs(blobs)) as editor:
+        for end in range(1, len(messages) + 1, 2):
+            request = editor.edit(messages[:end], now=end * MINUTE, model=MODEL)
+            editor.report(request, {"input_tokens": 100 * end, "output_tokens": 10})
+    return request
+
+
+def ask(arguments, work):
+    """Let a client of the server that these arguments start do something."""
+    mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    from mcp.client.stdio import StdioServerParameters
+
+    async def within():
+        started = StdioServerParameters(command=sys.executable, args=["-m", "redline", "mcp", *map(str, arguments)])
+        async with mcp.Client(started) as client:
+            return await work(client)
+
+    return asyncio.run(asyncio.wait_for(within(), 60))
+
+
+async def call(client, tool, **arguments):
+    """What a tool answers: its words, or its structure."""
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content[0].text
+    return answer.content[0].text if tool in ("recall", "undo_strike") else answer.structured_content
+
+
+@pytest.fixture(params=KINDS)
+def store(request, tmp_path):
+    """An address in each kind of store."""
+    return new_place(request.param, tmp_path, request)
+
+
+def test_an_agent_looks_at_its_own_session(store, tmp_path):
+    """Strikes with references that recall takes, offloaded results, the report; and a strike undone is sent again."""
+    messages = worked()
+    request = fill(store, tmp_path / "blobs", messages)
+
+    async def look(client):
+        listed = await call(client, "list_strikes", limit=100)
+        struck = next(row for row in listed["strikes"] if row["rule"] == "faded")
+        read = await call(client, "recall", reference=struck["reference"])
+        stub = next(str(strike.replacement) for strike in request.strikes if strike.rule == "offload_results")
+        tail = await call(client, "recall", reference=stub, lines="-1")
+        report = await call(client, "session_report")
+        undone = await call(client, "undo_strike", number=struck["number"])
+        return listed, struck, read, tail, report, undone
+
+    listed, struck, read, tail, report, undone = ask(["--store", store, "--blobs", tmp_path / "blobs"], look)
+    assert listed["total"] == len(request.strikes)
+    assert read.startswith("text ")
+    assert struck["begins"] in read
+    assert (struck["state"], tail) == ("struck", "line 999")
+    assert report["requests"] == (len(messages) + 1) // 2
+    assert report["struck_tokens"] > 0
+    assert report["saved_usd"] == pytest.approx(report["cost_without_strikes_usd"] - report["cost_usd"], abs=1e-5)
+    assert "undone" in undone
+    after = fill(store, tmp_path / "blobs", [*messages, says_more()])
+    assert read in str(after.messages)
+    assert read not in str(request.messages)
+
+
+def says_more():
+    return conversation("anthropic", [says("user", "Go on.")])[0]
+
+
+def test_what_is_wrong_is_told_to_the_model(tmp_path):
+    """In words; nothing outside of the store can be named, and read-only leaves the tool out that writes."""
+    store = tmp_path / "chats"
+    fill(store, tmp_path / "blobs", worked())
+    (tmp_path / "secret.jsonl").write_text("{}\n")
+
+    async def look(client):
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        asked = [
+            ("recall", {"reference": "#999.0"}),
+            ("recall", {"reference": "no reference"}),
+            ("recall", {"reference": "#2.0", "session": "../secret"}),
+            ("list_strikes", {"limit": 0}),
+        ]
+        return tools, [await client.call_tool(tool, arguments) for tool, arguments in asked]
+
+    tools, answers = ask(["--store", store, "--read-only"], look)
+    assert tools == ["recall", "list_strikes", "session_report"]
+    assert [answer.is_error for answer in answers] == [True] * 4
+    words = [answer.content[0].text for answer in answers]
+    for said, expected in zip(
+        words, ["nothing to read at #999.0", "names no part", "There is no session", "limit must be"], strict=True
+    ):
+        assert expected in said
+
+
+def test_one_session_alone(tmp_path):
+    """A server that was started for a session says nothing of others, and the latest is another each time otherwise."""
+    store = tmp_path / "chats"
+    fill(store, tmp_path / "blobs", worked())
+    (first,) = redline.Store(store).names()
+    fill(store, tmp_path / "blobs", [says_more(), *worked()[1:]])
+    (second,) = set(redline.Store(store).names()) - {first}
+
+    async def look(client):
+        report = await call(client, "session_report")
+        other = await client.call_tool("session_report", {"session": second})
+        return report["session"], other.is_error
+
+    assert ask([store / f"{first}.jsonl"], look) == (first, True)
+
+    async def latest(client):
+        return [(await call(client, "session_report", **named))["session"] for named in ({}, {"session": first})]
+
+    assert ask(["--store", store], latest) == [second, first]
