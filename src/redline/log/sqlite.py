@@ -408,6 +408,7 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
             )
             return self._keep(connection)
         except BaseException:  # its lock must not outlive the attempt
+            self._connection = None
             connection.close()
             raise
 
