@@ -46,7 +46,7 @@ class Stretch:
     stored_bytes: int
     """Written to logs and blobs in these turns."""
     looks: int
-    """How often the other process opened the logs, and found all that had been acknowledged."""
+    """How often the other process opened the logs: all that a Conversation acknowledged is there, and both are legal."""
 
 
 def main(arguments: list[str]) -> None:
