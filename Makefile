@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters demo test test-adapters test-agents test-inspector test-ray check bench format clean
+.PHONY: bench-adapters demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -46,6 +46,10 @@ bench-adapter-%: .adapters/%/.made
 # Every page of the inspector in a real Chromium, with a session of 100,000 messages; about five minutes.
 test-inspector: $(DEV)
 	REDLINE_SLOW=1 $(BIN)/python -m pytest -n $(WORKERS) tests/inspector -rs
+
+# Every call of the system that logs and blobs make fails once (Linux, cc); about three minutes.
+test-faults: $(DEV)
+	REDLINE_FAULTS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/faults -rs --durations=5
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)

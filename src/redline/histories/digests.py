@@ -20,7 +20,7 @@ _START = b""
 """The chain of no messages."""
 
 _MOST_LISTS = 64
-_MOST_BYTES = 96 << 20
+_MOST_BYTES = 24 << 20
 """Of messages whose digests are remembered, in each of two generations."""
 
 
