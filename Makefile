@@ -17,7 +17,7 @@ demo: $(READY)
 	@$(BIN)/python -m redline demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
