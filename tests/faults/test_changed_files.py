@@ -4,6 +4,8 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -130,25 +132,31 @@ def test_overwritten_database_is_no_quiet_loss(tmp_path, garbage):
         again.add(user("more"))
 
 
+@pytest.fixture
+def open_folder():
+    """A folder that others can reach, as those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can take the rights away from a file that it has made itself")
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
-def test_read_only_folder_is_read_and_says_why_it_is_not_written(tmp_path, kind):
+def test_read_only_folder_is_read_and_says_why_it_is_not_written(open_folder, kind):
     """Nothing is added; with the rights back the same conversation goes on."""
-    with redline.open(address_of(kind, tmp_path)) as talk:
+    with redline.open(address_of(kind, open_folder)) as talk:
         talk.add(user("one"))
-    for place in (*tmp_path.parents[:2], tmp_path):
-        place.chmod(0o755)
-    for file in files_of(tmp_path):
+    open_folder.chmod(0o755)
+    for file in files_of(open_folder):
         file.chmod(0o644)
     with without_privileges():
-        reader = redline.open(address_of(kind, tmp_path))
+        reader = redline.open(address_of(kind, open_folder))
         assert reader.messages == [user("one")]
         with pytest.raises(LogError, match=r"(read-only|readonly)"):
             reader.add(user("two"))
         assert reader.messages == [user("one")]
     reader.add(user("two"))
     reader.close()
-    with redline.open(address_of(kind, tmp_path)) as again:
+    with redline.open(address_of(kind, open_folder)) as again:
         assert again.messages == [user("one"), user("two")]
 
 

@@ -209,7 +209,9 @@ class JsonlLog:
                 check_version(head.version)
             return head
         except LogError as problem:
-            raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
+            lines = enumerate(self._file.lines(0, self._file.size()), 1)
+            place = next((f"Line {number}" for number, known in lines if known == line), "A line at the end")
+            raise LogError(f"{place} of {self._file.path} cannot be read: {problem}") from problem
 
     def _cut_torn_end(self, size: int) -> None:
         """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
