@@ -161,14 +161,14 @@ class JsonlLog:
         if self._known.end == 0 and not self._skip_header(size):
             return
         line = self._last_line(size)
-        head = self._peek(line)
+        head = self._peek(line, size - len(line))
         if head is not None and head.more == 0:
             self._known = _Tail(size, head.number + 1, line[-_LAST_BYTES:])
             return
         at = self._known.end
         for line in self._file.lines(at, size):
+            head = self._peek(line, at)
             at += len(line)
-            head = self._peek(line)
             if head is not None and head.more == 0:
                 self._known = _Tail(at, head.number + 1, line[-_LAST_BYTES:])
 
@@ -202,16 +202,14 @@ class JsonlLog:
                 return content[before + 1 :]
             reach *= 8
 
-    def _peek(self, line: bytes) -> codec.Head | None:
+    def _peek(self, line: bytes, at: int) -> codec.Head | None:
         try:
             head = codec.peek(line)
             if head is not None:
                 check_version(head.version)
             return head
         except LogError as problem:
-            lines = enumerate(self._file.lines(0, self._file.size()), 1)
-            place = next((f"Line {number}" for number, known in lines if known == line), "A line at the end")
-            raise LogError(f"{place} of {self._file.path} cannot be read: {problem}") from problem
+            raise LogError(f"{self._file.line_at(at)} cannot be read: {problem}") from problem
 
     def _cut_torn_end(self, size: int) -> None:
         """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
