@@ -56,8 +56,9 @@ def is_running(pid) -> bool:
 def test_server_killed_in_the_middle_of_appends():
     """What was acknowledged is there, in order and once, for a conversation and an Editor that live on; errors say why."""
     with running_postgres() as server:
-        talk = redline.open(f"{server.address}#chat", format="openai_chat")
-        editor = redline.Editor(server.address, durability="fsync")
+        address = f"{server.address}&pool_wait=0.2"
+        talk = redline.open(f"{address}#chat", format="openai_chat")
+        editor = redline.Editor(address, durability="fsync")
         said, listed = list[dict[str, str]](), [{"role": "user", "content": "begin"}]
         for turn in range(3):
             killer = threading.Timer(0.05 + 0.03 * turn, kill, [server])
