@@ -11,13 +11,13 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers demo test test-adapters test-agents test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
@@ -71,13 +71,17 @@ bench-peer-proxies: .peers/headroom/.made .peers/litellm/.made $(DEV)
 test-inspector: $(DEV)
 	REDLINE_SLOW=1 $(BIN)/python -m pytest -n $(WORKERS) tests/inspector -rs
 
+# Every call of the system that logs and blobs make fails once (Linux, cc); about three minutes.
+test-faults: $(DEV)
+	REDLINE_FAULTS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/faults -rs --durations=5
+
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)
 	REDLINE_NEED_RAY=1 $(BIN)/python -m pytest tests/replay/test_ray.py -rs --durations=5
 
 check: $(DEV)
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench fuzz
+	$(BIN)/ruff format --check src tests bench fuzz
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_house.py
 
@@ -85,8 +89,8 @@ bench: $(DEV)
 	$(BIN)/python -m bench
 
 format: $(DEV)
-	$(BIN)/ruff check --fix src tests bench
-	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench fuzz
+	$(BIN)/ruff format src tests bench fuzz
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -177,11 +177,151 @@ def litellm(watch: Stopwatch, count: int, store: str | None) -> Callable[[], obj
     return lambda: asyncio.run(loop())
 
 
+def google_adk(watch: Stopwatch, count: int, store: str | None) -> Callable[[], object]:
+    """An app with and without the plugin; its session is in memory."""
+    from google.adk.agents import LlmAgent, RunConfig
+    from google.adk.apps import App
+    from google.adk.events import Event
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.adk.runners import Runner
+    from google.adk.sessions import InMemorySessionService
+    from google.genai import types
+
+    from redline.adapters.google_adk import RedlinePlugin
+
+    def call_of(id: str, path: str) -> types.Content:
+        call = types.FunctionCall(id=id, name="read_file", args={"path": path})
+        return types.Content(role="model", parts=[types.Part(function_call=call)])
+
+    def answer_of(id: str, text: str) -> types.Content:
+        answer = types.FunctionResponse(id=id, name="read_file", response={"result": text})
+        return types.Content(role="user", parts=[types.Part(function_response=answer)])
+
+    class Scripted(BaseLlm):
+        async def generate_content_async(self, *_: Any, **__: Any) -> Any:
+            asked = watch.next_call()
+            done = types.Content(role="model", parts=[types.Part(text="Done.")])
+            usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=1000, candidates_token_count=10)
+            yield LlmResponse(content=call_of(*asked) if asked else done, usage_metadata=usage)
+
+    said = types.Content(role="user", parts=[types.Part(text="Look around.")])
+    sessions = InMemorySessionService()
+    agent = LlmAgent(name="bench", model=Scripted(model="gemini-3-pro"), tools=[read_file])
+    runner = Runner(
+        app=App(name="bench", root_agent=agent, plugins=[RedlinePlugin(store)] if store else []), session_service=sessions
+    )
+
+    async def fill() -> None:
+        session = await sessions.create_session(app_name="bench", user_id="u", session_id="s")
+        await sessions.append_event(session, Event(author="user", content=said))
+        for id, path, text in past(count):
+            for content in (call_of(id, path), answer_of(id, text)):
+                await sessions.append_event(session, Event(author="bench", content=content))
+
+    async def loop() -> None:
+        config = RunConfig(max_llm_calls=10_000)
+        async for _ in runner.run_async(user_id="u", session_id="s", new_message=said, run_config=config):
+            pass
+
+    asyncio.run(fill())
+    return lambda: asyncio.run(loop())
+
+
+def strands(watch: Stopwatch, count: int, store: str | None) -> Callable[[], object]:
+    """An Agent with and without the plugin."""
+    from strands import Agent, tool
+    from strands.agent.conversation_manager import NullConversationManager
+    from strands.models.model import Model
+
+    from redline.adapters.strands import RedlineAgentPlugin
+
+    class Scripted(Model):
+        def update_config(self, **_: Any) -> None: ...
+
+        def get_config(self) -> dict[str, str]:
+            return {"model_id": "claude-sonnet-4-5"}
+
+        def structured_output(self, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError
+
+        async def stream(self, *_: Any, **__: Any) -> Any:
+            asked = watch.next_call()
+            yield {"messageStart": {"role": "assistant"}}
+            start = {"toolUse": {"toolUseId": asked[0], "name": "read_file"}} if asked else {}
+            yield {"contentBlockStart": {"start": start}}
+            words = {"toolUse": {"input": f'{{"path":"{asked[1]}"}}'}} if asked else {"text": "Done."}
+            yield {"contentBlockDelta": {"delta": words}}
+            yield {"contentBlockStop": {}}
+            yield {"messageStop": {"stopReason": "tool_use" if asked else "end_turn"}}
+            yield {
+                "metadata": {
+                    "usage": {"inputTokens": 1000, "outputTokens": 10, "totalTokens": 1010},
+                    "metrics": {"latencyMs": 1},
+                }
+            }
+
+    history: list[Any] = [{"role": "user", "content": [{"text": "Look around."}]}]
+    for id, path, text in past(count):
+        history.append(
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": id, "name": "read_file", "input": {"path": path}}}]}
+        )
+        result = {"toolUseId": id, "status": "success", "content": [{"text": text}]}
+        history.append({"role": "user", "content": [{"toolResult": result}]})
+    agent = Agent(
+        model=Scripted(),
+        messages=history,
+        tools=[tool(read_file)],
+        plugins=[RedlineAgentPlugin(store)] if store else [],
+        conversation_manager=NullConversationManager(),
+        callback_handler=None,
+    )
+    return lambda: agent("Go on.")
+
+
+def agent_framework(watch: Stopwatch, count: int, store: str | None) -> Callable[[], object]:
+    """An Agent with and without the middleware."""
+    from agent_framework import (
+        Agent,
+        BaseChatClient,
+        ChatMiddlewareLayer,
+        ChatResponse,
+        Content,
+        FunctionInvocationLayer,
+        Message,
+        tool,
+    )
+
+    from redline.adapters.agent_framework import RedlineChatMiddleware
+
+    def call_of(id: str, path: str) -> Message:
+        return Message("assistant", [Content.from_function_call(id, "read_file", arguments={"path": path})])
+
+    class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
+        async def _answer(self) -> ChatResponse:
+            asked = watch.next_call()
+            usage: Any = {"input_token_count": 1000, "output_token_count": 10}
+            return ChatResponse(messages=[call_of(*asked) if asked else Message("assistant", ["Done."])], usage_details=usage)
+
+        def _inner_get_response(self, **_: Any) -> Any:
+            return self._answer()
+
+    history = [Message("user", ["Look around."])]
+    for id, path, text in past(count):
+        history += [call_of(id, path), Message("tool", [Content.from_function_result(id, result=text)])]
+    client = Scripted(function_invocation_configuration={"max_iterations": 10_000})
+    middleware = [RedlineChatMiddleware(store)] if store else []
+    agent = Agent(client=client, tools=[tool(read_file, approval_mode="never_require")], middleware=middleware)
+    return lambda: asyncio.run(agent.run(history))
+
+
 FRAMEWORKS: dict[str, Callable[[Stopwatch, int, str | None], Callable[[], object]]] = {
     "langchain": langchain,
     "pydantic_ai": pydantic_ai,
     "openai_agents": openai_agents,
     "litellm": litellm,
+    "google_adk": google_adk,
+    "strands": strands,
+    "agent_framework": agent_framework,
 }
 
 

@@ -868,3 +868,15 @@ def test_recall(format):
 def test_recall_without_blobs_says_what_is_missing():
     with pytest.raises(ExecutionError, match=r"names no part of the record, such as #12\.0, and there are no blobs"):
         Editor().recall("the first one")
+
+
+def test_a_message_that_comes_again_broken_is_repaired():
+    """What is sent is the caller's own message only where a provider takes it: the type of a call was lost on the way."""
+    call = {"id": "c1", "type": "function", "function": {"name": "Read", "arguments": '{"file_path":"/srv/a.py"}'}}
+    asked = [{"role": "user", "content": "fix it"}, {"role": "assistant", "content": "I look.", "tool_calls": [call]}]
+    broken = {**asked[1], "tool_calls": [{name: value for name, value in call.items() if name != "type"}]}
+    editor = Editor()
+    editor.edit(asked, format="openai_chat")
+    again = editor.edit([asked[0], broken, {"role": "tool", "tool_call_id": "c1", "content": "x = 1"}], format="openai_chat")
+    assert redline.check(again.messages, format="openai_chat") == []
+    assert [message["role"] for message in again.messages] == ["user", "assistant", "tool"]

@@ -1,5 +1,6 @@
 """Ctrl-C at any place leaves a conversation that can go on, and a log that nobody has locked."""
 
+import linecache
 import sys
 from itertools import count
 
@@ -15,10 +16,14 @@ STEP = 67
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt before the line with a number, of those that Redline runs."""
+    """Raises KeyboardInterrupt before the line with a number, of those that Redline runs.
+
+    Not where a `with` is left: signals do not interrupt there, so that a lock is always let go of, but a trace would.
+    """
 
     def __init__(self, number):
         self.left, self.has_struck = number, False
+        self.entered = set()
 
     def __enter__(self):
         sys.settrace(self._enter)
@@ -34,11 +39,20 @@ class Interrupter:
     def _line(self, frame, event, arg):
         if event == "line" and not self.has_struck:
             self.left -= 1
-            if self.left < 0:
+            leaves_with = self._leaves_with(frame)
+            if self.left < 0 and not leaves_with:
                 self.has_struck = True
                 sys.settrace(None)
                 raise KeyboardInterrupt
         return self._line
+
+    def _leaves_with(self, frame):
+        """Whether the line is a `with` that this frame has come by before."""
+        place = id(frame), frame.f_lineno
+        is_left = place in self.entered
+        if linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+            self.entered.add(place)
+        return is_left
 
 
 def turn(number):

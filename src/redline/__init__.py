@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redline.errors import LogError as LogError
     from redline.errors import MissingExtraError as MissingExtraError
     from redline.errors import RedlineError as RedlineError
+    from redline.errors import StaleLogError as StaleLogError
     from redline.errors import TranscriptError as TranscriptError
     from redline.errors import ValidationError as ValidationError
     from redline.inspection import inspect_transcript as inspect_transcript
@@ -67,6 +68,7 @@ _PUBLIC = {
         "LogError",
         "MissingExtraError",
         "RedlineError",
+        "StaleLogError",
         "TranscriptError",
         "ValidationError",
     ),

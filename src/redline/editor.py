@@ -362,6 +362,8 @@ class Editor:
             records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
         tree.append(records, parent=spot.record)
+        if origin is not None:
+            self._forest.leave(origin)
         return tree.find(given.digests, given.session)
 
     def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:

@@ -6,6 +6,7 @@ RedlineError                    the base: catch this to catch them all
 ├── ExecutionError              the input is fine but not possible in this state
 │   └── BlobStoreError          blobs cannot be stored or read now: the store is down, slow, full or closed to this user
 ├── LogError                    a log cannot be opened, read or written
+│   └── StaleLogError           it was deleted, replaced or changed by another program while it was open
 ├── MissingExtraError           an optional dependency is needed for this call
 └── TranscriptError             a session file cannot be read
 """
@@ -19,6 +20,7 @@ __all__ = [
     "LogError",
     "MissingExtraError",
     "RedlineError",
+    "StaleLogError",
     "TranscriptError",
     "ValidationError",
 ]
@@ -46,6 +48,10 @@ class BlobStoreError(ExecutionError):
 
 class LogError(RedlineError):
     """A log cannot be opened, read or written: the text names it and says what to do. Nothing is half-written."""
+
+
+class StaleLogError(LogError):
+    """A log is no longer what was opened: it was deleted, replaced or cut by another program. Open it again."""
 
 
 class MissingExtraError(RedlineError):

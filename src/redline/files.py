@@ -101,7 +101,11 @@ def create_private(path: Path) -> int:
     """Open a file for appending; it, and the folders above it, are made if they are not there."""
     make_directory(path.parent)
     handle = _checked(os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600), path)
-    sync_directory(path.parent)
+    try:
+        sync_directory(path.parent)
+    except BaseException:
+        os.close(handle)
+        raise
     return handle
 
 
@@ -140,8 +144,13 @@ def file_error(path: Path, problem: OSError) -> LogError:
     """What to say, and what to do, when the system refuses."""
     if problem.errno == errno.ELOOP:
         return LogError(f"{path} is a symbolic link, which logs do not follow. Give the path of the file itself.")
-    is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    advice = "Make room, then go on: nothing was added." if is_full else "Check the path and its permissions."
+    advice = "Check the path and its permissions."
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "Make room, then go on: nothing was added."
+    elif problem.errno == errno.EIO:
+        advice = "Check the disk, then go on: what was stored before is left as it is."
+    elif problem.errno in (errno.EMFILE, errno.ENFILE):
+        advice = "Close some files, or allow more (ulimit -n), then go on."
     return LogError(f"{path}: {problem.strerror}. {advice}")
 
 

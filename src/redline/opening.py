@@ -10,6 +10,7 @@ from typing import Any
 from redline.blobs import Blobs
 from redline.conversation import Conversation, now_ms
 from redline.errors import ValidationError
+from redline.files import file_error
 from redline.formats import find_format, format_of_model
 from redline.log import Durability, DurableLog, Header, Redact
 from redline.log.addresses import address_text, check_address, masked
@@ -150,8 +151,11 @@ def is_foreign(address: str | os.PathLike[str]) -> bool:
         return False
     if not path.is_file() or path.stat().st_size == 0:
         return False
-    with path.open("rb") as file:
-        beginning = file.read(_HEAD_BYTES)
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_HEAD_BYTES)
+    except OSError as problem:
+        raise file_error(path, problem) from problem
     return _MAGIC not in beginning and not begins_like_log(beginning)
 
 

@@ -65,7 +65,7 @@ def test_replaced_database_is_opened_anew(tmp_path):
         file.unlink()
     new = SqliteLog(tmp_path / "chats.db", "chat")
     append_each(new, ["new"])
-    with pytest.raises(LogError, match="was replaced while it was open"):
+    with pytest.raises(LogError, match="was deleted or replaced while it was open"):
         old.append([message("lost")], parent=0)
     assert said(SqliteLog(tmp_path / "chats.db", "chat")) == said(new) == ["new"]
 

@@ -387,10 +387,10 @@ def test_file_that_is_replaced_is_noticed(database):
     """Nothing is promised for a file that is not the one that was opened."""
     insert(database, "a")
     database.path.rename(database.path.with_name("moved"))
-    with pytest.raises(LogError, match="No such file or directory"):
+    with pytest.raises(LogError, match=r"was deleted or replaced while it was open. Open it again"):
         insert(database, "b")
     database.path.touch()
-    with pytest.raises(LogError, match=r"was replaced while it was open. Open it again"):
+    with pytest.raises(LogError, match=r"was deleted or replaced while it was open. Open it again"):
         insert(database, "b")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redline.formats.usage import Usage
 from redline.proxy.accounts import Accounts, ProxiedRequest, accounts_path
+from tests.log.logs import file_size_limit
 
 
 def request(**fields):
@@ -49,6 +50,23 @@ def test_a_damaged_line_is_passed_over(tmp_path):
     accounts = Accounts(path)
     accounts.refresh()
     assert accounts.totals.requests == 2
+    accounts.close()
+
+
+def test_a_full_disk_loses_no_request_and_spoils_no_line(tmp_path):
+    """What does not fit is counted by this process, and says why; with room again the file goes on with a line of its own."""
+    path = tmp_path / "a.accounts"
+    accounts = Accounts(path)
+    accounts.add(request(session="one"))
+    with file_size_limit(path.stat().st_size + 20):
+        accounts.add(request(session="two"))
+        assert "No space left on device" in accounts.problem
+        accounts.add(request(session="three"))
+    accounts.add(request(session="four"))
+    assert accounts.problem == ""
+    accounts.refresh()
+    assert accounts.totals.requests == 4
+    assert set(accounts.sessions) == {"one", "two", "three", "four"}
     accounts.close()
 
 

@@ -76,7 +76,7 @@ class RedlineChatMiddleware(ChatMiddleware):
 
     def _is_partial(self, context: ChatContext) -> bool:
         """Whether the service keeps the history, or a provider adds it after us; look for compaction, too."""
-        if getattr(context.client, "compaction_strategy", None) or context.kwargs.get("compaction_strategy"):
+        if _compacts(context):
             self._warn_once("A compaction strategy shortens the history as well: leave it out, or raise its threshold.")
         is_partial = bool((context.options or {}).get("conversation_id") or context.kwargs.get("conversation_id"))
         if is_partial or (context.messages and context.messages[0].role == "tool"):
@@ -93,11 +93,18 @@ class RedlineChatMiddleware(ChatMiddleware):
             _logger.warning(said)
 
 
+def _compacts(context: ChatContext) -> bool:
+    return bool(getattr(context.client, "compaction_strategy", None) or context.kwargs.get("compaction_strategy"))
+
+
 def _replace_messages(context: ChatContext, call: EditedCall[Message]) -> None:
-    """Put the messages into the call, and tell what they stand for, so that summaries made of them reach the history."""
+    """Put the messages into the call, and tell what they stand for, so that summaries made of them reach the history.
+
+    The framework takes its time over that, and without a compaction strategy there are no summaries.
+    """
     given, context.messages = context.messages, list(call.messages)
     record = getattr(context, "record_message_replacement", None)  # not in the first versions
-    if record is None or call.request is None or not call.request.is_changed:
+    if record is None or call.request is None or not call.request.is_changed or not _compacts(context):
         return
     for message, (position, _) in zip(call.messages, call.request.pieces, strict=True):
         if position is not None and message is not given[position]:

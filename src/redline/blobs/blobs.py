@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from redline.errors import ExecutionError, ValidationError
+from redline.values.checks import shown
 
 __all__ = [
     "Blobs",
@@ -72,15 +73,16 @@ def reference_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def is_reference(text: str) -> bool:
-    """Whether a text has the form of a reference."""
-    return _REFERENCE.fullmatch(text) is not None
+def is_reference(text: object) -> bool:
+    """Whether it is a text that has the form of a reference."""
+    return isinstance(text, str) and _REFERENCE.fullmatch(text) is not None
 
 
 def check_reference(text: str) -> None:
     """Refuse what cannot be a reference, a path above all."""
     if not is_reference(text):
-        raise ValidationError(f"{text[:80]!r} is no reference. References have 64 hexadecimal digits; copy it from the stub.")
+        said = "References have 64 hexadecimal digits; copy it from the stub."
+        raise ValidationError(f"{shown(text)[:80]} is no reference. {said}")
 
 
 def check_content(reference: str, content: bytes, place: object) -> None:

@@ -14,21 +14,22 @@ __all__ = ["command"]
 
 
 @click.command("ls")
-@click.argument("address", metavar="ADDRESS")
+@click.argument("address", required=False, metavar="[ADDRESS]")
 @click.option("--user", default="", metavar="USER", help="Only those of this user.")
 @click.option("--tag", default="", metavar="TAG", help="Only those with this tag.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="How many are listed; all without it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
-def command(address: str, user: str, tag: str, limit: int | None, as_json: bool) -> int:
+def command(address: str | None, user: str, tag: str, limit: int | None, as_json: bool) -> int:
     """List the conversations at ADDRESS, the one that was last gone on with first.
 
-    ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database. For the sessions of other
-    agents: redline sessions.
+    ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database; without it, what `redline
+    proxy` and `redline run` record. For the sessions of other agents: redline sessions.
 
     Exit code 0, or 2 if a conversation could not be read; the others are still listed.
 
     \b
     Examples:
+      redline ls
       redline ls chats/
       redline ls sqlite:///chats.db --limit 20
     """

@@ -12,12 +12,13 @@ __all__ = ["command"]
 
 
 @click.command("stats")
-@click.argument("address", metavar="ADDRESS")
+@click.argument("address", required=False, metavar="[ADDRESS]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
-def command(address: str, as_json: bool) -> int:
+def command(address: str | None, as_json: bool) -> int:
     """Add up the conversations at ADDRESS: how many, their messages and bytes, oldest and newest, and their formats.
 
-    ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database.
+    ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database; without it, what `redline
+    proxy` and `redline run` record.
 
     Exit code 0, or 2 if a conversation could not be read; the others are still counted.
 

@@ -2,17 +2,25 @@
 
 from pathlib import Path
 
+import click
+
 from redline.cli.output import complain
+from redline.cli.setting_options import found_setting
 from redline.errors import ValidationError
 from redline.log.addresses import masked, parse_address
 from redline.log.housekeeping import LOG_SUFFIX
+from redline.settings import SETTINGS
 from redline.store import Store, StoredConversation
 
 __all__ = ["complain_of", "open_store", "split_address"]
 
 
-def open_store(address: str) -> Store:
-    """The store at an address; a ValidationError if nothing is there, which a slip of the pen would make look empty."""
+def open_store(address: str | None) -> Store:
+    """The store at an address, without one that of `redline proxy` and `redline run`; a ValidationError if nothing is there,
+    which a slip of the pen would make look empty."""
+    address = address or str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value)
+    if "://" not in address:
+        address = str(Path(address).expanduser())
     kind, place, _ = parse_address(address)
     store = Store(address)
     if kind != "postgresql" and not Path(place).exists():

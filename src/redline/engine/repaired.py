@@ -73,7 +73,7 @@ class RepairedView:
         self._moved: dict[int, dict[Path, tuple[int, Path]]] = {}
         """By index and place, where a part is in what is final whose message the repair changed."""
         self._repaired = 0
-        """How many messages of what is final the repair made or changed."""
+        """How many messages of what is final the repair made, changed or moved."""
         self._earlier_corrections: tuple[Change, ...] = ()
         self._earlier_changes: tuple[Change, ...] = ()
         """What the repair did before the snapshot that this goes on from."""
@@ -109,7 +109,7 @@ class RepairedView:
         """What is sent as things are, with the strikes in force."""
         tail, visible = self.tail, len(self._state.view.indices)
         is_whole = not self._repaired and len(self.pieces) + len(tail) == visible == len(self._state)
-        is_unrepaired = is_whole and not any(isinstance(piece, RepairedMessage) for piece in tail)
+        is_unrepaired = is_whole and all(piece == place for place, piece in enumerate(tail, len(self.pieces)))
         return Sent(self._state, self.pieces, tail, self._made, is_unrepaired=is_unrepaired)
 
     def system(self) -> System:
@@ -181,6 +181,7 @@ class RepairedView:
             if isinstance(run, RepairedMessageSnapshot):
                 self._add(*self._of_run(run))
                 continue
+            self._repaired += run[0] != len(self.pieces)
             self._whole.update(zip(range(*run), count(len(self.pieces)), strict=False))
             self.pieces += range(*run)
 
@@ -224,6 +225,7 @@ class RepairedView:
         self.pieces.append(piece)
         if isinstance(piece, int):
             self._whole[piece] = place
+            self._repaired += piece != place
             return
         self._repaired += 1
         for origin in piece.origins:

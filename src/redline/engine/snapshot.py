@@ -4,8 +4,7 @@ import contextlib
 import dataclasses
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import cache, cached_property, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from redline.engine.repaired import RepairedViewSnapshot
 from redline.engine.state import State, runs_of
 from redline.log.records import Checkpoint
 from redline.schedules.ledger import LedgerSnapshot
+from redline.values.package import package_version
 from redline.view.view import View
 
 __all__ = ["Checkpoints", "Snapshot", "digest_of", "fingerprint"]
@@ -100,7 +100,7 @@ def digest_of(view: View, format: str) -> str:
 def fingerprint(settings: object) -> str | None:
     """A name for settings, the same in every process; None if they hold something that is not made of plain values."""
     try:
-        content = msgspec.json.encode([_SHAPE, _package_version(), _plain(settings)])
+        content = msgspec.json.encode([_SHAPE, package_version(), _plain(settings)])
     except (TypeError, UnicodeEncodeError):
         return None
     return hashlib.blake2b(content, digest_size=12).hexdigest()
@@ -109,14 +109,6 @@ def fingerprint(settings: object) -> str | None:
 @lru_cache(maxsize=64)
 def _known_fingerprint(settings: Hashable) -> str | None:
     return fingerprint(settings)
-
-
-@cache
-def _package_version() -> str:
-    try:
-        return version("redline")
-    except PackageNotFoundError:
-        return "from source"
 
 
 def _plain(value: object) -> Any:

@@ -5,6 +5,7 @@ from itertools import chain
 
 import msgspec
 
+from redline.errors import LogError
 from redline.formats.base import Format
 from redline.formats.voting import FormatVote
 from redline.log.records import (
@@ -143,6 +144,7 @@ class State:
 
     def apply(self, record: Record, *, is_counted: bool = False) -> None:  # noqa: C901 - one case for each kind of record
         """Take one record in. `is_counted`: its messages have voted for their format before."""
+        self._check(record)
         match record:
             case MessageAdded():
                 self._add((record,), is_counted=is_counted)
@@ -177,6 +179,29 @@ class State:
                 self.requests.touch(now)
             case Originated(origin):
                 self.origin = origin
+
+    def _check(self, record: Record) -> None:
+        """Refuse a record that speaks of what is not there: the log was put together by something else."""
+        match record:
+            case ViewChanged(indices, appended, replaced):
+                count = len(self) + len(appended)
+                is_sound = all(0 <= start <= end <= count for start, end in indices)
+                is_sound = is_sound and all(0 <= index < count for index, _ in replaced)
+            case StrikesApplied(strikes) | HeadMoved(strikes):
+                is_sound = all(0 <= strike.index < len(self) for strike in strikes)
+            case StrikesLifted(lifts):
+                is_sound = all(lift.number in self.strikes for lift in lifts)
+            case StrikeUndone(number):
+                is_sound = number in self.strikes
+            case PinSet(index):
+                is_sound = 0 <= index < len(self)
+            case _:
+                return
+        if not is_sound:
+            raise LogError(
+                f"A record of the log ({type(record).__name__}) speaks of a message or a strike that the log does not have: "
+                "another program has changed it. Take it from a backup."
+            )
 
     def apply_all(self, records: Iterable[Record], checkpoint: Checkpoint | None = None) -> None:
         """Take many in, messages that follow each other all at once, then what was worked out by then.

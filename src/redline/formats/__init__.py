@@ -17,6 +17,7 @@ from redline.formats.base import Format, decode_object
 from redline.formats.gemini import Gemini
 from redline.formats.openai_chat import OpenAIChat
 from redline.formats.openai_responses import OpenAIResponses
+from redline.values.checks import make_list
 from redline.values.messages import Message
 from redline.values.payloads import Payload
 
@@ -35,11 +36,12 @@ def find_format(name: str, messages: Sequence[Payload] = ()) -> Format:
 
 def detect_format(messages: Sequence[Payload]) -> Format:
     """The format that every message could be of, and that most of them speak for."""
-    return _recognised(_decoded(messages))
+    return _recognised(_decoded(make_list("messages", messages)))
 
 
 def read_history(messages: Sequence[Payload], format: str = "auto") -> tuple[Format, list[Message]]:
     """The messages of a plain list, and the format they are read by, which `auto` recognises from them."""
+    messages = make_list("messages", messages)
     natives = _decoded(messages)
     chosen = _recognised(natives) if format == "auto" else _named(format)
     return chosen, [chosen.interpret(native, payload) for native, payload in zip(natives, messages, strict=True)]

@@ -23,6 +23,10 @@ STORED_FIELDS = frozenset(
 """Written beside messages by agents that store them and by SDKs that return them; taken by no provider."""
 
 
+_MOST_IN_BYTES = 100
+"""Each flaw is looked for in the bytes from their start, so that thousands would take minutes."""
+
+
 class Flaw(msgspec.Struct, frozen=True):
     """Something that the provider refuses wherever the message is."""
 
@@ -36,7 +40,9 @@ class Flaw(msgspec.Struct, frozen=True):
 
 def corrected(payload: Payload, flaws: Iterable[Flaw]) -> Payload:
     """The payload without these flaws: the very same object or bytes if there are none."""
-    removed = []
+    flaws, removed = list(flaws), []
+    if len(flaws) > _MOST_IN_BYTES and isinstance(payload, bytes):
+        return payloads.encode(corrected(payloads.decode(payload), flaws))
     for flaw in flaws:
         if flaw.replacement is msgspec.UNSET:
             removed.append(flaw.path)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from redline.errors import FormatError
 from redline.formats import FORMATS
-from redline.formats.base import Format
-from redline.values import payloads
+from redline.formats.base import Format, decode_object
 from redline.values.payloads import Payload
 
 __all__ = ["FormatVote"]
@@ -54,10 +54,8 @@ class FormatVote:
         """Count a message that is accepted, while there is something to decide."""
         if len(self._certain) == 1:
             return
-        native = payloads.decode(payload)
-        for name in list(self._certain):
-            evidence = FORMATS[name].evidence(native)
-            if evidence == 0:
-                del self._certain[name]
-            else:
-                self._certain[name] += evidence == 2
+        native = decode_object(payload)
+        evidence = {name: FORMATS[name].evidence(native) for name in self._certain}
+        if not any(evidence.values()):
+            raise FormatError("A message is of no format that the messages before it can be of. Give format=…")
+        self._certain = {name: count + (evidence[name] == 2) for name, count in self._certain.items() if evidence[name]}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from redline.errors import FormatError
 from redline.formats.base import Format
+from redline.formats.flaws import KNOWN_FIELDS
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
@@ -19,7 +20,7 @@ _START = b""
 """The chain of no messages."""
 
 _MOST_LISTS = 64
-_MOST_BYTES = 96 << 20
+_MOST_BYTES = 24 << 20
 """Of messages whose digests are remembered, in each of two generations."""
 
 
@@ -130,11 +131,15 @@ class Digests:
     def _find(self, native: bytes, format: Format) -> KnownMessage:
         known = self._old.get(format.name, {}).get(native)
         if known is None:
-            message = format.read(native)
-            if not format.evidence(payloads.decode_once(native)):
+            message, plain = format.read(native), payloads.decode_once(native)
+            if not format.evidence(plain):
                 raise FormatError(f"it is no message of {format.name}")
             is_answer = bool(message.results) and not message.calls
-            known = KnownMessage(native, digest_of(message, format), message.role == "system", is_answer)
+            digest = digest_of(message, format)
+            if flawed := sorted({flaw.law for flaw in format.flaws(plain)} - {KNOWN_FIELDS}):
+                # It was whole before, perhaps: sent as it comes now, it would be refused.
+                digest = hashlib.blake2b(digest + payloads.canonical(flawed), digest_size=_BYTES).digest()
+            known = KnownMessage(native, digest, message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known

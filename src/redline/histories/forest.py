@@ -19,6 +19,8 @@ __all__ = ["Forest", "OpenTree", "StruckMessage"]
 _MOST_TREES = 256
 _MOST_BYTES = 192 << 20
 """Of messages that are kept in memory. What was not used for longest goes first, and is read again from the store."""
+_MOST_READY_BYTES = 32 << 20
+"""Of messages in trees with engines, each of which takes many times as much as its messages. Beyond it they are made anew."""
 _MOST_ORIGINS = 4
 """How many logs are looked through for messages that a new one has, too."""
 
@@ -45,6 +47,15 @@ class OpenTree:
         messages = (one.record for one in tree.stored.values() if isinstance(one.record, MessageAdded))
         self.size_bytes = sum(len(message.payload) for message in messages)
 
+    def rest(self) -> None:
+        """Forget what is only there to be quick, unless another thread is using it."""
+        if self.lock.acquire(blocking=False):
+            try:
+                self.engines.clear()
+                self.struck.clear()
+            finally:
+                self.lock.release()
+
 
 class Forest:
     """Opens trees by name and keeps those in memory that were last used. For use from any number of threads."""
@@ -58,7 +69,7 @@ class Forest:
     def open(self, name: str, namespace: str | None = None) -> OpenTree:
         """The tree of a name; of no namespace until somebody says of which it is."""
         with self._lock:
-            if name not in self._trees:
+            if name not in self._trees or self._trees[name].tree.is_stale:
                 tree = HistoryTree(self.store.open(name, Header(conversation=name)))
                 self._trees[name] = OpenTree(name, namespace, tree, self._counter)
             if namespace is not None:
@@ -68,7 +79,18 @@ class Forest:
             while len(self._trees) > 1 and (kept > _MOST_BYTES or len(self._trees) > _MOST_TREES):
                 _, oldest = self._trees.popitem(last=False)
                 kept -= oldest.size_bytes
+            ready = 0
+            for one in reversed(self._trees.values()):
+                ready += one.size_bytes
+                if ready > _MOST_READY_BYTES and one.name != name:
+                    one.rest()
             return self._trees[name]
+
+    def leave(self, tree: OpenTree) -> None:
+        """Keep a tree no longer in memory: its client has gone on in another one."""
+        with self._lock:
+            if self._trees.get(tree.name) is tree:
+                del self._trees[tree.name]
 
     def enter(self, given: GivenList) -> None:
         """Write down which log a session begins to fill."""
@@ -113,7 +135,7 @@ class Forest:
             self.store.close()
 
     def _read_index(self) -> RecordTree:
-        if self._index is None:
+        if self._index is None or self._index.is_stale:
             self._index = RecordTree(self.store.open(INDEX, Header(conversation=INDEX)))
         else:
             self._index.read()

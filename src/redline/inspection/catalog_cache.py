@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
 from redline.inspection.cache_folder import read_cached, write_cached
 from redline.inspection.catalog_row import CatalogRow, FoundSession
+from redline.values.package import package_version
 
 __all__ = ["CatalogCache"]
 
@@ -65,13 +65,13 @@ class CatalogCache:
         self._has_news = False
         rows = {key: kept for key, kept in list(self._kept().items()) if "://" in key or Path(key).exists()}
         newest = dict(list(rows.items())[-_MOST_ROWS:])
-        write_cached(_FILE, msgspec.json.encode(_KeptRows(_version(), newest)))
+        write_cached(_FILE, msgspec.json.encode(_KeptRows(f"{_SHAPE}, {package_version()}", newest)))
 
     def _kept(self) -> dict[str, _KeptRow]:
         if self._rows is None:
             try:
                 read = msgspec.json.decode(read_cached(_FILE) or b"", type=_KeptRows)
-                self._rows = read.rows if read.version == _version() else {}
+                self._rows = read.rows if read.version == f"{_SHAPE}, {package_version()}" else {}
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self._rows = {}
         return self._rows
@@ -84,10 +84,3 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _version() -> str:
-    try:
-        return f"{_SHAPE}, {version('redline')}"
-    except PackageNotFoundError:
-        return str(_SHAPE)

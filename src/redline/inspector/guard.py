@@ -1,7 +1,7 @@
 """Who may ask, and what a browser may do with the answer: host, origin, token, and a policy under which nothing else loads."""
 
 import hmac
-from http.cookies import SimpleCookie
+from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -67,7 +67,7 @@ class Guard:
         if problem := self._access.host_problem(dict(headers)):
             return 403, problem
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        if origin is not None and _site_of(origin) != headers.get("host"):
             return 403, "Only the inspector's own page may ask; this came from another."
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and not scope["path"].startswith("/api/")
         if headers.get("sec-fetch-site", "") not in _OWN_SITES and not is_navigation:
@@ -84,6 +84,22 @@ class Guard:
         return 0, ""
 
     def _tokens(self, scope: Scope, headers: Headers) -> tuple[str, ...]:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
+        cookie = _cookies_in(headers.get("cookie", "")).get(_COOKIE)
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         return headers.get(TOKEN_HEADER, ""), cookie.value if cookie is not None else "", asked
+
+
+def _site_of(origin: str) -> str:
+    """Host and port of an origin; empty for what is none, which no page of this server's can have."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _cookies_in(header: str) -> SimpleCookie:
+    """The cookies of a request; none where one has a name that cookies cannot have."""
+    try:
+        return SimpleCookie(header)
+    except CookieError:
+        return SimpleCookie()

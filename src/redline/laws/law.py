@@ -85,13 +85,17 @@ class FlawLaw:
 
     def broken(self, history: History) -> Iterator[Broken]:
         """The flaws that break this law."""
+        places: dict[int, dict[Path, int]] = {}
         for index, flaw in history.flaws:
             if flaw.law == self.name:
-                yield Broken(index, _part_with(flaw.path, history.messages[index]), flaw.found)
+                if index not in places:  # once for a message: it may have thousands of flaws
+                    parts = history.messages[index].parts
+                    places[index] = {part.at: place for place, part in reversed(list(enumerate(parts)))}
+                yield Broken(index, _part_with(flaw.path, places[index]), flaw.found)
 
 
-def _part_with(path: Path, message: Message) -> int | None:
+def _part_with(path: Path, places: Mapping[Path, int]) -> int | None:
     """The part that holds a place of the payload; None for a field of the message itself."""
     if len(path) == 1:
         return None
-    return next((place for place, part in enumerate(message.parts) if part.at and path[: len(part.at)] == part.at), None)
+    return next((places[path[:length]] for length in range(1, len(path) + 1) if path[:length] in places), None)

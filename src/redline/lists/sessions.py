@@ -15,6 +15,7 @@ from redline.transcripts.heads import head_decoder
 from redline.transcripts.neovate import StoredLine, active_path
 from redline.transcripts.source import Source, decode_line, index_lines
 from redline.values import payloads
+from redline.values.checks import make_list
 
 __all__ = ["filter_messages", "load_session_messages"]
 
@@ -31,7 +32,8 @@ def filter_messages(lines: Iterable[Line]) -> list[Line]:
     A message that did not change is the very same object. One whose parent is gone names the nearest parent left, so that
     doing it again finds the same messages.
     """
-    stored = [_StoredMessage.read(line) for line in lines if isinstance(line, dict) and line.get("type") == "message"]
+    given = make_list("lines", lines)
+    stored = [_StoredMessage.read(line) for line in given if isinstance(line, dict) and line.get("type") == "message"]
     kept = _visible(stored)
     # A parallel result is on the path only beside another, and a circle ends where it was entered: when cleaning removes that
     # other result or that entrance, the parents named in the lines no longer lead to all that is left. Then each message gets

@@ -71,7 +71,8 @@ def sealed_lines(bodies: Sequence[bytes], *, first: int, parent: int) -> list[by
 
 def is_intact(line: bytes) -> bool:
     """Whether the line is as it was written."""
-    return line[:_SEAL_BYTES] == b'{"crc":"%08x",' % crc32(memoryview(line)[_SEAL_BYTES:])
+    # The checksum of nothing is 00000000: a seal alone would be right.
+    return len(line) > _SEAL_BYTES and line[:_SEAL_BYTES] == b'{"crc":"%08x",' % crc32(memoryview(line)[_SEAL_BYTES:])
 
 
 def decode(line: bytes) -> Line | None:
@@ -114,7 +115,7 @@ def peek(line: bytes) -> Head | None:
         return None
     try:
         return _decode_head(line)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise LogError(f"it is intact but no record of a Redline log ({problem}).") from problem
 
 
@@ -130,7 +131,7 @@ def decode_header(line: bytes) -> Header | None:
     """The header; None if the line is damaged or something else."""
     try:
         header = _decode_header(line) if is_intact(line) else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     if header is not None:
         check_version(header.version)

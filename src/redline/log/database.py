@@ -5,11 +5,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from redline.errors import LogError, ValidationError
+from redline.errors import LogError, StaleLogError, ValidationError
 from redline.log import codec
 from redline.log.acceptance import accept
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Header, Redact, Stored, Torn
+from redline.log.migrations import check_version
 from redline.log.records import Record
 from redline.log.torn import RecordReader
 
@@ -98,9 +99,18 @@ class DatabaseLog(ABC):
     def close(self) -> None:
         """Let go of the database; its connections are closed when the last log of it has let go."""
 
-    def _deleted(self) -> LogError:
+    def _deleted(self) -> StaleLogError:
         """The error for an append to a conversation that was deleted meanwhile: nothing brings it back by accident."""
-        return LogError(f"The {self._name} was deleted while it was open. Open it again.")
+        return StaleLogError(f"The {self._name} was deleted while it was open. Open it again.")
+
+    def _check_last(self, line: bytes) -> None:
+        """Refuse to go on from a record of a newer Redline, which this one may not understand."""
+        try:
+            head = codec.peek(line)
+            if head is not None:
+                check_version(head.version)
+        except LogError as problem:
+            raise LogError(f"The last record of the {self._name} cannot be read: {problem} Nothing was added.") from problem
 
     @abstractmethod
     def _check_claim(self) -> None:

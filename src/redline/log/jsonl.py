@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from weakref import ref
 
-from redline.errors import LogError
+from redline.errors import LogError, StaleLogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
 from redline.log.claims import FileClaim
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
+from redline.log.migrations import check_version
 from redline.log.records import Record
 from redline.log.torn import RecordReader
 
@@ -53,7 +54,7 @@ class JsonlLog:
         self._header = header or Header(conversation=name)
         self._redact = redact
         self._reader = RecordReader(self._file.line_at)
-        self._known = _Tail(0, 0)
+        self._known = _Tail(0, 0, b"")
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
         self._file.locked(self._claimed_end)
 
@@ -90,14 +91,14 @@ class JsonlLog:
             self._find_end(size)
             if size > self._known.end:
                 self._cut_torn_end(size)
-            end, first = self._known
+            end, first = self._known.end, max(self._known.next_number, self._reader.next_number)
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             if end == 0:
                 lines.insert(0, codec.encode_header(self._header))
             content = b"".join(lines)
             self._file.append(content, at=end)
-            self._known = _Tail(end + len(content), first + len(bodies))
+            self._known = _Tail(end + len(content), first + len(bodies), content[-_LAST_BYTES:])
             if self._seen[1] == end:  # what one has written oneself need not be read
                 self._seen = (first + len(bodies) - 1, self._known.end)
             return first + len(bodies) - 1
@@ -152,21 +153,24 @@ class JsonlLog:
     def _find_end(self, size: int) -> None:
         """Find where the last whole append ends, and the number after it. What is beyond that is torn."""
         if size < self._known.end:
-            raise LogError(f"{self._file.path} became shorter while it was open: another program has changed it.")
+            raise _changed(self._file.path)
         if size == self._known.end:
             return
+        if self._file.read(self._known.end - len(self._known.last), self._known.end) != self._known.last:
+            raise _changed(self._file.path)  # it was cut, and has grown again since
         if self._known.end == 0 and not self._skip_header(size):
             return
-        head = self._peek(self._last_line(size))
+        line = self._last_line(size)
+        head = self._peek(line, size - len(line))
         if head is not None and head.more == 0:
-            self._known = _Tail(size, head.number + 1)
+            self._known = _Tail(size, head.number + 1, line[-_LAST_BYTES:])
             return
         at = self._known.end
         for line in self._file.lines(at, size):
+            head = self._peek(line, at)
             at += len(line)
-            head = self._peek(line)
             if head is not None and head.more == 0:
-                self._known = _Tail(at, head.number + 1)
+                self._known = _Tail(at, head.number + 1, line[-_LAST_BYTES:])
 
     def _skip_header(self, size: int) -> bool:
         """Read the header. False if the very first append was torn; an error if this is no log of Redline's."""
@@ -184,7 +188,7 @@ class JsonlLog:
                 advice = "It is an SQLite database: write sqlite:///PATH#CONVERSATION."
             raise LogError(f"{self._file.path} is not a Redline log, and is left alone. {advice}")
         self._header = header or self._header
-        self._known = _Tail(len(first), 0)
+        self._known = _Tail(len(first), 0, first[-_LAST_BYTES:])
         return True
 
     def _last_line(self, size: int) -> bytes:
@@ -198,11 +202,14 @@ class JsonlLog:
                 return content[before + 1 :]
             reach *= 8
 
-    def _peek(self, line: bytes) -> codec.Head | None:
+    def _peek(self, line: bytes, at: int) -> codec.Head | None:
         try:
-            return codec.peek(line)
+            head = codec.peek(line)
+            if head is not None:
+                check_version(head.version)
+            return head
         except LogError as problem:
-            raise LogError(f"A line at the end of {self._file.path} cannot be read: {problem}") from problem
+            raise LogError(f"{self._file.line_at(at)} cannot be read: {problem}") from problem
 
     def _cut_torn_end(self, size: int) -> None:
         """Move what a crash left into the `.torn` file, what was whole and is damaged into the `.damaged` file."""
@@ -263,6 +270,11 @@ class _Tail(NamedTuple):
     """Of the last append that is known to be whole."""
     next_number: int
     """Of the next record."""
+    last: bytes
+    """What comes right before the end, by which one sees that the file is still the one that was read."""
+
+
+_LAST_BYTES = 64
 
 
 # --- what a crash leaves
@@ -319,7 +331,7 @@ class AppendFile:
                 status = os.fstat(self._handle)
             except OSError as problem:
                 raise file_error(self.path, problem) from problem
-            return status.st_size if status.st_nlink else -1
+            return status.st_size if self._is_at_path(status) else -1
 
         return self._threads.run(measure, lambda: None)
 
@@ -333,9 +345,17 @@ class AppendFile:
             status = os.fstat(handle)
         except OSError as problem:
             raise file_error(self.path, problem) from problem
-        if status.st_nlink == 0:
-            raise LogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
+        if not self._is_at_path(status):
+            raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
         return status.st_size
+
+    def _is_at_path(self, status: os.stat_result) -> bool:
+        """Whether the open file is still the one of that name: a file that was renamed takes appends that nobody would find."""
+        try:
+            named = os.stat(self.path)  # noqa: PTH116 - a third of the time of Path.stat, at each append
+        except OSError:
+            return False
+        return (named.st_ino, named.st_dev) == (status.st_ino, status.st_dev)
 
     def _opened(self, *, create: bool) -> int | None:
         self.used_at = time.monotonic()
@@ -460,7 +480,7 @@ class AppendFile:
                 except OSError as problem:
                     raise file_error(self.path, problem) from problem
                 if not piece:
-                    raise LogError(f"{self.path} became shorter while it was open: another program has changed it.")
+                    raise _changed(self.path)
                 pieces.append(piece)
                 at += len(piece)
             return b"".join(pieces)
@@ -557,6 +577,10 @@ class _FileRange(io.RawIOBase):
         room[: len(content)] = content
         self._at += len(content)
         return len(content)
+
+
+def _changed(path: Path) -> StaleLogError:
+    return StaleLogError(f"{path} became shorter while it was open: another program has changed it. Open it again.")
 
 
 def _write_all(handle: int, content: bytes) -> None:

@@ -135,12 +135,14 @@ class PostgresLog(DatabaseLog):
 
     def _next_number(self, connection: "Connection") -> int:
         query = (
-            "SELECT (SELECT coalesce(max(number) + 1, 0) FROM redline_records WHERE conversation = key) "
-            "FROM redline_conversations WHERE key = %s"
+            "SELECT coalesce(number + 1, 0), coalesce(line, '') FROM redline_conversations LEFT JOIN LATERAL "
+            "(SELECT number, line FROM redline_records WHERE conversation = key ORDER BY number DESC LIMIT 1) AS last "
+            "ON true WHERE key = %s"
         )
         found = connection.execute(query, (self._key,)).fetchone()
         if found is None:
             raise self._deleted()
+        self._check_last(found[1])
         return int(found[0])
 
     def _has(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from redline.errors import LogError
+from redline.errors import LogError, StaleLogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
 from redline.log.blanking import blanked
 from redline.log.claims import FileClaim
 from redline.log.database import DatabaseConnection, DatabaseLog, shared
-from redline.log.log import Durability, Header, Redact, Torn, check_durability, check_parent
+from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
 __all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
@@ -112,7 +112,7 @@ class SqliteLog(DatabaseLog):
             return self._database.add(_INSERT, (base + first, lines[0]))
 
         def insert(connection: sqlite3.Connection) -> bool:
-            if _next_number(connection, base) != first:
+            if _last_record(connection, base)[0] + 1 != first:
                 return False
             connection.executemany(_INSERT, enumerate(lines, base + first))
             return True
@@ -129,7 +129,9 @@ class SqliteLog(DatabaseLog):
                 base = int(key) * _NUMBERS
             elif not connection.execute("SELECT 1 FROM conversations WHERE key = ?", (base // _NUMBERS,)).fetchone():
                 raise self._deleted()
-            first = _next_number(connection, base)
+            last, line = _last_record(connection, base)
+            self._check_last(line)
+            first = last + 1
             check_parent(parent, first)
             lines = codec.sealed_lines(bodies, first=first, parent=parent)
             connection.executemany(_INSERT, enumerate(lines, base + first))
@@ -218,11 +220,12 @@ def vacuum_sqlite(path: str | os.PathLike[str]) -> None:
         database.vacuum()
 
 
-def _next_number(connection: sqlite3.Connection, base: int) -> int:
-    query = "SELECT place FROM records WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"
-    for (place,) in connection.execute(query, (base, base + _NUMBERS)):
-        return int(place) - base + 1
-    return 0
+def _last_record(connection: sqlite3.Connection, base: int) -> tuple[int, bytes]:
+    """The number of the last record, and its line."""
+    query = "SELECT place, line FROM records WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT 1"
+    for place, line in connection.execute(query, (base, base + _NUMBERS)):
+        return int(place) - base, bytes(line)
+    return ROOT, b""
 
 
 # --- the database
@@ -231,6 +234,7 @@ _APPLICATION_ID = 0x5265646C  # "Redl"
 _SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
 _CHECKPOINT_SECONDS = 5.0
+_BUFFER_BYTES = 1 << 20
 _SHORT_WAIT = "PRAGMA busy_timeout = 5000"
 """For whoever may come another time."""
 
@@ -331,9 +335,21 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
                 code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
                 if code in _UNWRITABLE:
                     self._let_go()  # when it is used again, its permissions may have been put right
+                if code == sqlite3.SQLITE_CORRUPT:
+                    self._check_disk()
                 raise LogError(f"{self.path}: {problem}. {_ADVICE.get(code, 'Nothing was changed.')}") from problem
 
         return self._threads.run(named, self._roll_back)
+
+    def _check_disk(self) -> None:
+        """SQLite takes what a disk does not give for damage. Only without a connection: to close the file undoes its locks."""
+        self._let_go()
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                while file.read(_BUFFER_BYTES):
+                    pass
+        except OSError as problem:
+            raise file_error(self.path, problem) from problem
 
     def _roll_back(self) -> None:
         """End a transaction that did not come to its end; a connection that cannot do that is let go of, which does it too."""
@@ -345,8 +361,12 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
 
     def _writable(self) -> sqlite3.Connection:
         connection = self._connection or self._connected() or self._created()
-        if os.stat(self._name).st_ino != self._inode:  # noqa: PTH116 - a third of the time of Path.stat, at each append
-            raise LogError(f"{self.path} was replaced while it was open. Open it again.")
+        try:
+            inode = os.stat(self._name).st_ino  # noqa: PTH116 - a third of the time of Path.stat, at each append
+        except FileNotFoundError:
+            inode = 0
+        if inode != self._inode:
+            raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
         return connection
 
     def _connected(self) -> sqlite3.Connection | None:
@@ -380,12 +400,17 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
     def _created(self) -> sqlite3.Connection:
         os.close(create_private(self.path))
         connection, self._is_frozen = _open(self.path)
-        _turn_journal_on(connection)
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
-            f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
-        )
-        return self._keep(connection)
+        try:
+            _turn_journal_on(connection)
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {self._schema} PRAGMA application_id = {_APPLICATION_ID}; "
+                f"PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+            )
+            return self._keep(connection)
+        except BaseException:  # its lock must not outlive the attempt
+            self._connection = None
+            connection.close()
+            raise
 
     def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         is_synced = self._durability == "fsync"
@@ -406,7 +431,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, bool]:
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
         return connection, False
-    except sqlite3.OperationalError as problem:
+    except sqlite3.Error as problem:
         connection.close()
         journal = path.with_name(path.name + "-wal")
         if problem.sqlite_errorcode & 0xFF not in _UNWRITABLE or (journal.exists() and journal.stat().st_size):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from redline.errors import StaleLogError
 from redline.log.log import ROOT, Log, Stored
 from redline.log.records import BESIDE, Checkpoint, HeadMoved, MessageAdded, Record, SessionJoined, ViewChanged
 
@@ -38,6 +39,8 @@ class RecordTree:
         """By record, those that were made on it, in order."""
         self.checkpoints: dict[int, Checkpoint] = {}
         """By the record that they hang on."""
+        self.is_stale = False
+        """Whether the log is no longer what was read."""
         self.races = 0
         """How often a writer went on from a record from which another one had gone on already."""
         self.is_resent = False
@@ -46,21 +49,29 @@ class RecordTree:
 
     def append(self, records: list[Record], *, parent: int) -> int:
         """Store records after another record; the number of the last is returned."""
-        end = self.log.append(records, parent=parent)
+        try:
+            end = self.log.append(records, parent=parent)
+        except StaleLogError:
+            self.is_stale = True
+            raise
         self.has_appended = True
-        if end == self.last + len(records):  # nobody else's are in between, so they need not be read
-            before = parent
-            for record in records:
-                self.take(Stored(self.last + 1, before, record))
-                before = self.last
-        else:
+        if end != self.last + len(records):  # somebody else's are in between, or damaged ones
             self.read()
+        if end not in self.stored:  # what one has written oneself need not be read
+            before = parent
+            for number, record in enumerate(records, end - len(records) + 1):
+                self.take(Stored(number, before, record))
+                before = number
         return end
 
     def read(self) -> None:
         """Take in what was appended since, by this process or another."""
-        for one in self.log.read(self.last):
-            self.take(one)
+        try:
+            for one in self.log.read(self.last):
+                self.take(one)
+        except StaleLogError:
+            self.is_stale = True
+            raise
 
     def take(self, one: Stored) -> None:
         """Take in the next record."""

@@ -1,5 +1,6 @@
 """The proxy's accounts: a line for every request, in a file that several workers append to, and the sums over them."""
 
+import errno
 import logging
 import os
 import threading
@@ -163,6 +164,7 @@ class Accounts:
         self._handle: int | None = None
         self._offset = 0
         self._unread = b""
+        self._is_torn = False  # whether the last line has no end
         self._lock = threading.RLock()
         self.problem = ""
         """Why the file cannot be used; then the sums are those of this process."""
@@ -176,7 +178,12 @@ class Accounts:
         with self._lock:
             try:
                 if (handle := self._opened()) is not None:
-                    os.write(handle, msgspec.json.encode(one) + b"\n")
+                    line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(one) + b"\n"
+                    written = os.write(handle, line)
+                    self._is_torn = 0 < written < len(line)
+                    if self._is_torn:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a disk that takes a part of a line is full
+                    self.problem = ""
                     return
             except (OSError, LogError) as problem:
                 if not self.problem:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 
 from opentelemetry.metrics import Meter, MeterProvider, get_meter_provider
 from opentelemetry.trace import TracerProvider, get_tracer_provider
@@ -10,6 +9,7 @@ from opentelemetry.trace import TracerProvider, get_tracer_provider
 from redline.engine.request import Request
 from redline.formats.usage import Usage
 from redline.telemetry.names import model_label, rule_label
+from redline.values.package import package_version
 
 __all__ = ["CURRENCY", "Attribute", "Instruments", "common_attributes", "request_attributes"]
 
@@ -31,8 +31,8 @@ class Instruments:
     ) -> None:
         self.content = content
         """Whether spans may hold what was said."""
-        self.tracer = (tracer_provider or get_tracer_provider()).get_tracer("redline", version("redline"))
-        meter = (meter_provider or get_meter_provider()).get_meter("redline", version("redline"))
+        self.tracer = (tracer_provider or get_tracer_provider()).get_tracer("redline", package_version())
+        meter = (meter_provider or get_meter_provider()).get_meter("redline", package_version())
         self._requests = meter.create_counter("redline.requests", "{request}", "Requests that were decided.")
         self._strikes = meter.create_counter("redline.strikes", "{strike}", "Strikes applied for the first time, by rule.")
         self._held = meter.create_histogram("redline.held", "{mark}", "Marks that wait, per request.")
