@@ -16,5 +16,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3000)
-settings.register_profile("gate", parent=settings.get_profile("default"), max_examples=15, derandomize=True, database=None)
+settings.register_profile("gate", parent=settings.get_profile("default"), max_examples=10, derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -433,15 +433,15 @@ def test_a_version_that_is_not_installed_is_no_problem(monkeypatch):
     """From a source path, without pip (R26)."""
     from importlib.metadata import PackageNotFoundError
 
-    from redline.engine import snapshot
+    from redline.values import package
 
     def missing(name):
         raise PackageNotFoundError(name)
 
-    snapshot._package_version.cache_clear()
-    monkeypatch.setattr(snapshot, "version", missing)
+    package.package_version.cache_clear()
+    monkeypatch.setattr(package, "version", missing)
     assert Conversation([HELLO]).request().messages == [HELLO]
-    snapshot._package_version.cache_clear()
+    package.package_version.cache_clear()
 
 
 class Down:

@@ -171,8 +171,9 @@ def test_what_was_struck_can_be_recalled():
     assert stub == '[Tool result left out; to read it: recall(reference="#2.0")]'
     assert talk.recall(stub) == talk.recall("#2.0") == DULL
     assert talk.recall("#2.0", lines="1-1") == DULL.splitlines()[0]
-    for wrong in ("#2.7", "#99.0", "#1.0"):
-        with pytest.raises(ValidationError, match="There is no result"):
+    assert talk.recall("#1.0").startswith("{")  # the input of the call
+    for wrong in ("#2.7", "#99.0"):
+        with pytest.raises(ValidationError, match="There is nothing to read at"):
             talk.recall(wrong)
     back = [*turns, *step(60, "recall", {"reference": "#2.0"}, DULL), *later(3, first=70)]
     assert marked(Faded(0, recall_tool="recall"), back) == [2]
