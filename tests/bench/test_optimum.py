@@ -66,7 +66,7 @@ def test_too_many_marks_are_refused():
 def test_when_free_is_near_the_optimum_on_recorded_sessions(record_property):
     """On recorded sessions with few marks, when_free costs on average under 1.05 times the optimum."""
     ratios = []
-    for row in [*corpus_rows("claude-code"), *corpus_rows("pi"), *corpus_rows("opencode")]:
+    for row in [row for agent in ("claude-code", "pi", "opencode") for row in corpus_rows(agent, is_whole=True)]:
         for made in sessions_in(read_transcript(corpus_path(row))):
             recording = MarkedSession(made)
             for mark_set in MARK_SETS:

@@ -190,7 +190,7 @@ def is_crashed(row):
 
 
 MENDABLE = {format for mender in MENDERS for format in mender.formats}
-CRASHED_ROWS = [row for row in corpus_rows() if row["format"] in MENDABLE and is_crashed(row)]
+CRASHED_ROWS = [row for row in corpus_rows(is_whole=True) if row["format"] in MENDABLE and is_crashed(row)]
 OTHER_ROWS = [row for row in corpus_rows() if row["format"] in MENDABLE and not is_crashed(row)]
 
 

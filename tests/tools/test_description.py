@@ -267,7 +267,7 @@ def test_recorded_calls_are_described(agent: str) -> None:
 
 
 def _recorded_calls(agent: str) -> Iterator[ToolCall]:
-    for row in corpus_rows(agent):
+    for row in corpus_rows(agent, is_whole=True):
         for conversation in redline.read_transcript(corpus_path(row)):
             for entry in conversation.walk():
                 yield from (part for part in entry.message.parts if isinstance(part, ToolCall))

@@ -19,7 +19,7 @@ def loaded(raw: bytes):
 
 
 @given(spelled_bodies())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples, deadline=None)
 def test_what_is_not_changed_stays(body):
     """The messages are the client's very bytes, and put back they give the client's very body."""
     read = OpenAIChatApi().read(body.raw, PATH)
@@ -28,7 +28,7 @@ def test_what_is_not_changed_stays(body):
 
 
 @given(spelled_bodies(), st.data())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples, deadline=None)
 def test_only_what_changed_is_changed(body, data):
     """Replaced, dropped and new messages are the only difference, and the bytes around them are the client's."""
     pieces = []
