@@ -122,7 +122,7 @@ def _range(values: Iterable[float]) -> str:
 
 
 def _draw(peers: Sequence[Row], path: Path) -> None:
-    """Milliseconds by messages; Redline's as they were in the first process."""
+    """Milliseconds by messages; Redline's as they were in the first process with the longest history."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.5), layout="constrained", dpi=90)
@@ -130,7 +130,8 @@ def _draw(peers: Sequence[Row], path: Path) -> None:
     colors = ("blue", "orange", "green", "purple", "brown", "pink", "gray", "olive", "cyan")  # red is Redline's
     axis.set_prop_cycle(color=[f"tab:{color}" for color in colors])
     timed = [peer for peer in peers if peer["requests"]]
-    own = [(timed[0], way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
+    longest = max(timed, key=lambda peer: max(row["messages"] for row in peer["requests"] if row["way"] == _DECIDED))
+    own = [(longest, way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
     others = [(peer, way, None) for peer in timed for way in _ways(peer)]
     for peer, way, color in [*own, *others]:
         points = [(row["messages"], row["median"]) for row in peer["requests"] if row["way"] == way and "median" in row]

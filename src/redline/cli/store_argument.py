@@ -18,13 +18,15 @@ __all__ = ["complain_of", "open_store", "split_address"]
 def open_store(address: str | None) -> Store:
     """The store at an address, without one that of `redline proxy` and `redline run`; a ValidationError if nothing is there,
     which a slip of the pen would make look empty."""
+    is_named = bool(address)
     address = address or str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value)
     if "://" not in address:
         address = str(Path(address).expanduser())
     kind, place, _ = parse_address(address)
     store = Store(address)
     if kind != "postgresql" and not Path(place).exists():
-        raise ValidationError(f"There is no store at {masked(address)}. Check the address.")
+        advice = "Check the address." if is_named else "`redline run` and `redline proxy` begin it; or name another."
+        raise ValidationError(f"There is no store at {masked(address)}. {advice}")
     return store
 
 
