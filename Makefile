@@ -11,13 +11,21 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers coverage demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# Lines and branches that the tests run, in the processes that they start too; twice as long as the tests. With what an earlier
+# `make test-adapters COVERAGE=1` or `make test-ray COVERAGE=1` left in .coverage, which this takes away.
+COVERED := $(if $(COVERAGE),coverage run -m)
+coverage: $(DEV)
+	@mkdir -p .coverage
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist worksteal; tests=$$?; \
+	$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report && exit $$tests
 
 # Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
 test-agents: $(DEV)
@@ -30,7 +38,7 @@ test-adapters: $(addprefix test-adapter-,$(or $(ONLY),$(ADAPTERS)))
 
 .PRECIOUS: .adapters/%/.made
 test-adapter-%: .adapters/%/.made
-	$(dir $<)bin/python -m pytest tests/adapters/test_$*.py -rs --durations=3 $(if $(SAMPLE),-k "test_the_story and openai_chat-async")
+	$(dir $<)bin/python -m $(COVERED) pytest tests/adapters/test_$*.py -rs --durations=3 $(if $(SAMPLE),-k "test_the_story and openai_chat-async")
 
 # What they add to a model call.
 bench-adapters: $(addprefix bench-adapter-,$(or $(ONLY),$(filter-out claude_agent_sdk,$(ADAPTERS))))
@@ -77,7 +85,7 @@ test-faults: $(DEV)
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)
-	REDLINE_NEED_RAY=1 $(BIN)/python -m pytest tests/replay/test_ray.py -rs --durations=5
+	REDLINE_NEED_RAY=1 $(BIN)/python -m $(COVERED) pytest tests/replay/test_ray.py -rs --durations=5
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench fuzz
@@ -93,7 +101,7 @@ format: $(DEV)
 	$(BIN)/ruff format src tests bench fuzz
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # Registries limit how fast one may ask: pip retries each download, and the whole step is tried again.
 define pip_install

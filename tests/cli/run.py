@@ -1,11 +1,14 @@
 """Runs the command as a user would, in a process of its own, from this checkout."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-_ENVIRONMENT = {"PATH": "", "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": "utf-8", "REDLINE_CONFIG": "off"}
+FROM_HERE = {"PYTHONPATH": str(SOURCE)} | {name: os.environ[name] for name in os.environ if name == "COVERAGE_PROCESS_CONFIG"}
+"""What makes a process run the sources of this checkout, and tell `make coverage` what it ran."""
+_ENVIRONMENT = {"PATH": "", **FROM_HERE, "PYTHONIOENCODING": "utf-8", "REDLINE_CONFIG": "off"}
 
 
 def redline(*arguments, width=100, stdin=subprocess.DEVNULL, timeout=120, **env):

@@ -11,7 +11,7 @@ import pytest
 
 from redline.cli import COMMANDS
 from redline.cli.session_argument import SESSION_COMMANDS, SessionType
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, SOURCE, redline
 from tests.cli.sample import write_session
 
 BASH = shutil.which("bash")
@@ -43,7 +43,7 @@ def home(tmp_path):
 
 def complete(home, *words):
     """What bash offers for the last word."""
-    env = {"PATH": f"{home}/bin:{os.environ['PATH']}", "PYTHONPATH": str(SOURCE), "HOME": str(home)}
+    env = {"PATH": f"{home}/bin:{os.environ['PATH']}", **FROM_HERE, "HOME": str(home)}
     given = [BASH, "--norc", "-c", DRIVER, "bash", str(home / "script"), *words]
     done = subprocess.run(given, capture_output=True, text=True, env=env, check=True, timeout=60)
     assert done.stderr == ""
@@ -79,7 +79,7 @@ def test_every_shell_has_a_script(shell, sign):
 def test_the_key_completes_what_is_typed(home):
     """In a bash with a terminal: what was begun with a few letters runs as a whole."""
     parent, child = pty.openpty()
-    env = {"PATH": f"{home}/bin:{os.environ['PATH']}", "PYTHONPATH": str(SOURCE), "HOME": str(home), "TERM": "dumb"}
+    env = {"PATH": f"{home}/bin:{os.environ['PATH']}", **FROM_HERE, "HOME": str(home), "TERM": "dumb"}
     bash = subprocess.Popen([BASH, "--norc", "-i"], stdin=child, stdout=child, stderr=child, env=env, start_new_session=True)
     os.close(child)
     told = b""

@@ -22,7 +22,7 @@ from redline.cli.setting_options import with_settings
 from redline.inspection.presets import PRESETS
 from redline.settings import SETTINGS, VARIABLES
 from redline.testing import fake_provider
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, SOURCE, redline
 from tests.cli.sample import write_session
 
 HOSTILE = '[proxy]\nport = 7\nhost = "0.0.0.0"\ntoken = "hostile-token-of-theirs"\nupstream = ["{upstream}"]\n'
@@ -113,7 +113,7 @@ def proxy(*options, **environ):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "COLUMNS": "200", **environ},
+        env={"PATH": os.environ["PATH"], **FROM_HERE, "COLUMNS": "200", **environ},
     )
     try:
         process.said = [process.stdout.readline() for _ in range(10)]

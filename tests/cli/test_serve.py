@@ -9,13 +9,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
 
 
 def started(*arguments, home):
     """The process, once it has said where it listens, and that line."""
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(home), "COLUMNS": "80"}
+    env = {"PATH": os.environ["PATH"], **FROM_HERE, "HOME": str(home), "COLUMNS": "80"}
     command = [sys.executable, "-m", "redline", "serve", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     return process, process.stdout.readline()

@@ -11,7 +11,7 @@ import pytest
 
 import redline as library
 from redline.cli.printable import width_of
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
 
 MODEL = "claude-opus-4-6"
@@ -238,7 +238,7 @@ def test_progress_is_drawn_while_files_are_read(tmp_path):
     told = []
     for _ in range(2):
         parent, child = pty.openpty()
-        env = {"PATH": "", "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+        env = {"PATH": "", **FROM_HERE, "HOME": str(tmp_path), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
         done = subprocess.run(
             [sys.executable, "-m", "redline", "sessions"], stdout=subprocess.PIPE, stderr=child, env=env, check=True, timeout=60
         )

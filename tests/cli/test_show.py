@@ -6,7 +6,7 @@ import pytest
 
 from redline.cli.printable import width_of
 from tests.cli.chat import LINES, TRICK, Chat, places, write_branches, write_chat, write_hostile
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
 from tests.cli.test_terminal import in_terminal, tricks_in
 from tests.corpus import CORPUS, corpus_rows, needs_corpus
@@ -208,7 +208,7 @@ def paged(*arguments, **env):
     code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:], lambda end: __import__('os').read(end, 65536)))"
     given = {
         "PATH": "",
-        "PYTHONPATH": str(SOURCE),
+        **FROM_HERE,
         "COLUMNS": "80",
         "LINES": "24",
         "TERM": "xterm",

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.cli.run import SOURCE, redline
+from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
 
 TRICK = "\x1b]52;c;cm0gLXJmIC8=\x07\x1b[2J\rall is well\n\x9b31m\u202etxt.exe\u200b"
@@ -65,7 +65,7 @@ def in_terminal(*arguments, **env):
     main, other = pty.openpty()
     given = {
         "PATH": "",
-        "PYTHONPATH": str(SOURCE),
+        **FROM_HERE,
         "COLUMNS": "80",
         "TERM": "xterm-256color",
         "PYTHONIOENCODING": "utf-8",
@@ -157,7 +157,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
         [sys.executable, "-m", "redline", "inspect", "--json", str(tmp_path)],
         stdout=writing,
         stderr=subprocess.PIPE,
-        env={"PATH": "", "PYTHONPATH": str(SOURCE)},
+        env={"PATH": "", **FROM_HERE},
         check=False,
     )
     os.close(writing)
@@ -170,7 +170,7 @@ def test_an_interrupt_is_one_line(tmp_path):
         [sys.executable, "-m", "redline", "inspect", "-"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={"PATH": "", "PYTHONPATH": str(SOURCE)},
+        env={"PATH": "", **FROM_HERE},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where the tests run in the background
     )
     process.stdin.write(b"{")

@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import redline
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
+from tests.cli.run import FROM_HERE
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
 NOW = 1_770_000_000_000.0
 
 
@@ -68,7 +67,7 @@ def inspector(*places, home, options=()):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(home)},
+        env={"PATH": os.environ["PATH"], **FROM_HERE, "HOME": str(home)},
     )
     try:
         line = process.stdout.readline()

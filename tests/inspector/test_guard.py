@@ -8,7 +8,8 @@ import pytest
 
 from redline.errors import ValidationError
 from redline.inspector.settings import InspectorSettings
-from tests.inspector.support import SOURCE, inspector, write_transcript
+from tests.cli.run import FROM_HERE
+from tests.inspector.support import inspector, write_transcript
 
 ROUTES = ("/", "/s/abc", "/page/app.js", "/api/sessions", "/api/policies", "/api/events", "/api/sessions/abc")
 
@@ -140,7 +141,7 @@ def test_other_machines_are_not_let_in_by_accident(tmp_path):
 def test_the_command_warns_and_refuses(tmp_path):
     """What it says where others could look."""
     command = [sys.executable, "-m", "redline", "serve", str(tmp_path), "--host", "0.0.0.0", "--port", "0"]
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+    env = {"PATH": os.environ["PATH"], **FROM_HERE, "HOME": str(tmp_path)}
     refused = subprocess.run(command, capture_output=True, text=True, env=env, check=False, timeout=60)
     assert refused.returncode == 2
     assert "--allow-others" in refused.stderr

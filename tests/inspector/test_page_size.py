@@ -2,7 +2,7 @@
 
 import gzip
 
-from tests.inspector.support import SOURCE
+from tests.cli.run import SOURCE
 
 PAGE = SOURCE / "redline" / "inspector" / "page"
 MOST_WRITTEN = 130_000

@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 import redline
+from tests.cli.run import FROM_HERE
 from tests.inspector.browser import money, page_of
-from tests.inspector.support import SOURCE, write_log
+from tests.inspector.support import write_log
 
 
 class WhatIf:
@@ -120,7 +121,7 @@ def test_the_policy_is_taken_away(view, tmp_path):
     assert loaded.toml() == told["toml"]
     assert {rule.name for rule in loaded.rules} == {"faded"}
     write_log(tmp_path / "chat.jsonl")
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+    env = {"PATH": os.environ["PATH"], **FROM_HERE, "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", copied["python"]], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
     )
