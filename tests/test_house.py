@@ -174,3 +174,76 @@ def test_docstrings_say_what_a_thing_is():
     """No docstring begins with "The same": the reader may not know what it is the same as."""
     found = [f"{name_of(path)}: {text}" for path, _, text in classes_and_docstrings() if (text or "").startswith("The same")]
     assert found == []
+
+
+# --- tests
+
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+RAISE_UNLESS_RIGHT = {"raises", "warns", "fail", "expect", "validate_python", "wait_for_function", "run_state_machine_as_test"}
+"""What checks something although it is no assert: of pytest, Playwright, Pydantic and Hypothesis."""
+
+
+class TestFile:
+    """The functions of one file of tests, and which of them check something."""
+
+    __test__ = False
+
+    def __init__(self, path: Path) -> None:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)}
+        self.methods = {node.name: names_defined_in(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        self.imported = [(str(node.module), alias.name) for node in imports for alias in node.names]
+        self.checking: set[str] = set()
+
+    def look(self, others: dict[str, "TestFile"]) -> bool:
+        """Whether more functions are now known to check something: by themselves, or through what they use of other files."""
+        known, before = RAISE_UNLESS_RIGHT | self.checking, len(self.checking)
+        for module, name in self.imported:
+            if other := others.get(module):
+                known |= other.checking & {name, *other.methods.get(name, ())}
+        self.checking |= {name for name, function in self.functions.items() if checks_something(function, known)}
+        return len(self.checking) > before
+
+
+def names_defined_in(node: ast.AST) -> set[str]:
+    return {one.name for one in ast.walk(node) if isinstance(one, FUNCTIONS)}
+
+
+def checks_something(function: ast.AST, known: set[str]) -> bool:
+    """An assert, the use of a function that is known to check something, or a process that must not fail."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert) or getattr(node, "id", getattr(node, "attr", None)) in known:
+            return True
+        if isinstance(node, ast.keyword) and node.arg == "check" and getattr(node.value, "value", None) is True:
+            return True
+    return False
+
+
+def unchecked_tests(root: Path) -> list[str]:
+    files = {".".join(path.relative_to(root).with_suffix("").parts): TestFile(path) for path in root.glob("tests/**/*.py")}
+    while any(file.look(files) for file in files.values()):
+        pass
+    tests = {module: file for module, file in files.items() if module.rpartition(".")[2].startswith("test_")}
+    return [
+        f"{module}.{name}"
+        for module, file in tests.items()
+        for name in file.functions
+        if name.startswith("test_") and name not in file.checking
+    ]
+
+
+def test_every_test_checks_something():
+    """A test that only runs code would pass whatever the code gives."""
+    assert unchecked_tests(ROOT) == []
+
+
+def test_a_test_that_checks_nothing_is_found(tmp_path):
+    """Also one that only looks like another file's helper; a helper that asserts counts where it is imported."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "helper.py").write_text("class Talk:\n    def holds(self):\n        assert self\n")
+    idle = "def holds(it):\n    return it\n\ndef test_idle():\n    holds(5)\n"
+    (tmp_path / "tests" / "test_idle.py").write_text(idle)
+    busy = "from tests.helper import Talk\n\ndef test_busy():\n    Talk().holds()\n"
+    (tmp_path / "tests" / "test_busy.py").write_text(busy)
+    assert unchecked_tests(tmp_path) == ["tests.test_idle.test_idle"]

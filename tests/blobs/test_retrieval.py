@@ -156,7 +156,7 @@ def test_an_unknown_reference_says_what_to_do():
 )
 def test_the_tool_has_the_shape_the_sdk_takes(format_name, shape):
     """As the provider's own types check it."""
-    TypeAdapter(shape).validate_python(recall_tool(format_name))
+    assert TypeAdapter(shape).validate_python(recall_tool(format_name))
 
 
 def test_the_tool_of_the_ai_sdk():

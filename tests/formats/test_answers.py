@@ -266,9 +266,10 @@ def test_whatever_is_given_there_is_an_answer_or_an_error(value):
     """Never another exception."""
     for given_value in (value, [value], {"choices": value}, {"output": value}, {"candidates": value}, {"content": value}):
         try:
-            read_answer(given_value)
+            answer = read_answer(given_value)
         except RedlineError:
             continue
+        assert answer.format in FORMATS
 
 
 @pytest.mark.parametrize("format", FORMAT_NAMES)

@@ -14,34 +14,40 @@ def test_every_format_is_accepted(format_name):
     turns = [says("system", "s"), says("user", "hi"), *asks("read", {"path": "a"}, "text")]
     for payload in conversation(format_name, turns):
         check_message(payload)
+        with pytest.raises(ValidationError, match="has no role"):
+            check_message({"about": payload})
 
 
 @pytest.mark.parametrize(
-    "payload",
+    ("payload", "field"),
     [
-        {"role": "user", "content": ""},
-        {"role": "user", "content": []},
-        {"role": "user", "parts": []},
-        {"type": "function_call_output", "call_id": "c1", "output": []},
-        {"role": "tool", "content": "no call is named"},
+        ({"role": "user", "content": ""}, "content"),
+        ({"role": "user", "content": []}, "content"),
+        ({"role": "user", "parts": []}, "parts"),
+        ({"type": "function_call_output", "call_id": "c1", "output": []}, "output"),
+        ({"role": "tool", "content": "no call is named"}, "content"),
     ],
 )
-def test_content_may_be_empty(payload):
-    """Empty content is content."""
+def test_content_may_be_empty(payload, field):
+    """Empty content is content; none is not."""
     check_message(payload)
+    with pytest.raises(ValidationError, match="has neither content nor calls"):
+        check_message({**payload, field: None})
 
 
 @pytest.mark.parametrize(
-    "payload",
+    ("payload", "said"),
     [
-        {"role": "assistant", "content": None, "tool_calls": [CALL]},
-        {"role": "assistant", "tool_calls": [CALL]},
-        {"role": "assistant", "content": None, "refusal": "I cannot"},
+        ({"role": "assistant", "content": None, "tool_calls": [CALL]}, "tool_calls"),
+        ({"role": "assistant", "tool_calls": [CALL]}, "tool_calls"),
+        ({"role": "assistant", "content": None, "refusal": "I cannot"}, "refusal"),
     ],
 )
-def test_calls_may_stand_without_content(payload):
-    """A message that calls a tool, or refuses, needs no content."""
+def test_calls_may_stand_without_content(payload, said):
+    """A message that calls a tool, or refuses, needs no content; one that does neither does."""
     check_message(payload)
+    with pytest.raises(ValidationError, match="has neither content nor calls"):
+        check_message({**payload, said: None})
 
 
 def test_bytes_are_checked_like_objects():

@@ -241,8 +241,10 @@ def test_unknown_durability_is_refused():
 
 
 def test_first_record_has_no_parent():
-    """The root is a parent in every log."""
+    """The root is a parent in every log; a record is one only where it is."""
     check_parent(ROOT, 0)
+    with pytest.raises(ValidationError, match="There is no record 0 to append after; the log has 0 records"):
+        check_parent(0, 0)
 
 
 def test_damage_is_told_in_a_sentence():

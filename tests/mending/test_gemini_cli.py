@@ -217,8 +217,10 @@ REPLACED = {"$set": {"messages": [QUESTION, CRASHED, gemini_record("r", content=
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(damaged(REPLACED))
 def test_odd_values_give_only_our_errors(tmp_path, replaced):
-    """A record with a value of a type nobody expects is mended, or refused with a RedlineError."""
-    path = write(tmp_path, gemini_lines([QUESTION, CRASHED, replaced]))
+    """A record with a value of a type nobody expects is mended by what is appended, or refused with a RedlineError."""
+    content = gemini_lines([QUESTION, CRASHED, replaced])
+    path, mended = write(tmp_path, content), tmp_path / "out.jsonl"
     for strategy in STRATEGIES:
         with contextlib.suppress(RedlineError):
-            mend_transcript(path, strategy=strategy).write(tmp_path / "out.jsonl", overwrite=True)
+            mend_transcript(path, strategy=strategy).write(mended, overwrite=True)
+            assert mended.read_bytes().startswith(content)

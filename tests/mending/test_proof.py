@@ -26,8 +26,11 @@ PROMISED = [message("user", "hi"), message("assistant", use("a", "b")), message(
 
 
 def test_what_says_what_was_promised_is_proven(tmp_path):
-    """However many records a message is written in, and in whatever order its results are."""
-    prove(write(tmp_path, ASKED), ClaudeCode(), [PROMISED])
+    """However many records a message is written in, and in whatever order its results are; twice is not what was promised."""
+    path = write(tmp_path, ASKED)
+    prove(path, ClaudeCode(), [PROMISED])
+    with pytest.raises(ExecutionError, match="it holds 1 conversations, not 2"):
+        prove(path, ClaudeCode(), [PROMISED, PROMISED])
 
 
 def test_what_a_provider_would_refuse_is_not(tmp_path):

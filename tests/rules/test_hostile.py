@@ -1,6 +1,5 @@
 """Tool output and arguments are words: nothing in them raises or takes more time than its length deserves."""
 
-import json
 import math
 import time
 from typing import Any
@@ -16,7 +15,7 @@ from redline.rules.failures import command_failed
 from redline.testing import conversation, json_values
 from redline.tools import Reads, Writes, describe, normalize_path
 from redline.values.messages import Message, Text, ToolCall, ToolResult
-from tests.rules.folding import applied, marks_of, read
+from tests.rules.folding import applied, check_laws, marks_of, read
 
 STRICT: dict[str, dict[str, Any]] = {
     "stale_terminal": {"max_age_ms": 0, "keep_recent": 0},
@@ -78,7 +77,7 @@ def asked(format_name: str, call_input: Any, said: str, tools: tuple[str, ...] =
 
 def check_all(messages: list[Message]) -> None:
     for rule in ALL:
-        applied(messages, marks_of(rule, messages))
+        assert len(applied(messages, check_laws(rule, messages))) <= len(messages)
 
 
 @pytest.mark.parametrize("format_name", sorted(FORMATS))
@@ -108,8 +107,8 @@ def test_no_arguments_raise(kind):
 def test_deep_arguments_do_not_raise():
     """Objects that are nested deeper than any recursion, as the caller's own objects and as text (R52)."""
     for tool in TOOLS:
-        describe(ToolCall("c", tool, deep(DEEP)))
-        describe(ToolCall("c", tool, '{"path":' * DEEP + "1" + "}" * DEEP))
+        for arguments in (deep(DEEP), '{"path":' * DEEP + "1" + "}" * DEEP):
+            assert isinstance(describe(ToolCall("c", tool, arguments)), tuple)
 
 
 PIECES = (
@@ -225,9 +224,3 @@ def test_a_constant_that_is_used_often_does_not_fill_the_memory():
     """A script of 1 MB in which a long text is put in a thousand times is not spelled out (R52)."""
     code = f'const a = "{"x" * 500_000}"; tools.Read({{{",".join(f"k{number}:a" for number in range(50_000))}}})'
     assert len(describe(ToolCall("c", "exec", code))) == 1
-
-
-@given(json_values())
-def test_any_json_is_taken(value):
-    """No output that is JSON makes it raise (R52)."""
-    command_failed(json.dumps(value))

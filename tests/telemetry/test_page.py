@@ -18,7 +18,7 @@ def test_the_code_of_the_page_runs():
     try:
         for code in code_of(PAGE):
             exec(compile(code, str(PAGE), "exec"), {})
-        Conversation(support.history(8)).request()
+        assert Conversation(support.history(8)).request().messages
     finally:
         uninstrument()
 

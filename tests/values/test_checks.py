@@ -16,22 +16,12 @@ from redline.values.checks import (
 )
 
 
-def test_what_is_right_passes():
-    """The least itself is enough."""
-    check_count("count", 0)
-    check_count("count", 3, least=3)
-    check_at_least(1, "rule", a=1, b=2.5)
-    check_counts(1, "rule", a=1, b=10**18)
-    check_flags("rule", a=True, b=False)
-    check_function("clock", print)
-    check_methods("log", [], "append", "clear")
-
-
 @pytest.mark.parametrize("value", [1, -1, None, "5", True, 2.0])
 def test_a_wrong_count_is_refused(value):
     """The error says what it is for, the least, and the value where that can be written."""
     with pytest.raises(ValidationError, match=r"keep must be a whole number of at least 2, not "):
         check_count("keep", value, least=2)
+    check_count("keep", 2, least=2)
 
 
 @pytest.mark.parametrize("value", [0, None, "5", True, float("nan"), float("inf"), 10**400])
@@ -44,18 +34,23 @@ def test_wrong_settings_are_refused(value):
     if value is not True:
         with pytest.raises(ValidationError, match=r"rule: size must be True or False, not "):
             check_flags("rule", size=value)
+    check_at_least(1, "rule", size=1, length=2.5)
+    check_counts(1, "rule", size=1, length=10**18)
+    check_flags("rule", size=True, length=False)
 
 
 def test_what_cannot_be_called_is_no_function():
     """The error says so."""
     with pytest.raises(ValidationError, match="clock must be a function, not 5"):
         check_function("clock", 5)
+    check_function("clock", print)
 
 
 def test_an_object_needs_its_methods():
     """A class with such methods is not yet an object."""
     with pytest.raises(ValidationError, match="log must be an object with the methods append, read, not "):
         check_methods("log", [], "append", "read")
+    check_methods("log", [], "append", "clear")
     assert has_methods([], "append")
     assert not has_methods(list, "append")
 

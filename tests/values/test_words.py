@@ -53,13 +53,9 @@ def test_a_template_that_begins_with_a_field_makes_nothing_a_placeholder():
 
 @pytest.mark.parametrize("template", ["{other}", "{", "{0}", "{name.x}"])
 def test_a_template_with_other_fields_is_refused(template):
-    """The error names the owner and the fields there are."""
+    """The error names the owner and the fields there are, of which not all need be used."""
     with pytest.raises(ValidationError, match=r"rule: .*\{name\}"):
         check_template(template, "rule", "name")
-
-
-def test_a_template_with_the_known_fields_is_fine():
-    """It need not use all of them."""
     check_template("{name} and braces {{}}", "rule", "name", "size")
 
 

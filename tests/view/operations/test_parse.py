@@ -56,9 +56,9 @@ def test_a_configuration_is_an_object(config):
 @given(json_values() | st.dictionaries(st.sampled_from(OPTIONS), json_values() | st.integers(-1, 3), max_size=4))
 def test_whatever_stands_in_a_section_is_read_or_refused(section):
     """No configuration leads to another error than a ValidationError."""
-    for name in NAMES:
+    for name, kind in zip(NAMES, (Truncate, Insert, Replace, Clear, Filter), strict=True):
         with contextlib.suppress(ValidationError):
-            parse_operation({"operation": name, name: section})
+            assert isinstance(parse_operation({"operation": name, name: section}), kind)
 
 
 def test_the_configuration_is_left_alone():
