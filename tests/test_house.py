@@ -179,56 +179,58 @@ def test_docstrings_say_what_a_thing_is():
 # --- tests
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
-RAISE_UNLESS_RIGHT = {"raises", "warns", "fail", "expect", "validate_python", "wait_for_function", "run_state_machine_as_test"}
-"""What checks something although it is no assert: of pytest, Playwright, Pydantic and Hypothesis."""
+CHECKS = {
+    *("assert", "check=True"),  # a process that must not fail
+    *("raises", "warns", "fail", "expect", "validate_python", "wait_for_function", "run_state_machine_as_test"),
+}
+"""What fails unless something is right: of Python, pytest, Playwright, Pydantic and Hypothesis."""
 
 
-class TestFile:
-    """The functions of one file of tests, and which of them check something."""
-
-    __test__ = False
+class FileOfTests:
+    """What each function of a file of tests uses, by name, and which functions check something."""
 
     def __init__(self, path: Path) -> None:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)}
-        self.methods = {node.name: names_defined_in(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        self.uses = {node.name: set(map(name_used, ast.walk(node))) for node in nodes if isinstance(node, FUNCTIONS)}
+        self.methods = {node.name: names_defined_in(node) for node in nodes if isinstance(node, ast.ClassDef)}
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
         self.imported = [(str(node.module), alias.name) for node in imports for alias in node.names]
         self.checking: set[str] = set()
 
-    def look(self, others: dict[str, "TestFile"]) -> bool:
-        """Whether more functions are now known to check something: by themselves, or through what they use of other files."""
-        known, before = RAISE_UNLESS_RIGHT | self.checking, len(self.checking)
+    def look(self, others: dict[str, "FileOfTests"]) -> int:
+        """How many more functions are now known to check something: by themselves, or through what they use of other files."""
+        known, before = CHECKS | self.checking, len(self.checking)
         for module, name in self.imported:
             if other := others.get(module):
                 known |= other.checking & {name, *other.methods.get(name, ())}
-        self.checking |= {name for name, function in self.functions.items() if checks_something(function, known)}
-        return len(self.checking) > before
+        self.checking |= {name for name, used in self.uses.items() if not used.isdisjoint(known)}
+        return len(self.checking) - before
+
+
+def name_used(node: ast.AST) -> str | None:
+    match node:
+        case ast.Assert():
+            return "assert"
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.keyword(arg="check", value=ast.Constant(value=True)):
+            return "check=True"
+    return None
 
 
 def names_defined_in(node: ast.AST) -> set[str]:
     return {one.name for one in ast.walk(node) if isinstance(one, FUNCTIONS)}
 
 
-def checks_something(function: ast.AST, known: set[str]) -> bool:
-    """An assert, the use of a function that is known to check something, or a process that must not fail."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assert) or getattr(node, "id", getattr(node, "attr", None)) in known:
-            return True
-        if isinstance(node, ast.keyword) and node.arg == "check" and getattr(node.value, "value", None) is True:
-            return True
-    return False
-
-
 def unchecked_tests(root: Path) -> list[str]:
-    files = {".".join(path.relative_to(root).with_suffix("").parts): TestFile(path) for path in root.glob("tests/**/*.py")}
-    while any(file.look(files) for file in files.values()):
+    files = {".".join(path.relative_to(root).with_suffix("").parts): FileOfTests(path) for path in root.glob("tests/**/*.py")}
+    while sum(file.look(files) for file in files.values()):
         pass
     tests = {module: file for module, file in files.items() if module.rpartition(".")[2].startswith("test_")}
     return [
         f"{module}.{name}"
         for module, file in tests.items()
-        for name in file.functions
+        for name in file.uses
         if name.startswith("test_") and name not in file.checking
     ]
 
