@@ -261,6 +261,17 @@ def test_a_format_that_is_not_known_is_refused():
         read_answer(CHAT, "morse")
 
 
+def test_a_single_chunk_is_a_short_stream():
+    """What it holds is the answer so far."""
+    chunk = {"model": "gpt-5", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]}
+    answer = read_answer(chunk)
+    assert (answer.messages, answer.model, answer.format) == (
+        ({"role": "assistant", "content": "Hel"},),
+        "gpt-5",
+        "openai_chat",
+    )
+
+
 @given(json_values())
 def test_whatever_is_given_there_is_an_answer_or_an_error(value):
     """Never another exception."""

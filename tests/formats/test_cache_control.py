@@ -68,6 +68,13 @@ def test_end_and_end_of_the_last_request_and_what_never_changes():
     assert spots(placed(history(1, 1, 2), count=1)) == [(6, 1)]
 
 
+def test_the_last_request_ended_before_all_that_the_assistant_said():
+    """Also where what it said is more than one message."""
+    spoken = conversation("anthropic", [says("assistant", "One moment.")])
+    first, second = history(1), exchange(1)
+    assert spots(placed([*first, *spoken, *second], count=2)) == [(2, 0), (5, 0)]
+
+
 def test_in_front_of_what_waits():
     """The block before the first held part, in its own message where results are parallel."""
     assert spots(placed(history(1, 3, 1, 1), first_held=(4, 1))) == [(4, 0), (6, 0), (8, 0)]

@@ -13,6 +13,14 @@ def test_open_calls_are_translated_as_they_are():
     assert done.origins == [0, 1]
 
 
+def test_the_same_format_is_no_translation():
+    """The very same messages come back, each from its own place."""
+    history = conversation("gemini", [says("user", "hi"), says("assistant", "Hello.")])
+    done = translate(history, source="gemini", target="gemini", system="be brief")
+    assert [one is other for one, other in zip(done.messages, history, strict=True)] == [True, True]
+    assert (done.origins, done.system, done.lost) == ([0, 1], "be brief", ())
+
+
 @pytest.mark.parametrize("target", FORMATS)
 def test_system_message_of_another_format_is_adapted(target):
     """It is read back as the system's, so that it can be inserted into a conversation of any format (R5)."""

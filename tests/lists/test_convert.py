@@ -126,6 +126,13 @@ def test_same_format_is_no_conversion():
     assert convert(history, source="gemini", target="gemini").messages[0] is history[0]
 
 
+def test_a_system_message_leaves_the_list_in_the_same_format_too():
+    """Where the provider takes it apart from the messages, after the prompt that was given."""
+    history = [{"role": "system", "content": "Be brief."}, *conversation("anthropic", [says("user", "hi")])]
+    done = convert(history, source="anthropic", target="anthropic", system="You are a clerk.")
+    assert (done.messages, done.system) == (history[1:], "You are a clerk.\n\nBe brief.")
+
+
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
 def test_open_call_is_converted_into_something_legal(target, strategy):

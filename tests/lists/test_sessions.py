@@ -58,6 +58,12 @@ def test_a_file_that_does_not_exist_is_an_empty_session(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_cannot_be_read_is_an_error(tmp_path):
+    """It is no empty session: a folder, say."""
+    with pytest.raises(TranscriptError, match=str(tmp_path)):
+        load_session_messages(tmp_path)
+
+
 def test_a_torn_last_line_is_skipped_and_reported(tmp_path, caplog):
     """As a crash while writing leaves it, with a line break after it or without."""
     for end in ("", "\n"):

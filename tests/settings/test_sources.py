@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from redline import Policy
 from redline.errors import ValidationError
 from redline.settings import SETTINGS, SettingSources, setting_template
+from redline.settings.setting_files import SettingFile
 
 PORTS = st.none() | st.integers(0, 65535)
 
@@ -241,6 +242,12 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path, text, words):
         load(tmp_path, project=text)
     assert str(tmp_path / "project" / "redline.toml") in str(problem.value)
     assert words in str(problem.value)
+
+
+def test_a_file_that_the_system_does_not_give_is_named(tmp_path):
+    """With its own word for why."""
+    with pytest.raises(ValidationError, match="File name too long. Check the path and its permissions"):
+        SettingFile.read(tmp_path / ("x" * 300), "config")
 
 
 @pytest.mark.parametrize("wrong", ['token = ["my-secret-token"]', 'store = "postgresql://me:my-secret@host/db\\n"'])

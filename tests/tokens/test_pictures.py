@@ -70,6 +70,7 @@ def test_tokens(width: int, height: int, tokens: int) -> None:
         Media("application/pdf", in_base64(b"%PDF-1.7")),
         Media("image/png", "not base64 at all!"),
         Media("image/png", ""),
+        Media("image/webp", in_base64(webp(b"VP9X", b"\x00" * 10))),
     ],
 )
 def test_unknown_sizes_cost_the_most(media: Media) -> None:

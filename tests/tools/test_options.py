@@ -26,6 +26,11 @@ def test_options_are_told_as_getopt_does(arguments):
     assert Options(LETTERS, WORDS).parse(arguments) == expected
 
 
+def test_after_two_hyphens_all_are_operands():
+    """Whatever they look like."""
+    assert Options("n").parse(["-n", "--", "-x", "--", "a"]) == ([("-n", "")], ["-x", "--", "a"])
+
+
 def test_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     """Operands may come before options, whatever the environment says."""
     monkeypatch.setenv("POSIXLY_CORRECT", "1")
