@@ -246,7 +246,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path, text, words):
 
 def test_a_file_that_the_system_does_not_give_is_named(tmp_path):
     """With its own word for why."""
-    with pytest.raises(ValidationError, match="File name too long. Check the path and its permissions"):
+    with pytest.raises(ValidationError, match=r"File name too long\. Check the path and its permissions"):
         SettingFile.read(tmp_path / ("x" * 300), "config")
 
 
