@@ -517,6 +517,36 @@ def test_picture_of_no_type_is_not_sent():
     assert (flaw.law, flaw.replacement["type"]) == ("accepted_media", "text")
 
 
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ({"exit": 0}, "{'exit': 0}"),
+        (5, "5"),
+        (["a.txt", {"type": "text", "text": "b"}, None], [{"type": "text", "text": "a.txt"}, {"type": "text", "text": "b"}]),
+        ([{"type": "image"}], [{"type": "text", "text": "[picture: not shown, the provider does not take it]"}]),
+    ],
+)
+def test_what_a_result_may_not_hold_is_said_in_words(content, sent):
+    """An object, a number, bare strings, a picture without a source."""
+    call = {"type": "tool_use", "id": "c", "name": "ls", "input": {}}
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": content}]},
+    ]
+    assert redline.check(history, format="anthropic")
+    (result,) = redline.make_legal(history, format="anthropic")[2]["content"]
+    assert result["content"] == sent
+
+
+def test_a_text_document_is_composed_as_one():
+    """Its words are the source."""
+    composed = ANTHROPIC.compose("user", [Media("text/plain", "all of it", "text")])
+    assert composed.payloads[0]["content"] == [
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "all of it"}}
+    ]
+
+
 @pytest.mark.parametrize("media_type", [["image/png"], {"a": 1}, None, 3])
 def test_a_picture_whose_type_is_no_text_is_a_problem(media_type):
     """It is refused and replaced like any other that the provider does not show, and never an error of Python's own."""

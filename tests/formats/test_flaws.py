@@ -39,6 +39,16 @@ def test_corrected_puts_and_removes():
     assert corrected(b'{"a": ["x", 1.0],  "b": 2, "c": 3}', flaws) == b'{"a": [{}, 1.0],  "c": 3}'
 
 
+def test_many_flaws_in_bytes_are_corrected_as_in_objects():
+    """Where so many bytes change, the message is written anew."""
+    message = {"role": "user", "content": ["word"] * 150, "odd": 1}
+    flaws = FORMATS["anthropic"].flaws(message)
+    after = corrected(json.dumps(message).encode(), flaws)
+    assert (
+        json.loads(after) == corrected(message, flaws) == {"role": "user", "content": [{"type": "text", "text": "word"}] * 150}
+    )
+
+
 def test_fields_are_found_by_name():
     """Refused ones, stored ones in a list's objects, and those that are null."""
     assert [flaw.path for flaw in fields_in({"a": 1, "b": 2}, {"b", "c"}, ("x",))] == [("x", "b")]

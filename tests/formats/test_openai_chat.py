@@ -735,3 +735,11 @@ def test_content_without_a_single_part_is_legal_after_one_repair(content, place)
     messages[place]["content"] = content
     legal = make_legal(messages, format="openai_chat")
     assert check(legal, format="openai_chat") == []
+
+
+def test_a_string_among_the_parts_becomes_a_part():
+    """What it says is kept."""
+    history = [{"role": "user", "content": ["one", {"type": "text", "text": "two"}]}]
+    assert check(history, format="openai_chat")
+    (message,) = make_legal(history, format="openai_chat")
+    assert message["content"] == [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]

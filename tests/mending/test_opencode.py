@@ -40,6 +40,15 @@ def test_strip_takes_the_thought_that_led_to_the_call(tmp_path):
     assert messages[1]["parts"] == [WORDS, thoughts[0]]
 
 
+def test_strip_keeps_files_and_parts_of_other_kinds(tmp_path):
+    """Each part is found again by what it holds; a part that is no object is passed over."""
+    picture = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,QUJD", "filename": "a.png"}
+    other = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,REVG"}
+    said = [other, {"type": "new", "words": "?"}, picture, 5]
+    mending, messages = mended(tmp_path, [QUESTION, opencode_message("assistant", *said, WORDS, OPEN)], "strip")
+    assert (actions(mending), messages[1]["parts"]) == ([("change", 1)], [*said, WORDS])
+
+
 @pytest.mark.parametrize("status", ["running", "pending"])
 def test_answer_makes_the_call_a_failure(tmp_path, status):
     """With the words of every repair, its input and its metadata; it ended when it began."""
