@@ -23,14 +23,14 @@ class Interrupter:
 
     def __init__(self, number):
         self.left, self.has_struck = number, False
-        self.entered = set()
+        self.entered, self.before = set(), sys.gettrace()  # what `make coverage` traces with goes on afterwards
 
     def __enter__(self):
         sys.settrace(self._enter)
         return self
 
     def __exit__(self, kind, *_):
-        sys.settrace(None)
+        sys.settrace(self.before)
         return kind is KeyboardInterrupt
 
     def _enter(self, frame, event, arg):

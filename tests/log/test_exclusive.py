@@ -19,13 +19,13 @@ class InterruptAt:
     """Raises KeyboardInterrupt just before the instruction of this number in Redline's logs: a Ctrl-C at that very moment."""
 
     def __init__(self, number):
-        self.left = number
+        self.left, self.before = number, sys.gettrace()  # what `make coverage` traces with goes on afterwards
 
     def __enter__(self):
         sys.settrace(self._trace)
 
     def __exit__(self, *_):
-        sys.settrace(None)
+        sys.settrace(self.before)
 
     def _trace(self, frame, event, _):
         if "/redline/log/" not in frame.f_code.co_filename:
