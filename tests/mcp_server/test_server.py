@@ -9,6 +9,7 @@ import redline
 from redline.blobs import DirectoryBlobs
 from redline.rules import Faded, OffloadResults
 from redline.testing import asks, conversation, says
+from tests.cli.run import FROM_HERE
 from tests.store.places import KINDS, new_place
 
 MINUTE = 60_000
@@ -42,7 +43,8 @@ def ask(arguments, work):
     from mcp.client.stdio import StdioServerParameters
 
     async def within():
-        started = StdioServerParameters(command=sys.executable, args=["-m", "redline", "mcp", *map(str, arguments)])
+        command = ["-m", "redline", "mcp", *map(str, arguments)]
+        started = StdioServerParameters(command=sys.executable, args=command, env=FROM_HERE)
         async with mcp.Client(started) as client:
             return await work(client)
 
