@@ -101,6 +101,24 @@ def test_a_conversation_of_nonsense_is_among_the_results_with_its_problem_or_wit
     assert len(store.list()) == 4
 
 
+def test_a_file_that_was_searched_is_found(store):
+    """A search names its paths as a read does."""
+    call = {"type": "tool_use", "id": "c1", "name": "Grep", "input": {"pattern": "main", "path": "/repo/docs"}}
+    with store.open("grep", format="anthropic") as talked:
+        talked.add({"role": "user", "content": "look"})
+        talked.add({"role": "assistant", "content": [call]})
+    assert names(store.search(path="docs")) == ["grep"]
+
+
+def test_a_conversation_in_which_nothing_was_said_holds_nothing(store):
+    """It is listed, and no words are found in it."""
+    with store.open("empty") as talked:
+        talked.start_batch(0)
+    assert "empty" in names(store.search())
+    assert "empty" not in names(store.search("login"))
+    assert "empty" not in names(store.search(problems=True))
+
+
 def test_results_come_one_by_one(store):
     """The first is there before the last conversation was read."""
     results = store.search()
