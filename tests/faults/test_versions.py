@@ -13,7 +13,6 @@ import pytest
 import redline
 from redline import LogError
 from redline.log.migrations import VERSION
-from tests.log.logs import environment
 
 ROOT = Path(__file__).parents[2]
 NEWER = b'"version":%d,"number":%d,"parent":%d,"record":{"type":"unheard of"}}\n'
@@ -118,7 +117,7 @@ def test_older_redline_beside_this_one(tmp_path, older, kind):
     address = str(tmp_path / "chat.jsonl") if kind == "jsonl" else f"sqlite:///{tmp_path}/chats.db#chat"
     process = subprocess.Popen(
         [sys.executable, "-c", OLD_PROGRAM, address, "one", "two", "three"],
-        env={**environment(), "PYTHONPATH": str(older)},
+        env={"PYTHONPATH": str(older)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
