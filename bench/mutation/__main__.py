@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from bench.mutation.mutants import Mutant, mutants_of
@@ -83,7 +84,7 @@ def _touched(folder: Path, jobs: int) -> Touched:
     for number in range(jobs):
         own = folder / f"all-{number}"
         own.mkdir()
-        running[start(_run_part(files[number::jobs], own), own)] = own
+        running[start(partial(_run_part, files[number::jobs], own), own)] = own
     for pid, own in running.items():
         os.waitpid(pid, 0)
         if not (own / "touched").exists():
@@ -96,15 +97,13 @@ def _touched(folder: Path, jobs: int) -> Touched:
     return found
 
 
-def _run_part(files: list[str], folder: Path) -> Callable[[], int]:
-    def job() -> int:
-        rooms = [_SOURCE / room for room in _ROOMS]
-        touched = run_all(rooms, [*ARGUMENTS[1:], f"--basetemp={folder}/tmp", *files], [Deselect()])
-        modules = [name for name in sys.modules if name.partition(".")[0] not in ("redline", "tests", "bench", "__main__")]
-        (folder / "touched").write_bytes(pickle.dumps((touched, modules)))
-        return 0
-
-    return job
+def _run_part(files: Sequence[str], folder: Path) -> int:
+    """Run these tests, and leave in the folder what they touched and which libraries they loaded."""
+    rooms = [_SOURCE / room for room in _ROOMS]
+    touched = run_all(rooms, [*ARGUMENTS, f"--basetemp={folder}/tmp", *files], [Deselect()])
+    modules = [name for name in sys.modules if name.partition(".")[0] not in ("redline", "tests", "bench", "__main__")]
+    (folder / "touched").write_bytes(pickle.dumps((touched, modules)))
+    return 0
 
 
 def _import(modules: Iterable[str]) -> None:
@@ -127,8 +126,8 @@ def _try_all(mutants: Sequence[Mutant], touched: Touched, folder: Path, jobs: in
                 continue
             own = folder / str(len(waiting))
             own.mkdir()
-            tests = plan(mutant, sorted(names), touched.seconds)
-            running[start(lambda m=mutant, t=tests, o=own: try_mutant(m, t, o), own)] = (mutant, own)
+            job = partial(try_mutant, mutant, plan(mutant, names, touched.seconds), own)
+            running[start(job, own)] = (mutant, own)
         if running:
             pid, status = os.wait()
             mutant, own = running.pop(pid)
@@ -136,6 +135,8 @@ def _try_all(mutants: Sequence[Mutant], touched: Touched, folder: Path, jobs: in
                 os.killpg(pid, signal.SIGKILL)
             shutil.rmtree(own)
             outcomes.append((mutant, "killed" if status else "survived"))
+            if not status:
+                _say(f"\r{_described(mutant)}\n")
             _say(f"\r{len(outcomes):,} tried, {sum(what != 'killed' for _, what in outcomes):,} survived")
     _say("\n")
     return outcomes
@@ -149,10 +150,13 @@ def _report(outcomes: Sequence[tuple[Mutant, str]]) -> None:
             cells = f"{total:,} | {counts['killed']:,} | {counts['survived']:,} | {counts['untouched']:,}"
             print(f"| {room} | {cells} | {counts['killed'] / total:.1%} |")
     print()
-    left = [(str(mutant.path.relative_to(_ROOT)), mutant.line, mutant, what) for mutant, what in outcomes if what != "killed"]
-    for path, line, mutant, what in sorted(left, key=lambda one: one[:2]):
-        note = " (touched by no test)" if what == "untouched" else ""
-        print(f"{path}:{line}  {mutant.before[:_WIDTH]} → {mutant.after[:_WIDTH]}{note}")
+    for mutant, what in sorted(outcomes, key=lambda one: (one[0].path, one[0].line)):
+        if what != "killed":
+            print(_described(mutant) + (" (touched by no test)" if what == "untouched" else ""))
+
+
+def _described(mutant: Mutant) -> str:
+    return f"{mutant.path.relative_to(_ROOT)}:{mutant.line}  {mutant.before[:_WIDTH]} → {mutant.after[:_WIDTH]}"
 
 
 def _say(text: str) -> None:

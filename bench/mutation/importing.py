@@ -11,10 +11,12 @@ __all__ = ["replace_code"]
 
 
 class _Loader(SourceFileLoader):
-    code: CodeType
+    def __init__(self, fullname: str, path: str, code: CodeType) -> None:
+        super().__init__(fullname, path)
+        self._code = code
 
-    def get_code(self, fullname: str) -> CodeType:
-        return self.code
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - one loader has one module
+        return self._code
 
 
 class _Finder(MetaPathFinder):
@@ -25,8 +27,7 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(name, path, target) if name.startswith("redline.") else None
         if spec is None or spec.origin is None or (code := self._code_of(Path(spec.origin))) is None:
             return None
-        spec.loader = _Loader(name, spec.origin)
-        spec.loader.code = code
+        spec.loader = _Loader(name, spec.origin, code)
         return spec
 
 

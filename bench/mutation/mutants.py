@@ -96,7 +96,7 @@ def _places(
 
 
 def _is_left_alone(node: ast.AST) -> bool:
-    """Docstrings and lists of names; errors, whose words no test should pin; what only type checkers look at."""
+    """Docstrings, lists of names, texts for people; what only type checkers look at."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.JoinedStr():
             return True
@@ -118,12 +118,17 @@ def _faults(node: ast.AST, place: tuple[ast.AST, str, int | None]) -> Iterator[a
     elif isinstance(node, ast.expr):
         yield from _expression_faults(node)
         yield from _call_faults(node)
-    elif isinstance(node, ast.keyword) and node.arg is not None:
-        yield None
-    elif isinstance(node, ast.match_case) and len(getattr(place[0], place[1])) > 1:
+    elif _may_be_left_out(node, place[0]):
         yield None
     if _is_condition(node, place):
         yield from (ast.Constant(value=value) for value in (True, False))
+
+
+def _may_be_left_out(node: ast.AST, parent: ast.AST) -> bool:
+    """Arguments given by name, whose default is then taken; one case of several."""
+    if isinstance(node, ast.keyword):
+        return node.arg is not None
+    return isinstance(node, ast.match_case) and isinstance(parent, ast.Match) and len(parent.cases) > 1
 
 
 def _is_condition(node: ast.AST, place: tuple[ast.AST, str, int | None]) -> bool:

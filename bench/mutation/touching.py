@@ -42,7 +42,8 @@ class Touched:
 class _Watch:
     """A pytest plugin that notes the statements and the time of each test."""
 
-    def __init__(self) -> None:
+    def __init__(self, rooms: Iterable[Path]) -> None:
+        self._packages = tuple(f"redline.{room.name}." for room in rooms)
         self.touched = Touched()
         self.now: set[Statement] = set()
         self._passed = True
@@ -51,7 +52,7 @@ class _Watch:
 
     def pytest_collection_finish(self) -> None:
         wrappers = [found for found in gc.get_objects() if type(found) is functools._lru_cache_wrapper]
-        self._caches = [one for one in wrappers if one.__module__.startswith("redline")]
+        self._caches = [one for one in wrappers if f"{one.__module__}.".startswith(self._packages)]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -72,7 +73,8 @@ class _Watch:
 
 def run_all(rooms: Iterable[Path], arguments: Sequence[str], plugins: Sequence[object]) -> Touched:
     """Run the tests over the code of these folders. To be called in a process of its own, which has not imported Redline."""
-    watch, folders = _Watch(), set(rooms)
+    folders = set(rooms)
+    watch = _Watch(folders)
 
     def code_of(path: Path) -> CodeType | None:
         return _with_probes(path) if path.parent in folders else None

@@ -5,7 +5,7 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,13 @@ from bench.mutation.mutants import Mutant
 
 __all__ = ["ARGUMENTS", "Deselect", "Selection", "plan", "start", "try_mutant"]
 
-ARGUMENTS = ("-x", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
+ARGUMENTS = ("--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
 _MOST_MEMORY = 4 << 30
 _SECONDS_TO_IMPORT = 60.0
 _SLOWER, _SECONDS_MORE = 10.0, 10.0
 """A test that takes so many times as long as it did, and so much more, hangs."""
-_MEASURE_TIME = ("test_growth.py", "costs_no_more", "costs_the_same", "takes_ten_times")
-"""Tests that compare times say nothing on a machine that is busy with mutants."""
+_LEFT_OUT = ("test_growth.py", "costs_no_more", "costs_the_same", "takes_ten_times", "takes_time_by_its_length", "postgresql")
+"""Tests that compare times say nothing on a machine that is busy with mutants, and no server is started for each of them."""
 
 settings.register_profile(
     "mutation",  # as `gate` in tests/conftest.py, without making a failure small
@@ -44,7 +44,7 @@ class Deselect:
         items[:] = [item for item in items if not self._is_left_out(item)]
 
     def _is_left_out(self, item: pytest.Item) -> bool:
-        return "postgres" in getattr(item, "fixturenames", ()) or any(part in item.nodeid for part in _MEASURE_TIME)
+        return "postgres" in getattr(item, "fixturenames", ()) or any(part in item.nodeid for part in _LEFT_OUT)
 
 
 class Selection:
@@ -67,7 +67,7 @@ class Selection:
         return result
 
 
-def plan(mutant: Mutant, names: Sequence[str], seconds: Mapping[str, float]) -> list[dict[str, float]]:
+def plan(mutant: Mutant, names: Iterable[str], seconds: Mapping[str, float]) -> list[dict[str, float]]:
     """The tests, with their seconds, in the order in which they are tried: by file, that of the same name first."""
     files: dict[str, dict[str, float]] = {}
     for name in sorted(names):
@@ -78,7 +78,7 @@ def plan(mutant: Mutant, names: Sequence[str], seconds: Mapping[str, float]) -> 
 
 
 def start(job: Callable[[], int], folder: Path) -> int:
-    """Fork a process, the leader of a group, that does the job and ends with the status it gives; what it says is in `output`."""
+    """Fork a process, the leader of a group, that does the job and ends with its status; what it says is in `output`."""
     sys.stdout.flush()
     if pid := os.fork():
         return pid
@@ -102,7 +102,7 @@ def try_mutant(mutant: Mutant, tests: Sequence[Mapping[str, float]], folder: Pat
     replace_code(lambda path: code if path == mutant.path else None)
     for number, seconds in enumerate(tests):
         file = next(iter(seconds)).partition("::")[0]
-        arguments = [*ARGUMENTS, f"--basetemp={folder}/{number}", file]
+        arguments = [*ARGUMENTS, "-x", f"--basetemp={folder}/{number}", file]
         if pytest.main(arguments, plugins=[Deselect(), Selection(seconds)]) != pytest.ExitCode.OK:
             return 1
     return 0
