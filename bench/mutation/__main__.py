@@ -31,7 +31,7 @@ __all__ = ["main"]
 _ROOT = Path(__file__).resolve().parents[2]
 _SOURCE = _ROOT / "src" / "redline"
 _ROOMS = ("laws", "rules", "schedules", "engine")
-_OTHER_TESTS = ("conversation*", "editor", "interruption", "logging", "opening", "policy")
+_OTHER_TESTS = ("conversation*", "editor", "logging", "policy")
 """Tests of the whole, in tests/test_….py."""
 _WIDTH = 110
 """How much of a changed statement is printed."""

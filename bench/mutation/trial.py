@@ -21,6 +21,8 @@ _MOST_MEMORY = 4 << 30
 _SECONDS_TO_IMPORT = 60.0
 _SLOWER, _SECONDS_MORE = 10.0, 10.0
 """A test that takes so many times as long as it did, and so much more, hangs."""
+_MOST_SECONDS = 20.0
+"""The tests that run a statement, the quickest first, for as long: what only slower ones notice is taken to survive."""
 _LEFT_OUT = ("test_growth.py", "costs_no_more", "costs_the_same", "takes_ten_times", "takes_time_by_its_length", "postgresql")
 """Tests that compare times say nothing on a machine that is busy with mutants, and no server is started for each of them."""
 
@@ -69,11 +71,13 @@ class Selection:
 
 def plan(mutant: Mutant, names: Iterable[str], seconds: Mapping[str, float]) -> list[dict[str, float]]:
     """The tests, with their seconds, in the order in which they are tried: by file, that of the same name first."""
-    files: dict[str, dict[str, float]] = {}
-    for name in sorted(names):
-        files.setdefault(name.partition("::")[0], {})[name] = seconds[name]
     own = f"test_{mutant.path.stem}.py"
-    order = sorted(files, key=lambda file: (Path(file).name != own, sum(files[file].values())))
+    files: dict[str, dict[str, float]] = {}
+    left = _MOST_SECONDS
+    for name in sorted(names, key=lambda name: (own not in name, seconds[name])):
+        if (left := left - seconds[name]) >= 0.0 or not files:
+            files.setdefault(name.partition("::")[0], {})[name] = seconds[name]
+    order = sorted(files, key=lambda file: (own not in file, sum(files[file].values())))
     return [files[file] for file in order]
 
 
