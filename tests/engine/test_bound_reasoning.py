@@ -124,9 +124,10 @@ def test_the_law_holds_for_every_schedule(rules):
     assert "Refused, message" in agent.made.explain()
 
 
-def test_strikes_behind_the_last_reasoning_are_legal():
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+def test_strikes_behind_the_last_reasoning_are_legal(schedule):
     """What was never sent can be made small before its first sending."""
-    agent = Agent("eager", (MaskedResults(keep_recent=0),))
+    agent = Agent(schedule, (MaskedResults(keep_recent=0),))
     agent.turn(4)
     assert [strike.index for strike in agent.talk.strikes] == [2, 4, 6, 8]
 

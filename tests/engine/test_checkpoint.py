@@ -261,3 +261,16 @@ def test_name_of_settings_is_the_same_everywhere():
 def test_without_a_checkpoint_nothing_is_known():
     """The first time everything is worked out."""
     assert Checkpoints(State(), Settings(())).latest() is None
+
+
+@pytest.mark.parametrize("rule", [MaskedResults(keep_recent=1), OffloadResults(min_chars=50, keep_recent=1)])
+def test_a_mark_of_an_earlier_process_knows_its_tool(rule):
+    """Its message is looked at again, with its call, when the mark is applied."""
+    log, blobs = LastingLog(), MemoryBlobs()
+    talk = Conversation([HELLO], log=log, blobs=blobs)
+    for number in range(4):
+        for message in conversation("openai_chat", asks(f"tool_{number}", {}, f"text {number} " * 90, id=f"c{number}")):
+            talk.add(message)
+    talk.request(now=1, rules=[rule], schedule=Holding())
+    request = Conversation(log=log, blobs=blobs).request(now=2, rules=[rule])
+    assert [strike.tool for strike in request.new_strikes] == ["tool_0", "tool_1", "tool_2"]

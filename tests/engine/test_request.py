@@ -89,3 +89,10 @@ def test_breakpoints_are_for_anthropic():
     """Other formats have no place for them, and the error says so."""
     with pytest.raises(ValidationError, match=r"Only Anthropic takes cache breakpoints.*openai_chat"):
         Conversation(conversation("openai_chat", [says("user", "hi")]), format="openai_chat").request(now=0).with_breakpoints()
+
+
+def test_the_first_strike_is_named_by_message_and_block():
+    """A message whose content is a text has one block."""
+    said = [says("user", "hi"), *(turn for number in range(2) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}"))]
+    talk = Conversation(conversation("openai_chat", said))
+    assert talk.request(now=0, rules=[MaskedResults(keep_recent=1)]).first_struck == (2, 0)

@@ -82,6 +82,7 @@ def test_facts_that_go_on_from_a_snapshot_say_the_same():
         whole.add(index, message)
     later = Facts()
     later.restore(whole.snapshot())
+    assert later.snapshot() == whole.snapshot()
     for index in range(whole.snapshot().messages, len(messages) - 1):
         later.add(index, messages[index])
     (one,), (other,) = (facts.add(len(messages) - 1, messages[-1]) for facts in (whole, later))

@@ -70,6 +70,25 @@ def test_a_changed_file_makes_its_reads_due():
     assert "its file changed since" in found[0].because
 
 
+def test_a_changed_file_makes_long_inputs_due():
+    """What was once written to a file is judged when the file is changed again, whatever its age."""
+    write = ("Write", {"file_path": "a.py", "content": FILE})
+    turns = [*steps((*write, "ok")), *later(3)]  # no age at which it is judged comes next
+    edit = step(90, "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "done")
+    rules = (Faded(100 * 1.2**power, inputs=True) for power in range(80))
+    rule = next(rule for rule in rules if not marked(rule, turns))
+    assert marked(rule, [*turns, *later(1, first=80)]) == []
+    (found,) = marks_of(rule, read(native([*turns, *edit])))
+    assert found.index == 1
+    assert "its file changed since" in found.because
+
+
+def test_how_often_a_conversation_comes_back():
+    """A share of the assistant's turns; before any, a third of one is taken for granted."""
+    assert WorthMemory().habit == 1 / 3
+    assert WorthMemory(step=7, turns_of_use=4).habit == 0.5
+
+
 def test_the_reason_is_in_words_and_the_chance_is_on_the_mark():
     """Kind, age, when it was last mentioned, and the probability."""
     (mark,) = marks_of(Faded(), read(native([*steps(("Bash", {"command": "make"}, DULL)), *later(1)])))

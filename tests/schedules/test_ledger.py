@@ -158,7 +158,8 @@ def test_a_full_window_leaves_no_choice():
     assert made.decide(CacheState(window_tokens=2500)).cut == 3
     assert made.decide(CacheState(window_tokens=1500)).cut == 1
     assert made.decide(CacheState(window_tokens=50)).cut == 1
-    assert made.decide(CacheState(window_tokens=50)).reason == "window"
+    nothing_fits = made.decide(CacheState(window_tokens=50))
+    assert (nothing_fits.reason, nothing_fits.saving) == ("window", 1800)
 
 
 def test_a_known_number_of_requests_replaces_the_guess():
