@@ -31,12 +31,12 @@ class Touched:
     """The tests that run a statement."""
 
     def tests_of(self, path: Path, line: int | None) -> set[str]:
-        """The tests that run this statement; without a line, those that run anything in the file, or else in its folder."""
+        """The tests that run this statement; without a line, all that run anything in the file, or are for its folder."""
         if line is not None:
             return self.tests.get((str(path), line), set())
         in_file = {name for (file, _), names in self.tests.items() if file == str(path) for name in names}
         folder = f"tests/{path.parent.name}/"
-        return in_file or {name for name in self.seconds if name.startswith(folder)}
+        return in_file | {name for name in self.seconds if name.startswith(folder)}
 
 
 class _Watch:

@@ -9,6 +9,7 @@ from redline.log.records import MessageAdded, PinSet
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
+from redline.schedules import Decision
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 from redline.tools import DEFAULT
@@ -116,3 +117,40 @@ def test_a_mark_that_means_nothing_is_refused(wrong, schedule):
     with pytest.raises(ValidationError, match="A rule made a mark that cannot be recorded"):
         talk.request(rules=[Own()], schedule=schedule)
     assert len(talk.request().messages) == 1
+
+
+class OneByOne:
+    """A schedule of one's own: the first mark goes, the others wait."""
+
+    name = "one_by_one"
+    weighs_requests = False
+
+    def decide(self, case):
+        return [Decision(mark, is_applied=number == 0, why="in turn") for number, mark in enumerate(case.pending)]
+
+
+def test_a_strike_leaves_the_other_marks_of_its_message():
+    """Two results in one message of the user: the second goes in the next request."""
+    calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": "x " * 90} for name in "ab"]
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    talk = Conversation(said)
+    for number in range(2):
+        made = talk.request(now=0, rules=[MaskedResults(keep_recent=0)], schedule=OneByOne())
+        assert [(strike.index, strike.at) for strike in made.new_strikes] == [(2, ("content", number))]
+
+
+def test_what_saves_nothing_is_no_mark():
+    """The same number of tokens in other words."""
+
+    class Renames(TimelessFold):
+        name = "renames"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            yield Mark("renames", seen.index, seen.part.at, seen.message.text.replace("word", "ward"), "a new name")
+
+    made = Conversation([{"role": "user", "content": "word " * 50}]).request(now=0, rules=[Renames()])
+    assert (made.new_strikes, made.held) == ((), ())

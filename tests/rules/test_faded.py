@@ -89,6 +89,40 @@ def test_how_often_a_conversation_comes_back():
     assert WorthMemory(step=7, turns_of_use=4).habit == 0.5
 
 
+def memory_after(turns: list[Turn]) -> WorthMemory:
+    fold = Faded(10**9, inputs=True).fold()
+    for seen in seen_in(read(native(turns))):
+        assert list(fold.see(seen)) == []
+    return fold.memory  # type: ignore[attr-defined,no-any-return]
+
+
+def says_twice(text: str) -> list[Turn]:
+    """Two turns of the assistant, each with these words, and one more."""
+    return [turn for said in (text, text, "so") for turn in (("assistant", (Text(said),)), ("user", (Text("on"),)))]
+
+
+def test_a_word_is_used_once():
+    """From then on it is in sight: saying it again comes back to nothing, and the result holds one name less, not two."""
+    turns = steps(("Read", {"file_path": "a.py"}, "first_name and other_name"))
+    memory = memory_after([*turns, *says_twice("it is first_name")])
+    assert (memory.step, memory.turns_of_use) == (4, 1)
+    (result,) = memory.results.values()
+    assert (sum(result.names), result.mentioned, result.was_mentioned) == (1, 2, True)
+
+
+def test_words_of_a_later_result_are_its_own():
+    """The earlier one no longer is the only one to hold them."""
+    turns = steps(("Read", {"file_path": "a.py"}, "first_name other_name"), ("Bash", {"command": "x"}, "first_name"))
+    assert [sum(result.names) for result in memory_after(turns).results.values()] == [1, 1]
+
+
+def test_the_size_of_the_context_is_counted():
+    """A token for every four characters of results, texts and long inputs."""
+    turns = steps(("Bash", {"command": "x"}, "abcd" * 25), ("Write", {"file_path": "a", "content": "abcd" * 200}, "done"))
+    said: list[Turn] = [("assistant", (Text("abcd" * 10),))]
+    assert memory_after([*turns, *said]).tokens == 25 + 200 + 1 + 10
+
+
 def test_the_reason_is_in_words_and_the_chance_is_on_the_mark():
     """Kind, age, when it was last mentioned, and the probability."""
     (mark,) = marks_of(Faded(), read(native([*steps(("Bash", {"command": "make"}, DULL)), *later(1)])))

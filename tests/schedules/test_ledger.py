@@ -145,6 +145,7 @@ def test_a_price_tier_is_not_crossed_if_a_cut_prevents_it():
     sent(made)
     made.hold("a", 1, 100)
     assert made.decide(CacheState(tier_tokens=20_000, tier_factor=2.0)).cut is None
+    assert made.decide(CacheState(tier_tokens=10_950)).cut is None, "above it nothing costs more"
     choice = made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0))
     assert (choice.reason, choice.cut) == ("tier", 1)
 
@@ -277,3 +278,16 @@ def test_every_decision_says_why(reason):
     made = balance([10.0])
     choice = type(made.decide(CacheState()))(reason, 0, 1200.0, 3400.0, 56.0, 78.0)
     assert len(choice.why) > 10
+
+
+def test_requests_of_which_nothing_is_known_cost_nothing():
+    """As in a record that another schedule made: they count, and the ledger begins at zero."""
+    made = balance([10, 20])
+    made.ledger.restore(None, requests=3, sent=1)
+    assert (made.ledger.requests, made.ledger.sent_end, made.ledger.saved, made.ledger.bill) == (3, 1, 0.0, 0.0)
+    assert (made.ledger.sent_unstruck, made.ledger.tokens) == (0.0, 30.0)
+
+
+def test_an_empty_ledger_has_no_tokens():
+    """Nothing is sent before the first message unless one says so."""
+    assert Ledger().tokens == 0.0
