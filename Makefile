@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers demo mutation test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -74,6 +74,12 @@ test-inspector: $(DEV)
 # Every call of the system that logs and blobs make fails once (Linux, cc); about three minutes.
 test-faults: $(DEV)
 	REDLINE_FAULTS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/faults -rs --durations=5
+
+# Small faults in laws, rules, schedules and engine, and how many of them the tests notice; about half an hour on two cores, some hours
+# with SAMPLE=0, which tries them all.
+SAMPLE_SEED ?= 0
+mutation: $(DEV)
+	$(BIN)/python -m bench.mutation --sample $(or $(SAMPLE),400) --seed $(SAMPLE_SEED) --jobs $(WORKERS)
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)

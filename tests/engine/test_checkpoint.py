@@ -274,3 +274,13 @@ def test_a_mark_of_an_earlier_process_knows_its_tool(rule):
     talk.request(now=1, rules=[rule], schedule=Holding())
     request = Conversation(log=log, blobs=blobs).request(now=2, rules=[rule])
     assert [strike.tool for strike in request.new_strikes] == ["tool_0", "tool_1", "tool_2"]
+
+
+def test_a_mark_that_was_applied_since_does_not_wait_again():
+    """What was worked out is older than the strikes, which are in the record."""
+    log, rule = LastingLog(), MaskedResults(keep_recent=1)
+    talk = work(log, steps=4, rules=[])
+    talk.request(now=5, rules=[rule], schedule=Holding())
+    struck = talk.request(now=6, rules=[rule]).new_strikes
+    again = Conversation(log=log).request(now=7, rules=[rule], schedule=Holding())
+    assert (again.held, again.strikes, len(struck)) == ((), struck, 3)

@@ -96,3 +96,14 @@ def test_the_first_strike_is_named_by_message_and_block():
     said = [says("user", "hi"), *(turn for number in range(2) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}"))]
     talk = Conversation(conversation("openai_chat", said))
     assert talk.request(now=0, rules=[MaskedResults(keep_recent=1)]).first_struck == (2, 0)
+
+
+def test_a_request_stays_what_it_was():
+    """Strikes of later requests, and what is said later, are not in it, however late one looks."""
+    talk = Conversation(HISTORY)
+    first, twin = (talk.request(now=0, rules=[]) for _ in range(2))
+    before = twin.messages, twin.body
+    later = talk.request(now=1, rules=[MaskedResults(keep_recent=1)])
+    talk.add({"role": "user", "content": "more"})
+    assert len(later.strikes) == 3
+    assert (first.messages, first.body, first.strikes) == (*before, ())

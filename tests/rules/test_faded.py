@@ -13,7 +13,7 @@ from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
-from redline.rules.worth_facts import FEATURES, JUDGED_AGES, WorthMemory
+from redline.rules.worth_facts import FEATURES, JUDGED_AGES, ResultFollower, WorthMemory
 from redline.rules.worth_words import hashed_words
 from redline.testing import Turn
 from redline.values.messages import Message, Text, ToolCall
@@ -99,6 +99,17 @@ def memory_after(turns: list[Turn]) -> WorthMemory:
 def says_twice(text: str) -> list[Turn]:
     """Two turns of the assistant, each with these words, and one more."""
     return [turn for said in (text, text, "so") for turn in (("assistant", (Text(said),)), ("user", (Text("on"),)))]
+
+
+def test_a_part_is_judged_at_each_age():
+    """Counted from when it came, however late that was; after the last age it is no longer followed."""
+    turns = [*steps(), *later(4, first=1000), *step(0, "Read", {"file_path": "a.py"}, FILE), *later(310)]
+    follower, ages = ResultFollower(), []
+    for seen in seen_in(read(native(turns))):
+        judged = list(follower.judged_by(seen, may_go=True))
+        ages += [follower.memory.step - one.step for one in judged if one.kind == "file read"]
+    assert tuple(ages) == JUDGED_AGES
+    assert "file read" not in {one.kind for one in follower.memory.results.values()}
 
 
 def test_a_word_is_used_once():

@@ -148,6 +148,7 @@ def test_a_price_tier_is_not_crossed_if_a_cut_prevents_it():
     assert made.decide(CacheState(tier_tokens=10_950)).cut is None, "above it nothing costs more"
     choice = made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0))
     assert (choice.reason, choice.cut) == ("tier", 1)
+    assert made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0, window_tokens=10_950)).reason == "window"
 
 
 def test_a_full_window_leaves_no_choice():
