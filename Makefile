@@ -77,9 +77,9 @@ test-faults: $(DEV)
 
 # Small faults in laws, rules, schedules and engine, and how many of them the tests notice; about half an hour on two cores, some hours
 # with SAMPLE=0, which tries them all.
-SAMPLE_SEED ?= 0
+SEED ?= 0
 mutation: $(DEV)
-	$(BIN)/python -m bench.mutation --sample $(or $(SAMPLE),400) --seed $(SAMPLE_SEED) --jobs $(WORKERS)
+	$(BIN)/python -m bench.mutation --sample $(or $(SAMPLE),400) --seed $(SEED) --jobs $(WORKERS)
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)

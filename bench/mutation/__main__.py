@@ -59,14 +59,15 @@ def main(arguments: Sequence[str]) -> None:
 
 def _chosen(sample: int, seed: int, only: Sequence[str]) -> list[Mutant]:
     """Those of a sample are the same as long as their own code is."""
-    found, met = dict[bytes, Mutant](), Counter[tuple[str, str, str]]()
+    ranked, met = list[tuple[bytes, Mutant]](), Counter[tuple[str, str, str]]()
     for room in _ROOMS:
         for path in sorted((_SOURCE / room).glob("*.py")):
             for mutant in mutants_of(path):
                 key = (str(path), mutant.before, mutant.after)
                 met[key] += 1
-                found[mutant.rank(seed, met[key])] = mutant
-    mutants = [mutant for _, mutant in sorted(found.items()) if not only or _is_at(mutant, only)]
+                ranked.append((mutant.rank(seed, met[key]), mutant))
+    ranked.sort(key=lambda one: one[0])
+    mutants = [mutant for _, mutant in ranked if not only or _is_at(mutant, only)]
     return mutants[:sample] if sample else mutants
 
 
