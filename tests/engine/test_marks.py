@@ -9,6 +9,7 @@ from redline.log.records import MessageAdded, PinSet
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
+from redline.rules.stale_terminal import StaleTerminal
 from redline.schedules import Decision
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
@@ -119,6 +120,16 @@ def test_a_mark_that_means_nothing_is_refused(wrong, schedule):
     assert len(talk.request().messages) == 1
 
 
+class Holding:
+    """A schedule of one's own that applies nothing."""
+
+    name = "holding"
+    weighs_requests = False
+
+    def decide(self, case):
+        return [Decision(mark, is_applied=False, why="later") for mark in case.pending]
+
+
 class OneByOne:
     """A schedule of one's own: the first mark goes, the others wait."""
 
@@ -154,3 +165,19 @@ def test_what_saves_nothing_is_no_mark():
 
     made = Conversation([{"role": "user", "content": "word " * 50}]).request(now=0, rules=[Renames()])
     assert (made.new_strikes, made.held) == ((), ())
+
+
+@pytest.mark.parametrize("schedule", [Holding(), "when_free"])
+def test_what_time_made_due_waits_in_every_request(schedule):
+    """A rule says once that a part is old; the mark is there until it is applied, also if the clock goes back."""
+    talk = Conversation([HISTORY[0]])
+    rule = StaleTerminal(max_age_ms=1000, keep_recent=1)
+    talk.request(now=0, rules=[rule], schedule=schedule)
+    for message in HISTORY[1:5]:
+        talk.add(message, timestamp_ms=1)
+    talk.request(now=1, rules=[rule], schedule=schedule)
+    for now in (5000, 5001, 1):
+        made = talk.request(now=now, rules=[rule], schedule=schedule)
+        assert ([decision.mark.index for decision in made.held], made.new_strikes) == ([2], ())
+    made = talk.request(now=10**8, rules=[rule], schedule="when_free")
+    assert ([strike.index for strike in made.new_strikes], made.held) == ([2], ())

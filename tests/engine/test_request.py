@@ -3,8 +3,9 @@ import json
 import pytest
 
 from redline import Conversation, ValidationError
+from redline.blobs import DirectoryBlobs
 from redline.formats import FORMATS
-from redline.rules import Mark, MaskedResults, TimelessFold
+from redline.rules import Mark, MaskedResults, OffloadResults, TimelessFold
 from redline.testing import asks, conversation, says
 
 HISTORY = conversation(
@@ -107,3 +108,13 @@ def test_a_request_stays_what_it_was():
     talk.add({"role": "user", "content": "more"})
     assert len(later.strikes) == 3
     assert (first.messages, first.body, first.strikes) == (*before, ())
+
+
+def test_where_the_store_fails_only_what_needs_it_is_refused(tmp_path):
+    """A stub that refers to nothing is not sent; other strikes go out all the same."""
+    blobs = DirectoryBlobs(tmp_path / "blobs")
+    talk = Conversation([*conversation("anthropic", [says("user", "forget this")]), *HISTORY], blobs=blobs)
+    (tmp_path / "blobs").write_text("in the way")
+    made = talk.request(now=0, rules=[Forgets(), OffloadResults(min_chars=100, stub="{reference}")])
+    assert [strike.rule for strike in made.new_strikes] == ["forgets"]
+    assert [(refusal.mark.rule, refusal.problem.law) for refusal in made.refused] == [("offload_results", "no_blobs")] * 4

@@ -90,6 +90,31 @@ def test_usage_is_forgotten_when_the_view_changes():
     assert state_of(said("a"), UsageReported(100), ViewChanged(())).usage is None
 
 
+@pytest.mark.parametrize(
+    ("output", "roles", "covered"),
+    [
+        (50, [], 1),
+        (50, ["assistant"], 2),
+        (50, ["assistant", "assistant"], 3),
+        (50, ["assistant", "user"], 2),
+        (50, ["assistant", "user", "assistant"], 2),
+        (50, ["user", "assistant"], 1),
+        (0, ["assistant"], 1),
+    ],
+)
+def test_usage_covers_the_answer_that_is_added_after_it(output, roles, covered):
+    """What the assistant said is in the report, if it said something; what comes after that is not."""
+    state = state_of(said("a"), UsageReported(100, output), *(said("x", role) for role in roles))
+    assert state.covered == covered
+
+
+def test_usage_that_is_reported_after_the_answer_covers_it():
+    """No later answer is in it."""
+    state = state_of(said("a"), said("b", "assistant"), UsageReported(100, 50), said("c", "assistant"), said("d"))
+    assert state.covered == 2
+    assert state_of(said("a")).covered == 0
+
+
 def test_format_is_read_again_when_it_changes():
     """A message read as one format is read as another once that is clear."""
     call = MessageAdded(b'{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]}')

@@ -309,12 +309,14 @@ def test_what_a_law_refuses_does_not_drive_rewrites():
             if seen.index == 0:
                 yield Mark("emptier", 0, seen.part.at, "", "nobody listens")
 
-    talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic")
-    rules = (Emptier(),)
+    rules, log = (Emptier(),), MemoryLog()
+    talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic", log=log)
     first = talk.request(now=0.0, rules=rules, schedule="when_free")
     second = talk.request(now=60 * MINUTE, rules=rules, schedule="when_free")
     assert [refusal.problem.law for refusal in first.refused] == ["present_content"]
-    assert (second.refused, [decision.why for decision in second.held]) == ((), ["the provider would refuse it"])
+    opened = Conversation(log=log, format="anthropic").request(now=120 * MINUTE, rules=rules, schedule="when_free")
+    for later in (second, opened):
+        assert (later.refused, [decision.why for decision in later.held]) == ((), ["the provider would refuse it"])
 
 
 @pytest.mark.parametrize("read", [0.1, 0.05, 0.02])
