@@ -263,3 +263,13 @@ def test_no_request_is_refused(story, schedule, rules):
         elif event == "truncate" and talk.visible_indices:
             talk.start_batch(talk.visible_indices[-1] + 1)
         agent.turn(steps, minutes=minutes, size=size)
+
+
+def test_reasoning_is_not_given_up_because_waiting_was_dear():
+    """A new turn with a warm cache: what has waited for long goes on waiting, until the cache is cold."""
+    agent = Agent()
+    agent.turn(40)
+    agent.turn(0)
+    assert agent.talk.strikes == ()
+    agent.turn(0, minutes=60)
+    assert len(agent.talk.strikes) > 40

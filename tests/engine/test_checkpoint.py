@@ -274,6 +274,8 @@ def test_a_mark_of_an_earlier_process_knows_its_tool(rule):
     talk.request(now=1, rules=[rule], schedule=Holding())
     request = Conversation(log=log, blobs=blobs).request(now=2, rules=[rule])
     assert [strike.tool for strike in request.new_strikes] == ["tool_0", "tool_1", "tool_2"]
+    stored = [blobs.get(strike.reference).decode() for strike in request.new_strikes if strike.reference]
+    assert stored == ([] if isinstance(rule, MaskedResults) else [f"text {number} " * 90 for number in range(3)])
 
 
 def test_a_mark_that_was_applied_since_does_not_wait_again():
@@ -284,3 +286,12 @@ def test_a_mark_that_was_applied_since_does_not_wait_again():
     struck = talk.request(now=6, rules=[rule]).new_strikes
     again = Conversation(log=log).request(now=7, rules=[rule], schedule=Holding())
     assert (again.held, again.strikes, len(struck)) == ((), struck, 3)
+
+
+def test_the_format_is_known_at_once():
+    """How the messages voted is in the checkpoint, also if none is said after it."""
+    log = LastingLog()
+    talk = Conversation(conversation("anthropic", asks("Read", {"path": "a.py"}, "text " * 40)), log=log)
+    assert talk.request(now=1).format == "anthropic"
+    assert log.checkpoints[-1].votes
+    assert Conversation(log=log).request(now=2).format == "anthropic"

@@ -1,11 +1,13 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, make_legal
+from redline.blobs import MemoryBlobs
 from redline.engine.repaired import RepairedView
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
-from redline.rules.masked_results import MaskedResults
+from redline.rules import MaskedResults, OffloadResults
 from redline.testing import asks, conversation, conversations, says
 from redline.values.payloads import decode, encode
 
@@ -64,15 +66,21 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
     assert [block["content"] for block in sent(view)[2]["content"]] == ["x", "[gone]"]
 
 
-def test_strikes_on_what_the_repair_changed_stay_in_force():
+@pytest.mark.parametrize(
+    "rule", [MaskedResults(keep_recent=1), OffloadResults(min_chars=50, keep_recent=1, stub="{reference}")]
+)
+def test_strikes_on_what_the_repair_changed_stay_in_force(rule):
     """Results that were merged into one message are listed as struck in every request from then on, and keep their tool."""
     calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
-    results = [
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "x " * 90}]} for name in "ab"
-    ]
-    talk = Conversation([{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results])
+    words = [{"type": "text", "text": word * 90} for word in ("one ", "two ")]
+    results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": words}]} for name in "ab"]
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results]
+    talk = Conversation(said, blobs=MemoryBlobs())
     for number in range(3):
         for message in conversation("anthropic", asks("Bash", {}, "line " * 90, id=f"c{number}")):
             talk.add(message)
-        request = talk.request(now=number, rules=[MaskedResults(keep_recent=1)])
-    assert [(strike.index, strike.tool) for strike in request.strikes] == [(2, "read"), (3, "read"), (5, "Bash"), (7, "Bash")]
+        request = talk.request(now=number, rules=[rule])
+    struck = dict.fromkeys((strike.index, strike.tool) for strike in request.strikes)
+    assert list(struck) == [(2, "read"), (3, "read"), (5, "Bash"), (7, "Bash")]
+    assert b"one one" not in request.body
+    assert b"two two" not in request.body

@@ -115,6 +115,12 @@ def test_usage_that_is_reported_after_the_answer_covers_it():
     assert state_of(said("a")).covered == 0
 
 
+def test_an_earlier_answer_is_not_the_one_that_usage_includes():
+    """The report was made for what was said after it."""
+    state = state_of(said("a"), said("b", "assistant"), said("c"), UsageReported(100, 50), said("d", "assistant"))
+    assert state.covered == 4
+
+
 def test_format_is_read_again_when_it_changes():
     """A message read as one format is read as another once that is clear."""
     call = MessageAdded(b'{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]}')

@@ -121,6 +121,18 @@ def test_a_word_is_used_once():
     assert (sum(result.names), result.mentioned, result.was_mentioned) == (1, 2, True)
 
 
+def test_a_long_input_mentions_what_it_names():
+    """The result that held the word is used by it, and the word is the input's from then on."""
+    content = "first_name is well and nothing of it matters\n" * 40
+    turns = steps(
+        ("Read", {"file_path": "a.py"}, "first_name other_name"), ("Write", {"file_path": "b", "content": content}, "ok")
+    )
+    memory = memory_after([*turns, *later(1)])
+    result, written, *_ = memory.results.values()
+    assert (result.names, result.was_mentioned) == ([0, 1, 0, 0], True)
+    assert (written.kind, written.names, memory.turns_of_use) == ("edit input", [0, 1, 0, 0], 1)
+
+
 def test_words_of_a_later_result_are_its_own():
     """The earlier one no longer is the only one to hold them."""
     turns = steps(("Read", {"file_path": "a.py"}, "first_name other_name"), ("Bash", {"command": "x"}, "first_name"))

@@ -77,9 +77,14 @@ def test_a_mark_waits_until_its_rent_has_reached_the_price():
     sent(made)
     made.hold("a", 1, 50)  # rent 5 for each request, price 1.0 * 150
     waited = 0
-    while not sent(made)[1]:
+    while not (step := sent(made))[1]:
         waited += 1
-    assert waited == 31
+        assert (step[0].reason, step[0].rent, step[0].price) == (
+            "held",
+            pytest.approx(5.0 * (waited - 1)),
+            pytest.approx(150.0),
+        )
+    assert (waited, step[0].rent, step[0].price) == (31, pytest.approx(155.0), pytest.approx(150.0))
 
 
 def test_marks_behind_a_cut_go_with_it():
@@ -148,6 +153,7 @@ def test_a_price_tier_is_not_crossed_if_a_cut_prevents_it():
     assert made.decide(CacheState(tier_tokens=10_950)).cut is None, "above it nothing costs more"
     choice = made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0))
     assert (choice.reason, choice.cut) == ("tier", 1)
+    assert made.decide(CacheState(tier_tokens=10_900, tier_factor=2.0)).reason == "tier", "just not above it"
     assert made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0, window_tokens=10_950)).reason == "window"
 
 
