@@ -3,11 +3,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, make_legal
-from redline.blobs import MemoryBlobs
 from redline.engine.repaired import RepairedView
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
-from redline.rules import MaskedResults, OffloadResults
+from redline.rules import MaskedResults, OldImages
 from redline.testing import asks, conversation, conversations, says
 from redline.values.payloads import decode, encode
 
@@ -67,20 +66,26 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
 
 
 @pytest.mark.parametrize(
-    "rule", [MaskedResults(keep_recent=1), OffloadResults(min_chars=50, keep_recent=1, stub="{reference}")]
+    ("rule", "struck"),
+    [
+        (MaskedResults(keep_recent=1), [(2, ("content", 0)), (3, ("content", 0)), (5, ("content", 0)), (7, ("content", 0))]),
+        (
+            OldImages(keep_messages=1, placeholder="gone"),
+            [(2, ("content", 0, "content", 1)), (3, ("content", 0, "content", 1))],
+        ),
+    ],
 )
-def test_strikes_on_what_the_repair_changed_stay_in_force(rule):
-    """Results that were merged into one message are listed as struck in every request from then on, and keep their tool."""
-    calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
-    words = [{"type": "text", "text": word * 90} for word in ("one ", "two ")]
-    results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": words}]} for name in "ab"]
-    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results]
-    talk = Conversation(said, blobs=MemoryBlobs())
+def test_strikes_on_what_the_repair_changed_stay_in_force(rule, struck):
+    """Results that were merged into one message, and pictures in them, are listed as struck in every request from then on."""
+    calls = [{"type": "tool_use", "id": name, "name": "Bash", "input": {}} for name in "ab"]
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    shown = [{"type": "text", "text": "word " * 90}, picture]
+    results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": shown}]} for name in "ab"]
+    talk = Conversation([{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results])
     for number in range(3):
         for message in conversation("anthropic", asks("Bash", {}, "line " * 90, id=f"c{number}")):
             talk.add(message)
         request = talk.request(now=number, rules=[rule])
-    struck = dict.fromkeys((strike.index, strike.tool) for strike in request.strikes)
-    assert list(struck) == [(2, "read"), (3, "read"), (5, "Bash"), (7, "Bash")]
-    assert b"one one" not in request.body
-    assert b"two two" not in request.body
+    assert [(strike.index, strike.at) for strike in request.strikes] == struck
+    assert {strike.tool for strike in request.strikes} == {"Bash"}
+    assert b"example.com" not in request.body
