@@ -14,8 +14,10 @@ from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
 from redline.rules.worth_facts import FEATURES, JUDGED_AGES, ResultFollower, WorthMemory
+from redline.rules.worth_kinds import kind_of_actions
 from redline.rules.worth_words import hashed_words
 from redline.testing import Turn
+from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
 from tests.replay.test_what_if import generated, live_strikes, tried_strikes
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
@@ -110,6 +112,29 @@ def test_a_part_is_judged_at_each_age():
         ages += [follower.memory.step - one.step for one in judged if one.kind == "file read"]
     assert tuple(ages) == JUDGED_AGES
     assert "file read" not in {one.kind for one in follower.memory.results.values()}
+
+
+@pytest.mark.parametrize(
+    ("actions", "kind"),
+    [
+        ((), "other"),
+        ((Runs("make"),), "terminal"),
+        ((Runs("cat a"), Reads("a")), "file read"),
+        ((Reads("a"), Writes("b")), "edit"),
+        ((Reads("a"), Searches("x", (".",))), "search"),
+        ((Lists("a"),), "search"),
+    ],
+)
+def test_the_kind_of_a_result(actions, kind):
+    """A command that only shows files reads them; what does something else as well does that."""
+    assert kind_of_actions(actions) == kind
+
+
+def test_of_a_result_some_names_are_followed():
+    """Those at its beginning."""
+    turns = steps(("Bash", {"command": "x"}, " ".join(f"name_{number}" for number in range(500))))
+    (result,) = memory_after(turns).results.values()
+    assert sum(result.names) == 400
 
 
 def test_a_word_is_used_once():
