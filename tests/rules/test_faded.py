@@ -120,8 +120,9 @@ def test_a_part_is_judged_at_each_age():
         ((), "other"),
         ((Runs("make"),), "terminal"),
         ((Runs("cat a"), Reads("a")), "file read"),
-        ((Reads("a"), Writes("b")), "edit"),
-        ((Reads("a"), Searches("x", (".",))), "search"),
+        ((Runs("cat a > b"), Reads("a"), Writes("b")), "terminal"),
+        ((Writes("b"),), "edit"),
+        ((Searches("x", (".",)),), "search"),
         ((Lists("a"),), "search"),
     ],
 )
