@@ -466,7 +466,7 @@ def _unchanged(given: GivenList, why: str) -> EditedRequest:
     """The list as it came."""
     return EditedRequest(
         format=given.format.name,
-        sent=Sent(State(given.format), [], [], {}),
+        sent=Sent.of_nothing(given.format),
         new_strikes=(),
         refused=(),
         list_strikes=tuple,
