@@ -106,7 +106,7 @@ def _replace_messages(context: ChatContext, call: EditedCall[Message]) -> None:
     record = getattr(context, "record_message_replacement", None)  # not in the first versions
     if record is None or call.request is None or not call.request.is_changed or not _compacts(context):
         return
-    for message, (position, _) in zip(call.messages, call.request.pieces, strict=True):
+    for message, position in zip(call.messages, call.request.positions, strict=True):
         if position is not None and message is not given[position]:
             record(message, given[position])
 

@@ -200,7 +200,7 @@ class FrameworkEditor(Generic[M]):
             return EditedCall(messages, request)
         sent: list[M] = []
         try:
-            for position, payload in request.pieces:
+            for position, payload in zip(request.positions, request.said, strict=True):
                 if position is None:
                     sent += self._write(None, payloads.decode(payload))
                 elif payload is (own := seen[position]).payload:

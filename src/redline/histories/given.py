@@ -82,7 +82,9 @@ class ListReader:
         for stamp in stamps:
             if stamp is not None:
                 check_time_ms(stamp, "The time of a message")
-        natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
+        natives: list[Any] = list(said)
+        if set(map(type, said)) != {bytes}:
+            natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
         stored = natives if self._redact is None else [self._redact(native) for native in natives]
         known, found = self._recognised(stored, format, preferred)
         lead = next((place for place, message in enumerate(found) if not message.is_system), len(found))
