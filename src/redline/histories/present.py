@@ -34,18 +34,26 @@ class StruckMessages:
         self._left: dict[int, bytes | None] = {}
         """By index, what they leave of its messages, where that differs from what was given; None for nothing."""
 
-    def all_left(self, given: GivenList, state: State) -> dict[int, bytes | None]:
-        """By index, what is left of the messages of a list, where that differs from what was given; None for nothing."""
+    def all_left(self, given: GivenList, state: State, sent: Sent) -> dict[int, bytes | None]:
+        """By index, what is left of the messages of a list, where that differs from what was given; None for nothing.
+
+        What is sent of a message that comes as it is in the record was worked out already.
+        """
         natives, same = given.natives[given.lead :], 0
         if state.struck is self._struck:
             same = common_start(self._natives, natives)
-        if not same:
+        if same == 0:
             self._left, self._counted = {}, 0
         struck = {strike.index for strike in islice(state.strikes.values(), self._counted, None)}
         struck.update(index for index in range(same, len(natives)) if index in state.struck)
         self._natives, self._struck, self._counted = natives, state.struck, len(state.strikes)
         for index in struck:
-            left = self.left_of(index, given, state.strikes_on(index), state.payload)
+            is_as_stored = natives[index] == state.payload(index)
+            left = (
+                sent[index].stored or None
+                if is_as_stored
+                else self.left_of(index, given, state.strikes_on(index), state.payload)
+            )
             if left == natives[index]:
                 self._left.pop(index, None)
             else:
@@ -76,7 +84,7 @@ def messages_to_send(struck: StruckMessages, given: GivenList, made: Request, st
     if made.sent.is_unrepaired:
         said: list[Payload | None] = list(given.messages)
         takes_bytes = isinstance(given.messages[-1], bytes)
-        for index, left in struck.all_left(given, state).items():
+        for index, left in struck.all_left(given, state, made.sent).items():
             said[given.lead + index] = left if takes_bytes or left is None else payloads.decode(left)
         if None in said:
             positions = [position for position in positions if position is not None and said[position] is not None]
