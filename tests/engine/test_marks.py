@@ -14,6 +14,7 @@ from redline.schedules import Decision
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 from redline.tools import DEFAULT
+from redline.values.messages import Text
 from redline.values.payloads import encode
 
 HISTORY = conversation(
@@ -181,3 +182,21 @@ def test_what_time_made_due_waits_in_every_request(schedule):
         assert ([decision.mark.index for decision in made.held], made.new_strikes) == ([2], ())
     made = talk.request(now=10**8, rules=[rule], schedule="when_free")
     assert ([strike.index for strike in made.new_strikes], made.held) == ([2], ())
+
+
+@pytest.mark.parametrize(("strategy", "order"), [("strip", "ccaba"), ("drop", "ccaabb")])
+def test_what_is_sent_otherwise_after_all_is_shown_to_the_rules_again(strategy, order):
+    """Calls that were asked twice: a late result changes what is sent, though nothing was open before it came."""
+    calls = [part for name in "ab" for part in asks("read", {}, None, id=name)[0][1]]
+    results = [conversation("openai_chat", asks("read", {}, "word " * 90, id=name)[1:])[0] for name in "ab"]
+    (asked,) = conversation("openai_chat", [("assistant", (Text("so"), *calls))])
+    said = [{"c": asked, "a": results[0], "b": results[1]}[one] for one in order]
+    rules, schedule = [MaskedResults(keep_recent=0)], Holding()
+    talk = Conversation(format="openai_chat", strategy=strategy)
+    for message in said:
+        talk.add(message)
+        made = talk.request(now=0, rules=rules, schedule=schedule)
+    whole = Conversation(said, format="openai_chat", strategy=strategy).request(now=0, rules=rules, schedule=schedule)
+    held = [sorted(decision.mark.index for decision in request.held) for request in (made, whole)]
+    assert (held[0], made.body) == (held[1], whole.body)
+    assert len(held[0]) == order.count("a") + order.count("b")
