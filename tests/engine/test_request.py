@@ -118,3 +118,15 @@ def test_where_the_store_fails_only_what_needs_it_is_refused(tmp_path):
     made = talk.request(now=0, rules=[Forgets(), OffloadResults(min_chars=100, stub="{reference}")])
     assert [strike.rule for strike in made.new_strikes] == ["forgets"]
     assert [(refusal.mark.rule, refusal.problem.law) for refusal in made.refused] == [("offload_results", "no_blobs")] * 4
+
+
+def test_a_strike_is_not_in_force_on_another_version():
+    """A message that was replaced is sent as it is now, and what struck the earlier one is not listed."""
+    talk = Conversation(HISTORY)
+    rules = [MaskedResults(keep_recent=3)]
+    assert [strike.index for strike in talk.request(now=0, rules=rules).strikes] == [2]
+    result = {"type": "tool_result", "tool_use_id": "c0", "content": "new " * 50}
+    talk.process({"operation": "replace", "replace": {"index": 2, "message": {"role": "user", "content": [result]}}})
+    made = talk.request(now=1, rules=[MaskedResults(keep_recent=4)])
+    assert (made.strikes, made.messages[2]["content"][0]["content"]) == ((), "new " * 50)
+    assert len(talk.request(now=2, rules=rules).strikes) == 1

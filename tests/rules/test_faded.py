@@ -176,9 +176,11 @@ def test_the_reason_is_in_words_and_the_chance_is_on_the_mark():
     """Kind, age, when it was last mentioned, and the probability."""
     (mark,) = marks_of(Faded(), read(native([*steps(("Bash", {"command": "make"}, DULL)), *later(1)])))
     assert mark.because.startswith("terminal output, 1 request old, not mentioned since: ")
-    assert "chance that it is used again" in mark.because
+    assert "less than 1 % chance that it is used again" in mark.because
     assert mark.chance is not None
-    assert 0 < mark.chance < 0.05
+    assert 0 < mark.chance < 0.005
+    (mark,) = marks_of(Faded(0), read(native([*steps(("Bash", {"command": "make"}, FILE)), *later(5)])))
+    assert f": {mark.chance:.0%}"[:-1] + " % chance" in mark.because
 
 
 def test_failures_and_the_latest_results_stay():
