@@ -152,6 +152,22 @@ def test_a_strike_leaves_the_other_marks_of_its_message():
         assert [(strike.index, strike.at) for strike in made.new_strikes] == [(2, ("content", number))]
 
 
+def test_a_mark_on_no_part_is_no_mark():
+    """A rule of one's own may name a field that says nothing to a model."""
+
+    class Elsewhere(TimelessFold):
+        name = "elsewhere"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            yield Mark("elsewhere", seen.index, ("metadata",), "", "nobody reads it")
+
+    made = Conversation([{"role": "user", "content": "word " * 50}]).request(now=0, rules=[Elsewhere()])
+    assert (made.new_strikes, made.held, made.refused) == ((), (), ())
+
+
 def test_what_saves_nothing_is_no_mark():
     """The same number of tokens in other words."""
 
