@@ -75,7 +75,7 @@ test-inspector: $(DEV)
 test-faults: $(DEV)
 	REDLINE_FAULTS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/faults -rs --durations=5
 
-# Small faults in laws, rules, schedules and engine, and how many of them the tests notice; about half an hour on two cores, some hours
+# Small faults in laws, rules, schedules and engine, and how many of them the tests notice; about half an hour on two cores; a night
 # with SAMPLE=0, which tries them all.
 SEED ?= 0
 mutation: $(DEV)
