@@ -86,15 +86,19 @@ def _touched(folder: Path, jobs: int) -> Touched:
         own = folder / f"all-{number}"
         own.mkdir()
         running[start(partial(_run_part, files[number::jobs], own), own)] = own
-    for pid, own in running.items():
-        os.waitpid(pid, 0)
-        if not (own / "touched").exists():
-            raise RuntimeError(f"the tests do not run:\n{(own / 'output').read_text()}")
-        part, modules = pickle.loads((own / "touched").read_bytes())
-        found.seconds |= part.seconds
-        for statement, names in part.tests.items():
-            found.tests.setdefault(statement, set()).update(names)
-        _import(modules)
+    try:
+        for pid, own in running.items():
+            os.waitpid(pid, 0)
+            if not (own / "touched").exists():
+                raise RuntimeError(f"the tests do not run:\n{(own / 'output').read_text()}")
+            part, modules = pickle.loads((own / "touched").read_bytes())
+            found.seconds |= part.seconds
+            for statement, names in part.tests.items():
+                found.tests.setdefault(statement, set()).update(names)
+            _import(modules)
+    finally:
+        for pid in running:
+            _end_group(pid)
     return found
 
 
@@ -118,29 +122,41 @@ def _try_all(mutants: Sequence[Mutant], touched: Touched, folder: Path, jobs: in
     """Each mutant with what became of it: killed, survived, or touched by no test."""
     outcomes, running = list[tuple[Mutant, str]](), dict[int, tuple[Mutant, Path]]()
     waiting = list(reversed(mutants))
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            mutant = waiting.pop()
-            names = touched.tests_of(mutant.path, mutant.statement_line)
-            if not names:
-                outcomes.append((mutant, "untouched"))
-                continue
-            own = folder / str(len(waiting))
-            own.mkdir()
-            job = partial(try_mutant, mutant, plan(mutant, names, touched.seconds), own)
-            running[start(job, own)] = (mutant, own)
-        if running:
-            pid, status = os.wait()
-            mutant, own = running.pop(pid)
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-            shutil.rmtree(own)
-            outcomes.append((mutant, "killed" if status else "survived"))
-            if not status:
-                _say(f"\r{_described(mutant)}\n")
-            _say(f"\r{len(outcomes):,} tried, {sum(what != 'killed' for _, what in outcomes):,} survived")
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                mutant = waiting.pop()
+                if names := touched.tests_of(mutant.path, mutant.statement_line):
+                    own = folder / str(len(waiting))
+                    own.mkdir()
+                    job = partial(try_mutant, mutant, plan(mutant, names, touched.seconds), own)
+                    running[start(job, own)] = (mutant, own)
+                else:
+                    outcomes.append((mutant, "untouched"))
+            if running:
+                outcomes.append(_next_outcome(running))
+                _say(f"\r{len(outcomes):,} tried, {sum(what != 'killed' for _, what in outcomes):,} survived")
+    finally:
+        for pid in running:
+            _end_group(pid)
     _say("\n")
     return outcomes
+
+
+def _next_outcome(running: dict[int, tuple[Mutant, Path]]) -> tuple[Mutant, str]:
+    pid, status = os.wait()
+    mutant, own = running.pop(pid)
+    _end_group(pid)
+    shutil.rmtree(own)
+    if not status:
+        _say(f"\r{_described(mutant)}\n")
+    return mutant, "killed" if status else "survived"
+
+
+def _end_group(pid: int) -> None:
+    """What a process, or a test in it, has started goes with it."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _report(outcomes: Sequence[tuple[Mutant, str]]) -> None:
