@@ -102,7 +102,7 @@ def test_threads_may_look_at_requests_at_once():
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            sent = list(pool.map(lambda request: [json.dumps(one) for one in request.messages], requests))
+            sent = list(pool.map(lambda request: [one.native for one in request.sent], requests))
     finally:
         sys.setswitchinterval(switched)
     assert all(len(one) == 301 and one == sent[0] for one in sent)
