@@ -1,6 +1,9 @@
 """What a request sends is kept from one to the next; nobody may see that."""
 
 import json
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -87,3 +90,24 @@ def test_breakpoints_are_counted_however_their_name_is_written(look):
     sent = json.loads(request.body) if look == "body" else request.messages
     assert sum("cache_control" in message["content"][0] for message in sent) == 4
     assert "cache_control" not in sent[0]["content"][0]
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_threads_may_look_at_requests_at_once(attempt):
+    """All go on from the same messages; none of these is sent twice or left out. It does not go wrong every time."""
+    turns = [turn for number in range(150) for turn in asks("read", {"path": "a"}, "x " * 40, id=f"c{number}")]
+    talk = Conversation(conversation("openai_chat", [says("user", "go"), *turns]), policy=Policy(rules=RULES))
+    talk.request(now=400)
+    requests, switched, begin = [talk.request(now=400) for _ in range(8)], sys.getswitchinterval(), threading.Barrier(8)
+
+    def look(request):
+        begin.wait()
+        return [one.native for one in request.sent]
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            sent = list(pool.map(look, requests))
+    finally:
+        sys.setswitchinterval(switched)
+    assert all(len(one) == 301 and one == sent[0] for one in sent)

@@ -206,7 +206,7 @@ class FrameworkEditor(Generic[M]):
         )
         self._last[session] = found
         if len(self._last) > _MOST_SESSIONS:
-            self._last.pop(next(iter(self._last)), None)
+            self._last.popitem(last=False)
         return found
 
     def _find(self, message: M, fields: object, time_of: Callable[[M], float | None] | None) -> _SeenMessage[M]:

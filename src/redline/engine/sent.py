@@ -1,5 +1,6 @@
 """What a request sends: messages of the record, or what the repair made of them, with their strikes carried out."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Self, overload
@@ -125,7 +126,7 @@ class SentMessage:
 
 
 class SentSoFar:
-    """The messages of the request that was last looked at, since the next one is the same but for a little."""
+    """The messages of the request that was last looked at, since the next one is the same but for a little. For any thread."""
 
     def __init__(self, state: State, place_of: Callable[[int, Path], int | None] = lambda index, at: None) -> None:  # noqa: ARG005
         self.made: dict[Piece, SentMessage] = {}
@@ -133,25 +134,30 @@ class SentSoFar:
         self._strikes, self._struck, self._place_of = state.strikes, state.struck, place_of
         self._messages: list[SentMessage] = []
         self._next_strike = self._counted = 0
-        """Which strikes are carried out in them: those before this number, so many."""
+        """The strikes before this number are carried out in them, which are so many."""
+        self._lock = threading.Lock()
 
     def up_to(
         self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]
-    ) -> Sequence[SentMessage] | None:
-        """The first messages of what is final, with the strikes before a number; None for a request before the last."""
-        messages = self._messages
-        if struck is not self._struck or next_strike < self._next_strike or count < len(messages):
-            return None
-        for strike in islice(self._strikes.values(), self._counted, None):
-            if strike.number >= next_strike:
-                break
-            self._counted += 1
-            place = self._place_of(strike.index, strike.at)
-            if place is not None and place < len(messages):
-                messages[place] = make(place)
-        messages += map(make, range(len(messages), count))
-        self._next_strike = next_strike
-        return messages
+    ) -> list[SentMessage] | None:
+        """The first messages of what is final, with the strikes before a number; None for a request before the last.
+
+        What is done twice, because it was broken off in between, gives the same.
+        """
+        with self._lock:
+            messages = self._messages
+            if struck is not self._struck or next_strike < self._next_strike or count < len(messages):
+                return None
+            self._next_strike = next_strike
+            for strike in islice(self._strikes.values(), self._counted, None):
+                if strike.number >= next_strike:
+                    break
+                place = self._place_of(strike.index, strike.at)
+                if place is not None and place < len(messages):
+                    messages[place] = make(place)
+                self._counted += 1
+            messages += [make(place) for place in range(len(messages), count)]
+            return messages.copy()
 
 
 class Sent(Sequence[SentMessage]):
@@ -258,10 +264,10 @@ class Sent(Sequence[SentMessage]):
         final = self._so_far.up_to(self._count, self._struck, self._next_strike, self._recorded_at)
         if final is None:
             return [self._message_at(place) for place in range(len(self))]
-        messages = [*final, *(self._message_at(place) for place in range(self._count, len(self)))]
+        final += [self._message_at(place) for place in range(self._count, len(self))]
         for place in self.new_places:
-            messages[place] = self._message_at(place)
-        return messages
+            final[place] = self._message_at(place)
+        return final
 
     def _message_at(self, place: int) -> SentMessage:
         return self._made_at(place, self.new_strikes)
