@@ -70,7 +70,7 @@ def test_nothing_before_the_last_reasoning_is_struck():
     agent.turn(6)
     assert agent.talk.strikes == ()
     assert len(agent.made.held) == 5
-    assert "bound to it" in agent.made.held[0].why
+    assert "the reasoning in message 11 is bound to it" in agent.made.held[0].why
 
 
 def test_a_turn_that_begins_cold_strikes_all_and_the_reasoning_with_it():

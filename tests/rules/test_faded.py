@@ -1,5 +1,7 @@
 """What will hardly be used again goes, the rest stays."""
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -13,9 +15,9 @@ from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
-from redline.rules.worth_facts import FEATURES, JUDGED_AGES, ResultFollower, WorthMemory
-from redline.rules.worth_kinds import kind_of_actions
-from redline.rules.worth_words import hashed_words
+from redline.rules.worth_facts import FEATURES, JUDGED_AGES, FollowedPart, ResultFollower, WorthMemory, features_of
+from redline.rules.worth_kinds import INPUT_KINDS, JUDGED_KINDS, kind_of_actions
+from redline.rules.worth_words import NAME_SORTS, hashed_words
 from redline.testing import Turn
 from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
@@ -112,6 +114,26 @@ def test_a_part_is_judged_at_each_age():
         ages += [follower.memory.step - one.step for one in judged if one.kind == "file read"]
     assert tuple(ages) == JUDGED_AGES
     assert "file read" not in {one.kind for one in follower.memory.results.values()}
+
+
+def test_what_a_chance_is_worked_out_from():
+    """Each feature of a part of each kind, by its name; what is not named here is zero."""
+    memory = WorthMemory(step=4, tokens=3000, spoken=3, turns_of_use=1)
+    age = math.log1p(3)
+    names = math.log1p(2)
+    common = {"size": math.log1p(100), "age": age, "all names": names, "all names, squared": names**2, NAME_SORTS[1]: names}
+    common |= {"silence": math.log1p(2), "never mentioned": 1.0, "user spoke since": math.log1p(2)}
+    common |= {"context": math.log1p(3), "habit": 2 / 7}
+    aged = {"file read": "age of a read", "terminal": "age of a terminal"} | dict.fromkeys(INPUT_KINDS, "age of an input")
+    for kind in JUDGED_KINDS:
+        part = FollowedPart(0, 1, 2, 0, ("content", 0), 1, kind, 100, 1, 2, [0, 2, 0, 0])
+        found = dict(zip(FEATURES, features_of(part, memory), strict=True))
+        expected = common | {kind: 1.0} | ({aged[kind]: age} if kind in aged else {})
+        assert {name: value for name, value in found.items() if value} == pytest.approx(expected)
+    part.names, part.was_mentioned, part.is_changed = [0, -1, 0, 0], True, True
+    found = dict(zip(FEATURES, features_of(part, memory), strict=True))
+    assert [found[name] for name in ("no names", "all names", NAME_SORTS[1], "never mentioned")] == [1.0, 0.0, 0.0, 0.0]
+    assert found["changed since"] == 1.0
 
 
 @pytest.mark.parametrize(
