@@ -237,17 +237,6 @@ class Sent(Sequence[SentMessage]):
         natives = list(filter(None, [one.readable for one in messages]))
         return list(_within_limits(messages, payloads.decode_all(natives), format))
 
-    def struck(self) -> Iterator[tuple[int, tuple[Strike, ...]]]:
-        """The messages of the record that are struck, by index, each with its strikes."""
-        new, versions, next_strike = self.new_strikes, self._versions, self._next_strike
-        for index, held in self._struck.items():
-            version = versions.get(index, 0)
-            if len(held) == 1 and held[0].number < next_strike and held[0].version == version and index not in new:
-                yield index, held  # almost all of them
-            elif strikes := self._strikes_on(index, version, new):
-                yield index, strikes
-        yield from ((index, strikes) for index, strikes in new.items() if index not in self._struck)
-
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""
         for place, piece in enumerate((*self._pieces[: self._count], *self._tail)):
