@@ -11,7 +11,7 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers coverage demo test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers coverage demo mutation test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -82,6 +82,12 @@ test-inspector: $(DEV)
 # Every call of the system that logs and blobs make fails once (Linux, cc); about three minutes.
 test-faults: $(DEV)
 	REDLINE_FAULTS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/faults -rs --durations=5
+
+# Small faults in laws, rules, schedules and engine, and how many of them the tests notice; about half an hour on two cores; a night
+# with SAMPLE=0, which tries them all.
+SEED ?= 0
+mutation: $(DEV)
+	$(BIN)/python -m bench.mutation --sample $(or $(SAMPLE),400) --seed $(SEED) --jobs $(WORKERS)
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)

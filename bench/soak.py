@@ -135,7 +135,7 @@ class Agent:
 
     def _request(self) -> None:
         edited = self._editor.edit(self.messages, session="soak", model=_MODEL, preamble="You are an agent.")
-        usage = {"input_tokens": 9, "cache_read_input_tokens": len(edited.pieces) * 300, "output_tokens": 50}
+        usage = {"input_tokens": 9, "cache_read_input_tokens": len(edited.said) * 300, "output_tokens": 50}
         self._editor.report(edited, usage)
         self._log = self._editor.address_of(edited)
         self._talk.request(preamble="You are an agent.")

@@ -10,10 +10,10 @@ __all__ = ["REDLINE_REPAIRS", "REDLINE_WAYS", "UNREPAIRED"]
 
 
 def _way(preset: str, made: str) -> Way:
-    """With a preset; what is made of the request is a part of it: nothing, its bytes, or its messages."""
+    """With a preset or the default policy; what is made of the request is a part of it: nothing, its bytes, or its messages."""
 
     def begin(history: Sequence[Message]) -> Turn:
-        conversation = redline.Conversation(history, policy=redline.Policy.named(preset), format="openai_chat")
+        conversation = redline.Conversation(history, policy=preset or None, format="openai_chat")
 
         def turn(message: Message) -> Any:
             def job() -> object:
@@ -29,11 +29,13 @@ def _way(preset: str, made: str) -> Way:
 
 
 REDLINE_WAYS: dict[str, Way] = {
+    "Redline's default policy, decided": _way("", ""),
     "Redline, decided": _way("balanced", ""),
     "Redline, as bytes": _way("balanced", "body"),
     "Redline, as messages": _way("balanced", "messages"),
 }
-"""What is sent is worked out when someone looks: the peers give a list of their objects, the wire takes bytes."""
+"""What is sent is worked out when someone looks: the peers give a list of their objects, the wire takes bytes. The default
+policy goes by age and order, as the peers' do; `balanced` weighs what will be used again."""
 
 
 def _to_anthropic(history: Sequence[Message]) -> list[Any]:

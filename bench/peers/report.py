@@ -17,7 +17,9 @@ __all__ = ["main"]
 
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 _BEGIN, _END = "<!-- written by python -m bench.peers.report: -->", "<!-- :bench.peers.report -->"
-_DECIDED, _BYTES, _MESSAGES = "Redline, decided", "Redline, as bytes", "Redline, as messages"
+_DEFAULT, _DECIDED = "Redline's default policy, decided", "Redline, decided"
+_BYTES, _MESSAGES = "Redline, as bytes", "Redline, as messages"
+_OWN = (_DEFAULT, _DECIDED, _BYTES, _MESSAGES)
 Row = dict[str, Any]
 
 
@@ -70,15 +72,17 @@ def _requests(peers: Sequence[Row]) -> Iterator[str]:
     if not found:
         return
     shown = [f"{length:,}" for length in lengths]
-    yield from _table("after one more message, ms", *shown, "grows", "first", "memory", "÷ decided", "÷ bytes", "÷ messages")
-    for way in (_DECIDED, _BYTES, _MESSAGES):
+    yield from _table(
+        "after one more message, ms", *shown, "grows", "first", "memory", "÷ default", "÷ decided", "÷ bytes", "÷ messages"
+    )
+    for way in _OWN:
         yield f"| **{way}** (in each process: lowest to highest median) | {' | '.join(_own_cells(peers, way, lengths))} |"
     for peer, way in found:
         yield f"| {way} | {' | '.join(_cells(peer, way, lengths))} |"
 
 
 def _ways(peer: Row) -> list[str]:
-    return list(dict.fromkeys(row["way"] for row in peer["requests"] if row["way"] not in (_DECIDED, _BYTES, _MESSAGES)))
+    return list(dict.fromkeys(row["way"] for row in peer["requests"] if row["way"] not in _OWN))
 
 
 def _at(peer: Row, way: str, length: int) -> Row:
@@ -94,12 +98,12 @@ def _cells(peer: Row, way: str, lengths: Sequence[int]) -> Iterator[str]:
         yield spread
     last = rows[-1]
     if "median" not in last or "median" not in rows[0]:
-        yield from ("", "", "", "", "", "")
+        yield from [""] * (3 + len(_OWN))
         return
     yield f"{last['median'] / rows[0]['median']:,.1f} ×"
     yield f"{_ms(last['first'])}"
     yield f"{last['peak_bytes'] / 1e6:.2f} MB"
-    for own in (_DECIDED, _BYTES, _MESSAGES):
+    for own in _OWN:
         yield f"{_ratio(last['median'] / _at(peer, own, lengths[-1])['median'])}"
 
 
@@ -113,7 +117,7 @@ def _own_cells(peers: Sequence[Row], way: str, lengths: Sequence[int]) -> Iterat
     yield f"{min(grown):.1f} to {max(grown):.1f} ×"
     yield _range(row["first"] for row in columns[-1])
     yield f"{max(row['peak_bytes'] for row in columns[-1]) / 1e6:.2f} MB"
-    yield from ("", "", "")
+    yield from [""] * len(_OWN)
 
 
 def _range(values: Iterable[float]) -> str:
@@ -131,11 +135,11 @@ def _draw(peers: Sequence[Row], path: Path) -> None:
     axis.set_prop_cycle(color=[f"tab:{color}" for color in colors])
     timed = [peer for peer in peers if peer["requests"]]
     longest = max(timed, key=lambda peer: max(row["messages"] for row in peer["requests"] if row["way"] == _DECIDED))
-    own = [(longest, way, "tab:red") for way in (_DECIDED, _BYTES, _MESSAGES)]
+    own = [(longest, way, "tab:red") for way in _OWN]
     others = [(peer, way, None) for peer in timed for way in _ways(peer)]
     for peer, way, color in [*own, *others]:
         points = [(row["messages"], row["median"]) for row in peer["requests"] if row["way"] == way and "median" in row]
-        style = {_DECIDED: "-", _BYTES: "--", _MESSAGES: ":"}.get(way, "-")
+        style = {_DEFAULT: "-.", _BYTES: "--", _MESSAGES: ":"}.get(way, "-")
         axis.plot(
             *zip(*points, strict=True), style, color=color, linewidth=2 if color else 1, marker="o", markersize=3, label=way
         )

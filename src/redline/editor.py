@@ -7,7 +7,7 @@ for byte, but for those that are struck or have to be repaired.
 import dataclasses
 import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
@@ -18,16 +18,13 @@ from redline.conversation import now_ms
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
 from redline.engine.request import Request
-from redline.engine.sent import RepairedMessage, Sent
-from redline.engine.state import State
-from redline.engine.strike import struck_payload
+from redline.engine.sent import Sent
 from redline.errors import ExecutionError, ValidationError
 from redline.formats import find_format, format_of_model
-from redline.formats.base import Format
 from redline.formats.usage import read_usage
-from redline.histories.digests import lasting_parts, same_parts
-from redline.histories.forest import Forest, OpenTree, StruckMessage
+from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
+from redline.histories.present import as_given, messages_to_send
 from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
@@ -48,8 +45,6 @@ from redline.log.timeline import Timeline
 from redline.observing import Stopwatch, start_stopwatch, tell_usage
 from redline.policy import Policy, make_policy
 from redline.prices.model import Model, check_model, model_name
-from redline.repair import Legalizer, Strategy
-from redline.rules.rule import Mark
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
@@ -71,9 +66,10 @@ _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 class EditedRequest(Request):
     """What to send in place of a list of messages, and why it differs from it."""
 
-    pieces: tuple[tuple[int | None, Payload], ...] = ()
-    """What to send, in order: the position in the caller's list, None for a message that the repair made of others or of
-    nothing; and the message. One that is not changed is the very object, or the very bytes, of the caller's."""
+    said: Sequence[Payload] = ()
+    """What to send, in order. A message that is not changed is the very object, or the very bytes, of the caller's."""
+    positions: Sequence[int | None] = ()
+    """Of each of these the position in the caller's list; None for one that the repair made of others or of nothing."""
     is_changed: bool = False
     """Whether what to send differs from the caller's list."""
     untouched: str = ""
@@ -83,18 +79,23 @@ class EditedRequest(Request):
     record: int = ROOT
     """The last record of its way through that log."""
 
+    @property
+    def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
+        """What to send, in order: the position in the caller's list, and the message."""
+        return tuple(zip(self.positions, self.said, strict=True))
+
     @cached_property
     def messages(self) -> list[Any]:
         """The messages to send. Those that are not changed are the caller's own objects, where it gave objects."""
-        return [payloads.decode(payload) for _, payload in self.pieces]
+        return [payloads.decode(payload) for payload in self.said]
 
     @cached_property
     def body(self) -> bytes:
         """The messages as one JSON list, those that are not changed byte for byte as they were given."""
-        return b"[" + b",".join(payloads.encoded(payload) for _, payload in self.pieces) + b"]"
+        return b"[%b]" % b",".join(map(payloads.encoded, self.said))
 
     def _decoded(self) -> list[Any]:
-        return [payloads.decode(payloads.encoded(payload)) for _, payload in self.pieces]
+        return payloads.decode_all([payloads.encoded(payload) for payload in self.said])
 
 
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
@@ -234,15 +235,18 @@ class Editor:
         by_index: dict[int, tuple[Strike, ...]] = {}
         for strike in strikes_in_force(path):
             by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
-        pieces: list[tuple[int | None, Payload]] = []
+        positions, said = list[int](), list[Payload]()
         for position, message in enumerate(given.messages):
             strikes = by_index.get(position - given.lead, ())
-            payload = _struck(way, given, position, stored.__getitem__, strikes) if strikes else message
-            pieces += [(position, payload)] if payload is not None else []
+            left = way.struck.left_of(position - given.lead, given, strikes, stored.__getitem__) if strikes else message
+            if left is not None:
+                positions.append(position)
+                said.append(as_given(given, left))
         return dataclasses.replace(
             _unchanged(given, ""),
-            pieces=tuple(pieces),
-            is_changed=_is_changed(given, pieces),
+            said=said,
+            positions=positions,
+            is_changed=_is_changed(given, said),
             log=given.log,
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
@@ -406,45 +410,18 @@ class Editor:
         return Ask(now, schedule, sent_to)
 
     def _edited(self, way: OpenTree, engine: Engine, given: GivenList, made: Request, ask: Ask) -> EditedRequest:
-        """What the engine sends, with the caller's own messages wherever nothing was done to them."""
-        pieces: list[tuple[int | None, Payload]]
-        messages, lead, state = given.messages, given.lead, engine.state
-        if made.sent.is_unrepaired:
-            said: list[Payload | None] = list(messages)
-            for index, strikes in made.sent.struck():
-                if (known := way.struck.get(index)) and known.strikes is strikes and known.native is messages[lead + index]:
-                    said[lead + index] = known.left
-                else:
-                    said[lead + index] = _struck(way, given, lead + index, state.payload, strikes)
-            pieces = [(position, payload) for position, payload in enumerate(said) if payload is not None]
-        else:
-            pieces = [*enumerate(messages[:lead]), *self._repaired_pieces(way, given, made, state)]
-        if len(pieces) == lead:  # nothing of it is legal: the provider may say what is wrong with it
-            pieces = list(enumerate(messages))
+        """The request of the engine, in the caller's own messages."""
+        said, positions = messages_to_send(way.struck, given, made, engine.state, self._policy.strategy)
         return EditedRequest(
             **{name: getattr(made, name) for name in _REQUEST_FIELDS},
             schedule=ask.schedule.name,
             model=ask.sent_to.model if ask.sent_to is not None else "",
-            pieces=tuple(pieces),
-            is_changed=_is_changed(given, pieces),
+            said=said,
+            positions=positions,
+            is_changed=_is_changed(given, said),
             log=given.log,
             record=engine.timeline.head,
         )
-
-    def _repaired_pieces(
-        self, way: OpenTree, given: GivenList, made: Request, state: State
-    ) -> Iterator[tuple[int | None, Payload]]:
-        """What is sent after the lead where the repair has changed something: the caller's own wherever it has not."""
-        messages, lead = given.messages, given.lead
-        renewed = _repaired_anew(given, made.sent, state, self._policy.strategy)
-        for place, (piece, strikes) in enumerate(made.sent.outline()):
-            if isinstance(piece, RepairedMessage):
-                if native := renewed[place] if place in renewed else made.sent[place].stored:
-                    yield _position_of(piece, given), _as_given(given, native)
-            elif not strikes:
-                yield lead + piece, messages[lead + piece]
-            elif (struck := _struck(way, given, lead + piece, state.payload, strikes)) is not None:
-                yield lead + piece, struck
 
 
 def _renames_calls(given: GivenList, tree: HistoryTree, spot: KnownPath) -> bool:
@@ -466,73 +443,19 @@ def _unchanged(given: GivenList, why: str) -> EditedRequest:
     """The list as it came."""
     return EditedRequest(
         format=given.format.name,
-        sent=Sent(State(given.format), [], [], {}),
+        sent=Sent.of_nothing(given.format),
         new_strikes=(),
         refused=(),
         list_strikes=tuple,
         list_held=tuple,
         list_repairs=tuple,
         count_tokens=lambda: sum(map(len, given.natives)) // 4,
-        pieces=tuple(enumerate(given.messages)),
+        said=given.messages,
+        positions=range(len(given.messages)),
         untouched=why,
     )
 
 
-def _is_changed(given: GivenList, pieces: Sequence[tuple[int | None, Payload]]) -> bool:
+def _is_changed(given: GivenList, said: Sequence[Payload]) -> bool:
     """Whether something else than the caller's own messages is to be sent."""
-    sent = [payload for _, payload in pieces]
-    return len(sent) != len(given.messages) or not all(map(operator.is_, sent, given.messages))
-
-
-def _struck(
-    way: OpenTree, given: GivenList, position: int, stored_at: Callable[[int], bytes], strikes: tuple[Strike, ...]
-) -> Payload | None:
-    """The caller's message with strikes carried out, wherever it has their parts now; None if nothing is left of it."""
-    native, index = given.natives[position], position - given.lead
-    known = way.struck.get(index)
-    is_known = known is not None and known.strikes == strikes and known.native == native
-    left = known.left if known and is_known else _strike_out(given.format, native, stored_at(index), strikes)
-    way.struck[index] = StruckMessage(native, strikes, left)
-    return None if left is None else _as_given(given, left)
-
-
-def _strike_out(format: Format, native: bytes, stored: bytes, strikes: tuple[Strike, ...]) -> bytes | None:
-    present = format.read(native)
-    places = same_parts(format.read(stored), present)
-    marks = [Mark(one.rule, one.index, places[one.at], one.replacement, one.because) for one in strikes if one.at in places]
-    payload = struck_payload(present, marks, format) if marks else native
-    return None if payload is None else payloads.encoded(payload)
-
-
-def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:
-    """By place in what is sent, what the repair makes of the caller's messages where they are not written as in the record:
-    with other cache marks, of which only so many are taken, or with secrets, which are kept out of it."""
-    outline = list(sent.outline())
-    repaired = {place: piece for place, (piece, _) in enumerate(outline) if isinstance(piece, RepairedMessage)}
-    origins = {origin.index for piece in repaired.values() for origin in piece.origins}
-    if all(given.natives[given.lead + index] == state.payload(index) for index in origins):
-        return {}
-    present = [given.format.read(native) for native in given.natives[given.lead :]]
-    items = Legalizer.over(present, given.format, strategy, lifts_system=True).repair().items
-    renewed: dict[int, bytes] = {}
-    for place, piece in repaired.items() if len(items) == len(outline) else ():
-        message = items[place].message
-        if len(lasting_parts(message)) == len(lasting_parts(piece.message)):
-            places = same_parts(piece.message, message)
-            found = {(origin.index, origin.original): places.get(origin.at) for origin in piece.origins}
-            strikes = [(one, found.get((one.index, one.at))) for one in outline[place][1]]
-            marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in strikes if at is not None]
-            payload = struck_payload(message, marks, given.format)
-            renewed[place] = b"" if payload is None else payloads.encoded(payload)
-    return renewed
-
-
-def _as_given(given: GivenList, native: bytes) -> Payload:
-    """A message that is not the caller's own: as bytes if the caller gives bytes, else as an object."""
-    return native if isinstance(given.messages[-1], bytes) else payloads.decode(native)
-
-
-def _position_of(piece: RepairedMessage, given: GivenList) -> int | None:
-    """The message that the repair changed, if it was one."""
-    indices = {origin.index for origin in piece.origins}
-    return given.lead + indices.pop() if len(indices) == 1 else None
+    return len(said) != len(given.messages) or not all(map(operator.is_, said, given.messages))

@@ -72,6 +72,34 @@ def test_a_message_is_read_once_and_again_when_it_was_changed():
     assert [one["content"] for one in call.request.messages] == ["Build it.", "Later."]
 
 
+class Incomparable:
+    def __eq__(self, other):
+        raise ValueError("neither true nor false")
+
+    __hash__ = None
+
+
+def test_a_change_within_a_message_is_seen():
+    """Deep in its blocks, in place, in a list that was cut in between, and beside values that cannot be compared."""
+    framework = FrameworkEditor(
+        redline.Editor(policy=POLICY),
+        None,
+        format="openai_chat",
+        read=lambda one: {"role": one["role"], "content": one["content"]},
+        write=lambda _, one: [one],
+        fields=lambda one: (one["role"], one["content"], one["beside"]),
+    )
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": f"Build {number}."}], "beside": Incomparable()}
+        for number in range(4)
+    ]
+    framework.edit(messages, CallSettings)
+    framework.edit(messages[:2], CallSettings)
+    messages[1]["content"][0]["text"], messages[2]["beside"] = "Build nothing.", Incomparable()
+    said = framework.edit(messages, CallSettings).request.messages
+    assert [one["content"][0]["text"] for one in said] == ["Build 0.", "Build nothing.", "Build 2.", "Build 3."]
+
+
 def test_a_mistake_of_ours_does_not_stop_the_call(caplog):
     """An Editor that fails, settings or a message that cannot be read: what was given is sent, and the log says why."""
     messages = worked()

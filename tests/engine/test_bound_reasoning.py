@@ -70,7 +70,7 @@ def test_nothing_before_the_last_reasoning_is_struck():
     agent.turn(6)
     assert agent.talk.strikes == ()
     assert len(agent.made.held) == 5
-    assert "bound to it" in agent.made.held[0].why
+    assert "the reasoning in message 11 is bound to it" in agent.made.held[0].why
 
 
 def test_a_turn_that_begins_cold_strikes_all_and_the_reasoning_with_it():
@@ -124,9 +124,10 @@ def test_the_law_holds_for_every_schedule(rules):
     assert "Refused, message" in agent.made.explain()
 
 
-def test_strikes_behind_the_last_reasoning_are_legal():
+@pytest.mark.parametrize("schedule", ["eager", "when_free"])
+def test_strikes_behind_the_last_reasoning_are_legal(schedule):
     """What was never sent can be made small before its first sending."""
-    agent = Agent("eager", (MaskedResults(keep_recent=0),))
+    agent = Agent(schedule, (MaskedResults(keep_recent=0),))
     agent.turn(4)
     assert [strike.index for strike in agent.talk.strikes] == [2, 4, 6, 8]
 
@@ -262,3 +263,13 @@ def test_no_request_is_refused(story, schedule, rules):
         elif event == "truncate" and talk.visible_indices:
             talk.start_batch(talk.visible_indices[-1] + 1)
         agent.turn(steps, minutes=minutes, size=size)
+
+
+def test_reasoning_is_not_given_up_because_waiting_was_dear():
+    """A new turn with a warm cache: what has waited for long goes on waiting, until the cache is cold."""
+    agent = Agent()
+    agent.turn(40)
+    agent.turn(0)
+    assert agent.talk.strikes == ()
+    agent.turn(0, minutes=60)
+    assert len(agent.talk.strikes) > 40

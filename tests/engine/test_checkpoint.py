@@ -261,3 +261,37 @@ def test_name_of_settings_is_the_same_everywhere():
 def test_without_a_checkpoint_nothing_is_known():
     """The first time everything is worked out."""
     assert Checkpoints(State(), Settings(())).latest() is None
+
+
+@pytest.mark.parametrize("rule", [MaskedResults(keep_recent=1), OffloadResults(min_chars=50, keep_recent=1)])
+def test_a_mark_of_an_earlier_process_knows_its_tool(rule):
+    """Its message is looked at again, with its call, when the mark is applied."""
+    log, blobs = LastingLog(), MemoryBlobs()
+    talk = Conversation([HELLO], log=log, blobs=blobs)
+    for number in range(4):
+        for message in conversation("openai_chat", asks(f"tool_{number}", {}, f"text {number} " * 90, id=f"c{number}")):
+            talk.add(message)
+    talk.request(now=1, rules=[rule], schedule=Holding())
+    request = Conversation(log=log, blobs=blobs).request(now=2, rules=[rule])
+    assert [strike.tool for strike in request.new_strikes] == ["tool_0", "tool_1", "tool_2"]
+    stored = [blobs.get(strike.reference).decode() for strike in request.new_strikes if strike.reference]
+    assert stored == ([] if isinstance(rule, MaskedResults) else [f"text {number} " * 90 for number in range(3)])
+
+
+def test_a_mark_that_was_applied_since_does_not_wait_again():
+    """What was worked out is older than the strikes, which are in the record."""
+    log, rule = LastingLog(), MaskedResults(keep_recent=1)
+    talk = work(log, steps=4, rules=[])
+    talk.request(now=5, rules=[rule], schedule=Holding())
+    struck = talk.request(now=6, rules=[rule]).new_strikes
+    again = Conversation(log=log).request(now=7, rules=[rule], schedule=Holding())
+    assert (again.held, again.strikes, len(struck)) == ((), struck, 3)
+
+
+def test_the_format_is_known_at_once():
+    """How the messages voted is in the checkpoint, also if none is said after it."""
+    log = LastingLog()
+    talk = Conversation(conversation("anthropic", asks("Read", {"path": "a.py"}, "text " * 40)), log=log)
+    assert talk.request(now=1).format == "anthropic"
+    assert log.checkpoints[-1].votes
+    assert Conversation(log=log).request(now=2).format == "anthropic"

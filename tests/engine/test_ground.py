@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, check
 from redline.log.memory import MemoryLog
-from redline.rules import HistoricalReads
+from redline.rules import HistoricalReads, Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.values.words import is_placeholder
 
@@ -174,3 +174,29 @@ def test_other_rules_lift_nothing_while_the_view_is_as_it_was():
     after = talk.request(now=600 * MINUTE)
     assert after.lifted == ()
     assert [one.number for one in after.strikes] == [one.number for one in struck]
+
+
+class Shouting(TimelessFold):
+    """A rule of one's own that gives nothing where it has nothing to say."""
+
+    name = "shouting"
+
+    def fold(self):
+        return self
+
+    def see(self, seen):
+        if seen.message.text.isupper():
+            return [Mark("shouting", seen.index, seen.part.at, "[shouted]", "it was shouted")]
+        return None
+
+    def due(self, now):
+        return None
+
+
+def test_a_rule_may_give_nothing_at_all():
+    """Also when its strikes are looked at again because the view has moved."""
+    talk = talk_of([{"role": "user", "content": text} for text in ("calm " * 50, "LOUD " * 50, "calm " * 50)])
+    assert len(talk.request(now=MINUTE, rules=[Shouting()]).new_strikes) == 1
+    talk.start_batch(1)
+    request = talk.request(now=MINUTE, rules=[Shouting()])
+    assert (request.lifted, [strike.index for strike in request.strikes]) == ((), [1])

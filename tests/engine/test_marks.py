@@ -9,9 +9,12 @@ from redline.log.records import MessageAdded, PinSet
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
+from redline.rules.stale_terminal import StaleTerminal
+from redline.schedules import Decision
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 from redline.tools import DEFAULT
+from redline.values.messages import Text
 from redline.values.payloads import encode
 
 HISTORY = conversation(
@@ -116,3 +119,100 @@ def test_a_mark_that_means_nothing_is_refused(wrong, schedule):
     with pytest.raises(ValidationError, match="A rule made a mark that cannot be recorded"):
         talk.request(rules=[Own()], schedule=schedule)
     assert len(talk.request().messages) == 1
+
+
+class Holding:
+    """A schedule of one's own that applies nothing."""
+
+    name = "holding"
+    weighs_requests = False
+
+    def decide(self, case):
+        return [Decision(mark, is_applied=False, why="later") for mark in case.pending]
+
+
+class OneByOne:
+    """A schedule of one's own: the first mark goes, the others wait."""
+
+    name = "one_by_one"
+    weighs_requests = False
+
+    def decide(self, case):
+        return [Decision(mark, is_applied=number == 0, why="in turn") for number, mark in enumerate(case.pending)]
+
+
+def test_a_strike_leaves_the_other_marks_of_its_message():
+    """Two results in one message of the user: the second goes in the next request."""
+    calls = [{"type": "tool_use", "id": name, "name": "read", "input": {}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": "x " * 90} for name in "ab"]
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    talk = Conversation(said)
+    for number in range(2):
+        made = talk.request(now=0, rules=[MaskedResults(keep_recent=0)], schedule=OneByOne())
+        assert [(strike.index, strike.at) for strike in made.new_strikes] == [(2, ("content", number))]
+
+
+def test_a_mark_on_no_part_is_no_mark():
+    """A rule of one's own may name a field that says nothing to a model."""
+
+    class Elsewhere(TimelessFold):
+        name = "elsewhere"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            yield Mark("elsewhere", seen.index, ("metadata",), "", "nobody reads it")
+
+    made = Conversation([{"role": "user", "content": "word " * 50}]).request(now=0, rules=[Elsewhere()])
+    assert (made.new_strikes, made.held, made.refused) == ((), (), ())
+
+
+def test_what_saves_nothing_is_no_mark():
+    """The same number of tokens in other words."""
+
+    class Renames(TimelessFold):
+        name = "renames"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            yield Mark("renames", seen.index, seen.part.at, seen.message.text.replace("word", "ward"), "a new name")
+
+    made = Conversation([{"role": "user", "content": "word " * 50}]).request(now=0, rules=[Renames()])
+    assert (made.new_strikes, made.held) == ((), ())
+
+
+@pytest.mark.parametrize("schedule", [Holding(), "when_free"])
+def test_what_time_made_due_waits_in_every_request(schedule):
+    """A rule says once that a part is old; the mark is there until it is applied, also if the clock goes back."""
+    talk = Conversation([HISTORY[0]])
+    rule = StaleTerminal(max_age_ms=1000, keep_recent=1)
+    talk.request(now=0, rules=[rule], schedule=schedule)
+    for message in HISTORY[1:5]:
+        talk.add(message, timestamp_ms=1)
+    talk.request(now=1, rules=[rule], schedule=schedule)
+    for now in (5000, 5001, 1):
+        made = talk.request(now=now, rules=[rule], schedule=schedule)
+        assert ([decision.mark.index for decision in made.held], made.new_strikes) == ([2], ())
+    made = talk.request(now=10**8, rules=[rule], schedule="when_free")
+    assert ([strike.index for strike in made.new_strikes], made.held) == ([2], ())
+
+
+@pytest.mark.parametrize(("strategy", "order"), [("strip", "ccaba"), ("drop", "ccaabb")])
+def test_what_is_sent_otherwise_after_all_is_shown_to_the_rules_again(strategy, order):
+    """Calls that were asked twice: a late result changes what is sent, though nothing was open before it came."""
+    calls = [part for name in "ab" for part in asks("read", {}, None, id=name)[0][1]]
+    results = [conversation("openai_chat", asks("read", {}, "word " * 90, id=name)[1:])[0] for name in "ab"]
+    (asked,) = conversation("openai_chat", [("assistant", (Text("so"), *calls))])
+    said = [{"c": asked, "a": results[0], "b": results[1]}[one] for one in order]
+    rules, schedule = [MaskedResults(keep_recent=0)], Holding()
+    talk = Conversation(format="openai_chat", strategy=strategy)
+    for message in said:
+        talk.add(message)
+        made = talk.request(now=0, rules=rules, schedule=schedule)
+    whole = Conversation(said, format="openai_chat", strategy=strategy).request(now=0, rules=rules, schedule=schedule)
+    held = [sorted(decision.mark.index for decision in request.held) for request in (made, whole)]
+    assert (held[0], made.body) == (held[1], whole.body)
+    assert len(held[0]) == order.count("a") + order.count("b")

@@ -1,5 +1,6 @@
 """A preview changes nothing: neither requests, nor records, nor bytes."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -7,7 +8,7 @@ from redline import Conversation, Policy
 from redline.blobs.memory import MemoryBlobs
 from redline.log.log import ROOT
 from redline.log.memory import MemoryLog
-from redline.rules import MaskedResults, OffloadResults, OldReasoning, StaleTerminal
+from redline.rules import MaskedResults, OffloadResults, OldReasoning, StaleTerminal, TimelessFold
 from redline.testing import asks, conversation, conversations, says
 
 MINUTE = 60_000
@@ -104,3 +105,21 @@ def test_a_preview_stores_nothing_after_the_view_moved():
     stored = list(blobs.list())
     assert len(talk.preview().new_strikes) == 1
     assert list(blobs.list()) == stored
+
+
+def test_a_rule_that_fails_is_heard_of():
+    """A look ahead is no place to hide a mistake; and the conversation goes on."""
+
+    class Failing(TimelessFold):
+        name = "failing"
+
+        def fold(self):
+            return self
+
+        def see(self, seen):
+            raise ZeroDivisionError
+
+    talk = Conversation([{"role": "user", "content": "hi"}])
+    with pytest.raises(ZeroDivisionError):
+        talk.preview(now=0, rules=[Failing()])
+    assert len(talk.preview(now=0, rules=[]).messages) == 1

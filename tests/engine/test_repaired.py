@@ -1,10 +1,12 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redline import FORMATS, make_legal
+from redline import FORMATS, Conversation, make_legal
 from redline.engine.repaired import RepairedView
 from redline.engine.state import State
 from redline.log.records import MessageAdded, Strike, StrikesApplied
+from redline.rules import MaskedResults, OldImages
 from redline.testing import asks, conversation, conversations, says
 from redline.values.payloads import decode, encode
 
@@ -61,3 +63,29 @@ def test_strike_on_what_the_repair_changed_is_sent_too():
     view.catch_up()
     state.apply(StrikesApplied((Strike(0, "r", 3, ("content", 0), "[gone]", "why", 9, 1),)))
     assert [block["content"] for block in sent(view)[2]["content"]] == ["x", "[gone]"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "struck"),
+    [
+        (MaskedResults(keep_recent=1), [(2, ("content", 0)), (3, ("content", 0)), (5, ("content", 0)), (7, ("content", 0))]),
+        (
+            OldImages(keep_messages=1, placeholder="gone"),
+            [(2, ("content", 0, "content", 1)), (3, ("content", 0, "content", 1))],
+        ),
+    ],
+)
+def test_strikes_on_what_the_repair_changed_stay_in_force(rule, struck):
+    """Results that were merged into one message, and pictures in them, are listed as struck in every request from then on."""
+    calls = [{"type": "tool_use", "id": name, "name": "Bash", "input": {}} for name in "ab"]
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    shown = [{"type": "text", "text": "word " * 90}, picture]
+    results = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": shown}]} for name in "ab"]
+    talk = Conversation([{"role": "user", "content": "hi"}, {"role": "assistant", "content": calls}, *results])
+    for number in range(3):
+        for message in conversation("anthropic", asks("Bash", {}, "line " * 90, id=f"c{number}")):
+            talk.add(message)
+        request = talk.request(now=number, rules=[rule])
+    assert [(strike.index, strike.at) for strike in request.strikes] == struck
+    assert {strike.tool for strike in request.strikes} == {"Bash"}
+    assert b"example.com" not in request.body

@@ -3,8 +3,9 @@ import json
 import pytest
 
 from redline import Conversation, ValidationError
+from redline.blobs import DirectoryBlobs
 from redline.formats import FORMATS
-from redline.rules import Mark, MaskedResults, TimelessFold
+from redline.rules import Mark, MaskedResults, OffloadResults, TimelessFold
 from redline.testing import asks, conversation, says
 
 HISTORY = conversation(
@@ -89,3 +90,43 @@ def test_breakpoints_are_for_anthropic():
     """Other formats have no place for them, and the error says so."""
     with pytest.raises(ValidationError, match=r"Only Anthropic takes cache breakpoints.*openai_chat"):
         Conversation(conversation("openai_chat", [says("user", "hi")]), format="openai_chat").request(now=0).with_breakpoints()
+
+
+def test_the_first_strike_is_named_by_message_and_block():
+    """A message whose content is a text has one block."""
+    said = [says("user", "hi"), *(turn for number in range(2) for turn in asks("Bash", {}, "line " * 50, id=f"c{number}"))]
+    talk = Conversation(conversation("openai_chat", said))
+    assert talk.request(now=0, rules=[MaskedResults(keep_recent=1)]).first_struck == (2, 0)
+
+
+def test_a_request_stays_what_it_was():
+    """Strikes of later requests, and what is said later, are not in it, however late one looks."""
+    talk = Conversation(HISTORY)
+    first, twin = (talk.request(now=0, rules=[]) for _ in range(2))
+    before = twin.messages, twin.body
+    later = talk.request(now=1, rules=[MaskedResults(keep_recent=1)])
+    talk.add({"role": "user", "content": "more"})
+    assert len(later.strikes) == 3
+    assert (first.messages, first.body, first.strikes) == (*before, ())
+
+
+def test_where_the_store_fails_only_what_needs_it_is_refused(tmp_path):
+    """A stub that refers to nothing is not sent; other strikes go out all the same."""
+    blobs = DirectoryBlobs(tmp_path / "blobs")
+    talk = Conversation([*conversation("anthropic", [says("user", "forget this")]), *HISTORY], blobs=blobs)
+    (tmp_path / "blobs").write_text("in the way")
+    made = talk.request(now=0, rules=[Forgets(), OffloadResults(min_chars=100, stub="{reference}")])
+    assert [strike.rule for strike in made.new_strikes] == ["forgets"]
+    assert [(refusal.mark.rule, refusal.problem.law) for refusal in made.refused] == [("offload_results", "no_blobs")] * 4
+
+
+def test_a_strike_is_not_in_force_on_another_version():
+    """A message that was replaced is sent as it is now, and what struck the earlier one is not listed."""
+    talk = Conversation(HISTORY)
+    rules = [MaskedResults(keep_recent=3)]
+    assert [strike.index for strike in talk.request(now=0, rules=rules).strikes] == [2]
+    result = {"type": "tool_result", "tool_use_id": "c0", "content": "new " * 50}
+    talk.process({"operation": "replace", "replace": {"index": 2, "message": {"role": "user", "content": [result]}}})
+    made = talk.request(now=1, rules=[MaskedResults(keep_recent=4)])
+    assert (made.strikes, made.messages[2]["content"][0]["content"]) == ((), "new " * 50)
+    assert len(talk.request(now=2, rules=rules).strikes) == 1

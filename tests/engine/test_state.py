@@ -1,14 +1,19 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redline import LogError
 from redline.engine.state import State, runs_of
 from redline.formats import FORMATS
 from redline.log.records import (
+    HeadMoved,
+    Lift,
     MessageAdded,
     PinSet,
     RolledBack,
     Strike,
     StrikesApplied,
+    StrikesLifted,
     StrikeUndone,
     UsageReported,
     ViewChanged,
@@ -85,6 +90,37 @@ def test_usage_is_forgotten_when_the_view_changes():
     assert state_of(said("a"), UsageReported(100), ViewChanged(())).usage is None
 
 
+@pytest.mark.parametrize(
+    ("output", "roles", "covered"),
+    [
+        (50, [], 1),
+        (50, ["assistant"], 2),
+        (50, ["assistant", "assistant"], 3),
+        (50, ["assistant", "user"], 2),
+        (50, ["assistant", "user", "assistant"], 2),
+        (50, ["user", "assistant"], 1),
+        (0, ["assistant"], 1),
+    ],
+)
+def test_usage_covers_the_answer_that_is_added_after_it(output, roles, covered):
+    """What the assistant said is in the report, if it said something; what comes after that is not."""
+    state = state_of(said("a"), UsageReported(100, output), *(said("x", role) for role in roles))
+    assert state.covered == covered
+
+
+def test_usage_that_is_reported_after_the_answer_covers_it():
+    """No later answer is in it."""
+    state = state_of(said("a"), said("b", "assistant"), UsageReported(100, 50), said("c", "assistant"), said("d"))
+    assert state.covered == 2
+    assert state_of(said("a")).covered == 0
+
+
+def test_an_earlier_answer_is_not_the_one_that_usage_includes():
+    """The report was made for what was said after it."""
+    state = state_of(said("a"), said("b", "assistant"), said("c"), UsageReported(100, 50), said("d", "assistant"))
+    assert state.covered == 4
+
+
 def test_format_is_read_again_when_it_changes():
     """A message read as one format is read as another once that is clear."""
     call = MessageAdded(b'{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]}')
@@ -94,6 +130,39 @@ def test_format_is_read_again_when_it_changes():
     assert (before, state.current(0).format) == ("openai_chat", "anthropic")
     assert state.generation > generation
     assert State(FORMATS["gemini"]).format.name == "gemini"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        ViewChanged(((0, 3),)),
+        ViewChanged(((-1, 1),)),
+        ViewChanged(((2, 1),)),
+        ViewChanged((), (), ((2, b"{}"),)),
+        ViewChanged((), (), ((-1, b"{}"),)),
+        StrikesApplied((strike(1, index=2),)),
+        StrikesApplied((strike(1, index=-1),)),
+        HeadMoved((strike(1, index=2),)),
+        StrikesLifted((Lift(0, "why"), Lift(1, "why"))),
+        StrikeUndone(1),
+        PinSet(2),
+        PinSet(-1),
+    ],
+    ids=str,
+)
+def test_a_record_of_what_is_not_there_is_refused(record):
+    """Another program has changed the log: nothing of the record is taken in."""
+    state = state_of(said("a"), said("b"), StrikesApplied((strike(0),)))
+    with pytest.raises(LogError, match="Take it from a backup"):
+        state.apply(record)
+    assert (texts(state), list(state.strikes), state.pins) == (["a", "b"], [0], set())
+
+
+def test_records_of_the_last_message_are_taken():
+    """The end of the log is in it, and so is what the record itself brings."""
+    appended = ViewChanged(((0, 3),), (b'{"role":"user","content":"c"}',), ((2, b'{"role":"user","content":"C"}'),))
+    state = state_of(said("a"), said("b"), appended, StrikesApplied((strike(0, index=2),)), PinSet(1))
+    assert (texts(state), list(state.strikes), state.pins) == (["a", "b", "C"], [0], {1})
 
 
 @given(st.lists(st.integers(0, 20)))

@@ -28,6 +28,16 @@ def test_every_law_has_a_name_of_its_own():
     assert all(law.rules for law in LAWS)
 
 
+def test_problems_come_in_the_order_of_the_messages_and_parts():
+    """Whichever law found them; what is wrong with a message as a whole comes first."""
+    call = {"type": "tool_use", "id": "a:b", "name": "read", "input": {}}
+    blank = {"type": "text", "text": ""}
+    history = [{"role": "assistant", "content": [blank, call, call]}, {"role": "user", "content": [call, blank]}]
+    places = [(problem.index, -1 if problem.part is None else problem.part) for problem in check(history, format="anthropic")]
+    assert places == sorted(places)
+    assert {part for index, part in places if index == 0} == {-1, 0, 1, 2}
+
+
 def test_nothing_is_legal():
     """An empty list breaks no law."""
     assert check([]) == []

@@ -1,3 +1,5 @@
+import pytest
+
 from redline import check
 
 
@@ -20,3 +22,16 @@ def test_thinking_by_the_user_is_found():
     block = {"type": "thinking", "thinking": "hm", "signature": "s"}
     history = [{"role": "user", "content": [block, {"type": "text", "text": "hi"}]}]
     assert [problem.law for problem in check(history, format="anthropic")] == ["parts_by_role"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "tool-call", "toolCallId": "a", "toolName": "read", "input": {}},
+        {"type": "reasoning", "text": "hm"},
+    ],
+)
+def test_the_ai_sdk_tells_the_sides_apart_too(part):
+    """The user neither calls tools nor reasons."""
+    history = [{"role": "user", "content": "hi"}, {"role": "user", "content": [{"type": "text", "text": "so"}, part]}]
+    assert (1, 1, "parts_by_role") in [(one.index, one.part, one.law) for one in check(history, format="ai_sdk")]

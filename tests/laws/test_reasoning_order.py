@@ -8,6 +8,12 @@ def found(history, format):
     return [(problem.index, problem.law) for problem in check(history, format=format)]
 
 
+def test_the_reasoning_itself_is_named():
+    """It is the last part of its message."""
+    said = {"role": "assistant", "content": [{"type": "text", "text": "ok"}, THOUGHT]}
+    assert [(problem.index, problem.part) for problem in check([HI, said, HI], format="anthropic")] == [(1, 1)]
+
+
 def test_thinking_alone_is_found():
     """An Anthropic answer cannot end with thinking."""
     history = [HI, {"role": "assistant", "content": [THOUGHT]}, HI]

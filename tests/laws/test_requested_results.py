@@ -24,3 +24,10 @@ def test_id_may_come_again_with_a_new_call():
     """Matching is per message: an id used again later is another call."""
     twice = [says("user", "hi"), *asks("read", {}, "one"), *asks("read", {}, "two")]
     assert check(conversation("openai_chat", twice)) == []
+
+
+def test_a_result_without_an_id_is_named_by_its_tool():
+    """As in Gemini, whose results say which function they come from."""
+    stray = {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {"output": "x"}}}]}
+    found = [problem.found for problem in check([stray], format="gemini") if problem.law == "requested_results"]
+    assert found == ["the result for 'read_file' answers no open call"]

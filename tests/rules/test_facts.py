@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.formats import FORMATS
-from redline.rules.facts import Facts, Seen
+from redline.rules.facts import Facts, FactsSnapshot, Seen
 from redline.testing import conversation, conversations
 from redline.tools import DEFAULT, Reads
 from redline.values.messages import Message, Text, ToolCall, ToolResult
@@ -82,11 +82,20 @@ def test_facts_that_go_on_from_a_snapshot_say_the_same():
         whole.add(index, message)
     later = Facts()
     later.restore(whole.snapshot())
+    assert later.snapshot() == whole.snapshot()
     for index in range(whole.snapshot().messages, len(messages) - 1):
         later.add(index, messages[index])
     (one,), (other,) = (facts.add(len(messages) - 1, messages[-1]) for facts in (whole, later))
     assert (one.order, one.step, one.call) == (other.order, other.step, other.call)
     assert other.call is not None
+
+
+def test_a_snapshot_is_of_where_the_latest_turn_began():
+    """How many messages and parts there were before it, and how many turns."""
+    two = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+    facts = Facts()
+    seen_in([two, *called("a", "read"), two, *called("b", "read")], facts=facts)
+    assert facts.snapshot() == FactsSnapshot(messages=4, parts=6, steps=1)
 
 
 def test_the_book_of_tools_is_the_callers():

@@ -1,5 +1,7 @@
 """What will hardly be used again goes, the rest stays."""
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -13,9 +15,11 @@ from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
 from redline.rules.worth import shipped_model
-from redline.rules.worth_facts import FEATURES, JUDGED_AGES, WorthMemory
-from redline.rules.worth_words import hashed_words
+from redline.rules.worth_facts import FEATURES, JUDGED_AGES, FollowedPart, ResultFollower, WorthMemory, features_of
+from redline.rules.worth_kinds import INPUT_KINDS, JUDGED_KINDS, kind_of_actions
+from redline.rules.worth_words import NAME_SORTS, hashed_words
 from redline.testing import Turn
+from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
 from tests.replay.test_what_if import generated, live_strikes, tried_strikes
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
@@ -70,13 +74,135 @@ def test_a_changed_file_makes_its_reads_due():
     assert "its file changed since" in found[0].because
 
 
+def test_a_changed_file_makes_long_inputs_due():
+    """What was once written to a file is judged when the file is changed again, whatever its age."""
+    write = ("Write", {"file_path": "a.py", "content": FILE})
+    turns = [*steps((*write, "ok")), *later(3)]  # no age at which it is judged comes next
+    edit = step(90, "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "done")
+    rules = (Faded(100 * 1.2**power, inputs=True) for power in range(80))
+    rule = next(rule for rule in rules if not marked(rule, turns))
+    assert marked(rule, [*turns, *later(1, first=80)]) == []
+    (found,) = marks_of(rule, read(native([*turns, *edit])))
+    assert found.index == 1
+    assert "its file changed since" in found.because
+
+
+def test_how_often_a_conversation_comes_back():
+    """A share of the assistant's turns; before any, a third of one is taken for granted."""
+    assert WorthMemory().habit == 1 / 3
+    assert WorthMemory(step=7, turns_of_use=4).habit == 0.5
+
+
+def memory_after(turns: list[Turn]) -> WorthMemory:
+    fold = Faded(10**9, inputs=True).fold()
+    for seen in seen_in(read(native(turns))):
+        assert list(fold.see(seen)) == []
+    return fold.memory  # type: ignore[attr-defined,no-any-return]
+
+
+def says_twice(text: str) -> list[Turn]:
+    """Two turns of the assistant, each with these words, and one more."""
+    return [turn for said in (text, text, "so") for turn in (("assistant", (Text(said),)), ("user", (Text("on"),)))]
+
+
+def test_a_part_is_judged_at_each_age():
+    """Counted from when it came, however late that was; after the last age it is no longer followed."""
+    turns = [*steps(), *later(4, first=1000), *step(0, "Read", {"file_path": "a.py"}, FILE), *later(310)]
+    follower, ages = ResultFollower(), []
+    for seen in seen_in(read(native(turns))):
+        judged = list(follower.judged_by(seen, may_go=True))
+        ages += [follower.memory.step - one.step for one in judged if one.kind == "file read"]
+    assert tuple(ages) == JUDGED_AGES
+    assert "file read" not in {one.kind for one in follower.memory.results.values()}
+
+
+def test_what_a_chance_is_worked_out_from():
+    """Each feature of a part of each kind, by its name; what is not named here is zero."""
+    memory = WorthMemory(step=4, tokens=3000, spoken=3, turns_of_use=1)
+    age = math.log1p(3)
+    names = math.log1p(2)
+    common = {"size": math.log1p(100), "age": age, "all names": names, "all names, squared": names**2, NAME_SORTS[1]: names}
+    common |= {"silence": math.log1p(2), "never mentioned": 1.0, "user spoke since": math.log1p(2)}
+    common |= {"context": math.log1p(3), "habit": 2 / 7}
+    aged = {"file read": "age of a read", "terminal": "age of a terminal"} | dict.fromkeys(INPUT_KINDS, "age of an input")
+    for kind in JUDGED_KINDS:
+        part = FollowedPart(0, 1, 2, 0, ("content", 0), 1, kind, 100, 1, 2, [0, 2, 0, 0])
+        found = dict(zip(FEATURES, features_of(part, memory), strict=True))
+        expected = common | {kind: 1.0} | ({aged[kind]: age} if kind in aged else {})
+        assert {name: value for name, value in found.items() if value} == pytest.approx(expected)
+    part.names, part.was_mentioned, part.is_changed = [0, -1, 0, 0], True, True
+    found = dict(zip(FEATURES, features_of(part, memory), strict=True))
+    assert [found[name] for name in ("no names", "all names", NAME_SORTS[1], "never mentioned")] == [1.0, 0.0, 0.0, 0.0]
+    assert found["changed since"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("actions", "kind"),
+    [
+        ((), "other"),
+        ((Runs("make"),), "terminal"),
+        ((Runs("cat a"), Reads("a")), "file read"),
+        ((Runs("cat a > b"), Reads("a"), Writes("b")), "terminal"),
+        ((Writes("b"),), "edit"),
+        ((Searches("x", (".",)),), "search"),
+        ((Lists("a"),), "search"),
+    ],
+)
+def test_the_kind_of_a_result(actions, kind):
+    """A command that only shows files reads them; what does something else as well does that."""
+    assert kind_of_actions(actions) == kind
+
+
+def test_of_a_result_some_names_are_followed():
+    """Those at its beginning."""
+    turns = steps(("Bash", {"command": "x"}, " ".join(f"name_{number}" for number in range(500))))
+    (result,) = memory_after(turns).results.values()
+    assert sum(result.names) == 400
+
+
+def test_a_word_is_used_once():
+    """From then on it is in sight: saying it again comes back to nothing, and the result holds one name less, not two."""
+    turns = steps(("Read", {"file_path": "a.py"}, "first_name and other_name"))
+    memory = memory_after([*turns, *says_twice("it is first_name")])
+    assert (memory.step, memory.turns_of_use) == (4, 1)
+    (result,) = memory.results.values()
+    assert (sum(result.names), result.mentioned, result.was_mentioned) == (1, 2, True)
+
+
+def test_a_long_input_mentions_what_it_names():
+    """The result that held the word is used by it, and the word is the input's from then on."""
+    content = "first_name is well and nothing of it matters\n" * 40
+    turns = steps(
+        ("Read", {"file_path": "a.py"}, "first_name other_name"), ("Write", {"file_path": "b", "content": content}, "ok")
+    )
+    memory = memory_after([*turns, *later(1)])
+    result, written, *_ = memory.results.values()
+    assert (result.names, result.was_mentioned) == ([0, 1, 0, 0], True)
+    assert (written.kind, written.names, memory.turns_of_use) == ("edit input", [0, 1, 0, 0], 1)
+
+
+def test_words_of_a_later_result_are_its_own():
+    """The earlier one no longer is the only one to hold them."""
+    turns = steps(("Read", {"file_path": "a.py"}, "first_name other_name"), ("Bash", {"command": "x"}, "first_name"))
+    assert [sum(result.names) for result in memory_after(turns).results.values()] == [1, 1]
+
+
+def test_the_size_of_the_context_is_counted():
+    """A token for every four characters of results, texts and long inputs."""
+    turns = steps(("Bash", {"command": "x"}, "abcd" * 25), ("Write", {"file_path": "a", "content": "abcd" * 200}, "done"))
+    said: list[Turn] = [("assistant", (Text("abcd" * 10),))]
+    assert memory_after([*turns, *said]).tokens == 25 + 200 + 1 + 10
+
+
 def test_the_reason_is_in_words_and_the_chance_is_on_the_mark():
     """Kind, age, when it was last mentioned, and the probability."""
     (mark,) = marks_of(Faded(), read(native([*steps(("Bash", {"command": "make"}, DULL)), *later(1)])))
     assert mark.because.startswith("terminal output, 1 request old, not mentioned since: ")
-    assert "chance that it is used again" in mark.because
+    assert "less than 1 % chance that it is used again" in mark.because
     assert mark.chance is not None
-    assert 0 < mark.chance < 0.05
+    assert 0 < mark.chance < 0.005
+    (mark,) = marks_of(Faded(0), read(native([*steps(("Bash", {"command": "make"}, FILE)), *later(5)])))
+    assert f": {mark.chance:.0%}"[:-1] + " % chance" in mark.because
 
 
 def test_failures_and_the_latest_results_stay():

@@ -46,3 +46,9 @@ def test_laws(messages: list[Message]):
     for mark in check_laws(FailedInputs(after_steps=1, min_chars=0), messages):
         part = next(part for part in messages[mark.index].parts if part.at == mark.at)
         assert isinstance(part, ToolCall)
+
+
+def test_an_input_that_cannot_be_written_as_json_stays():
+    """Its length is unknown, and nothing is gained for certain."""
+    failed = step(0, "Write", {"content": 10**5000}, "no such folder", is_error=True)
+    assert marked(FailedInputs(after_steps=0, min_chars=1), failed) == []

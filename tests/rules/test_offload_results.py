@@ -1,5 +1,7 @@
 """Large results move to a store, and a stub says how to read them back."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
@@ -55,6 +57,14 @@ def test_stubs_are_left_alone_in_either_language():
     for stub in (RULE.stub, OffloadResults().stub):
         (mark,) = marks_of(OffloadResults(min_chars=1000, stub=stub), read(native(steps(("Bash", {}, LONG)))))
         assert marked(OffloadResults(min_chars=10), steps(("Bash", {}, str(mark.replacement)))) == []
+
+
+def test_what_another_rule_left_is_not_moved():
+    """However long the words are that it put there."""
+    words = replace(EN, masked_result="left out, " * 50)
+    rule = OffloadResults(min_chars=100, stub="{reference}", words=words)
+    turns = steps(("Bash", {"command": "x"}, words.masked_result), ("Bash", {"command": "x"}, "left over, " * 50))
+    assert marked(rule, turns) == [4]
 
 
 def test_a_stub_with_unknown_fields_is_refused():

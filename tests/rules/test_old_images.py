@@ -29,6 +29,9 @@ def test_the_stub_says_type_and_size():
     """The size is that of the picture, not of its base64."""
     (mark, *_) = marks_of(OldImages(keep_messages=0, placeholder=EN.old_image), read(native([SHOWN])))
     assert mark.replacement == "[Image removed: image/png, 0.1 kB]"
+    large: Turn = ("user", (Media("image/png", "A" * 400_000),))
+    (mark,) = marks_of(OldImages(keep_messages=0, placeholder="{size}"), read(native([large])))
+    assert mark.replacement == "300.0 kB"
 
 
 def test_a_linked_image_is_named_by_its_address():

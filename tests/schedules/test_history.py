@@ -144,3 +144,17 @@ def test_time_never_goes_back():
     requests.add(StrikesApplied((), 20.0), 1)
     requests.start_view(0)
     assert requests.latest_now == 70.0
+
+
+def test_another_model_has_another_cache():
+    """What was learned of the one says nothing about the other, nor that it has a cache at all."""
+    requests = RequestHistory()
+    for number in range(3):
+        asked(requests, 10 * number, sent_to=Destination("m", "p"))
+        reported(requests, 10_000 if number else 0, written=100)
+    assert requests.has_cache
+    assert requests.survival != Survival()
+    asked(requests, 40, sent_to=Destination("other", "p"))
+    assert not requests.has_cache
+    reported(requests, 0, written=100)
+    assert requests.survival == Survival()

@@ -77,9 +77,14 @@ def test_a_mark_waits_until_its_rent_has_reached_the_price():
     sent(made)
     made.hold("a", 1, 50)  # rent 5 for each request, price 1.0 * 150
     waited = 0
-    while not sent(made)[1]:
+    while not (step := sent(made))[1]:
         waited += 1
-    assert waited == 31
+        assert (step[0].reason, step[0].rent, step[0].price) == (
+            "held",
+            pytest.approx(5.0 * (waited - 1)),
+            pytest.approx(150.0),
+        )
+    assert (waited, step[0].rent, step[0].price) == (31, pytest.approx(155.0), pytest.approx(150.0))
 
 
 def test_marks_behind_a_cut_go_with_it():
@@ -145,8 +150,11 @@ def test_a_price_tier_is_not_crossed_if_a_cut_prevents_it():
     sent(made)
     made.hold("a", 1, 100)
     assert made.decide(CacheState(tier_tokens=20_000, tier_factor=2.0)).cut is None
+    assert made.decide(CacheState(tier_tokens=10_950)).cut is None, "above it nothing costs more"
     choice = made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0))
     assert (choice.reason, choice.cut) == ("tier", 1)
+    assert made.decide(CacheState(tier_tokens=10_900, tier_factor=2.0)).reason == "tier", "just not above it"
+    assert made.decide(CacheState(tier_tokens=10_950, tier_factor=2.0, window_tokens=10_950)).reason == "window"
 
 
 def test_a_full_window_leaves_no_choice():
@@ -158,7 +166,8 @@ def test_a_full_window_leaves_no_choice():
     assert made.decide(CacheState(window_tokens=2500)).cut == 3
     assert made.decide(CacheState(window_tokens=1500)).cut == 1
     assert made.decide(CacheState(window_tokens=50)).cut == 1
-    assert made.decide(CacheState(window_tokens=50)).reason == "window"
+    nothing_fits = made.decide(CacheState(window_tokens=50))
+    assert (nothing_fits.reason, nothing_fits.saving) == ("window", 1800)
 
 
 def test_a_known_number_of_requests_replaces_the_guess():
@@ -276,3 +285,16 @@ def test_every_decision_says_why(reason):
     made = balance([10.0])
     choice = type(made.decide(CacheState()))(reason, 0, 1200.0, 3400.0, 56.0, 78.0)
     assert len(choice.why) > 10
+
+
+def test_requests_of_which_nothing_is_known_cost_nothing():
+    """As in a record that another schedule made: they count, and the ledger begins at zero."""
+    made = balance([10, 20])
+    made.ledger.restore(None, requests=3, sent=1)
+    assert (made.ledger.requests, made.ledger.sent_end, made.ledger.saved, made.ledger.bill) == (3, 1, 0.0, 0.0)
+    assert (made.ledger.sent_unstruck, made.ledger.tokens) == (0.0, 30.0)
+
+
+def test_an_empty_ledger_has_no_tokens():
+    """Nothing is sent before the first message unless one says so."""
+    assert Ledger().tokens == 0.0

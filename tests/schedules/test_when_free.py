@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.schedule import decisions
-from redline import Conversation
+from redline import Conversation, ValidationError
 from redline.log.memory import MemoryLog
 from redline.log.records import StrikesApplied
 from redline.prices import Price
@@ -309,12 +309,14 @@ def test_what_a_law_refuses_does_not_drive_rewrites():
             if seen.index == 0:
                 yield Mark("emptier", 0, seen.part.at, "", "nobody listens")
 
-    talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic")
-    rules = (Emptier(),)
+    rules, log = (Emptier(),), MemoryLog()
+    talk = Conversation([{"role": "user", "content": "Go on, please."}], format="anthropic", log=log)
     first = talk.request(now=0.0, rules=rules, schedule="when_free")
     second = talk.request(now=60 * MINUTE, rules=rules, schedule="when_free")
     assert [refusal.problem.law for refusal in first.refused] == ["present_content"]
-    assert (second.refused, [decision.why for decision in second.held]) == ((), ["the provider would refuse it"])
+    opened = Conversation(log=log, format="anthropic").request(now=120 * MINUTE, rules=rules, schedule="when_free")
+    for later in (second, opened):
+        assert (later.refused, [decision.why for decision in later.held]) == ((), ["the provider would refuse it"])
 
 
 @pytest.mark.parametrize("read", [0.1, 0.05, 0.02])
@@ -355,3 +357,11 @@ def test_what_is_written_anew_anyway_takes_the_marks_behind_it_along(is_undone):
     assert requests[0].body == requests[1].body
     assert ["nothing is cached" in strike.why_now for strike in requests[0].new_strikes] == [True] * is_undone
     assert len(requests[0].held) == 1 - is_undone
+
+
+def test_settings_may_be_zero_and_not_below():
+    """Nothing cached at all, and a window that nothing fits into, are settings; a number below zero is a mistake."""
+    WhenFree(lifetime_ms=0, window_tokens=0, tier_tokens=0, tier_factor=0)
+    for name in ("lifetime_ms", "window_tokens", "tier_tokens", "tier_factor"):
+        with pytest.raises(ValidationError, match=f"when_free: {name}"):
+            WhenFree(**{name: -1})

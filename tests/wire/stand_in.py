@@ -7,7 +7,8 @@ STALE, STRUCK = b"STALE", b"struck"
 
 @dataclass(frozen=True)
 class StandInRequest:
-    pieces: tuple[tuple[int | None, bytes], ...]
+    said: list[bytes]
+    positions: range
     is_changed: bool
     untouched: str = ""
 
@@ -46,7 +47,7 @@ class StandInEditor:
     def _request(self, messages):
         written = [payload.replace(STALE, STRUCK) if STALE in payload else payload for payload in messages]
         is_changed = not self.left_alone and any(STALE in payload for payload in messages)
-        return StandInRequest(tuple(enumerate(written)), is_changed, "left alone" if self.left_alone else "")
+        return StandInRequest(written, range(len(written)), is_changed, "left alone" if self.left_alone else "")
 
     def _check(self, method):
         if method in self.fails:

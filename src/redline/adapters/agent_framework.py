@@ -5,6 +5,7 @@ import copy
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, Message, tool
@@ -106,7 +107,7 @@ def _replace_messages(context: ChatContext, call: EditedCall[Message]) -> None:
     record = getattr(context, "record_message_replacement", None)  # not in the first versions
     if record is None or call.request is None or not call.request.is_changed or not _compacts(context):
         return
-    for message, (position, _) in zip(call.messages, call.request.pieces, strict=True):
+    for message, position in zip(call.messages, call.request.positions, strict=True):
         if position is not None and message is not given[position]:
             record(message, given[position])
 
@@ -148,12 +149,13 @@ def _first(usage: dict[str, Any], names: Sequence[str]) -> int:
 # --- from a message to one of the AI SDK's format, which has the same roles
 
 
-def _fields(message: Message) -> Sequence[object]:
-    fields: list[object] = [message.role, *message.contents]
-    for one in message.contents:
-        fields += (one.type, one.id, one.text, one.protected_data, one.uri, one.call_id, one.name, one.arguments)
-        fields += (one.result, one.exception, *(one.items or ()))
-    return fields
+_content_fields = attrgetter(
+    *("type", "id", "text", "protected_data", "uri", "call_id", "name", "arguments", "result", "exception", "items"),
+)
+
+
+def _fields(message: Message) -> object:
+    return message.role, *map(_content_fields, message.contents)
 
 
 def _read(message: Message) -> Block:

@@ -5,6 +5,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
 from redline.editor import EditedRequest, Editor
@@ -22,6 +23,8 @@ _MOST_CALLS = 1_000
 """Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
 _MOST_MESSAGES = 50_000
 """Messages of the framework that are remembered."""
+_MOST_SESSIONS = 64
+"""Whose last calls are remembered."""
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -37,8 +40,8 @@ class CallSettings:
     preamble: object = None
     session: str = ""
     lifetime: str = ""
-    times: Sequence[float | None] = ()
-    """Where the messages do not say theirs themselves."""
+    time_of: Callable[[Any], float | None] | None = None
+    """The time of a message, in milliseconds since 1970, where that can be known; asked once for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,8 @@ class _SeenMessage(Generic[M]):
     """A message of the framework, held so that its id stays its own: what it was read as, and what was last made of it."""
 
     message: M
-    fields: Sequence[object]
-    """The values that it was read from."""
+    fields: object
+    """What it was read from, as it was then."""
     payload: bytes
     time: float | None
     changed: bytes = b""
@@ -83,14 +86,26 @@ class _SeenMessage(Generic[M]):
     """The messages that say so."""
 
 
+@dataclass(frozen=True, slots=True)
+class _SeenList(Generic[M]):
+    """The messages of a call of the model: those of the next one are mostly the same."""
+
+    messages: list[_SeenMessage[M]]
+    fields: list[object]
+    payloads: list[bytes]
+    times: list[float | None]
+
+
+_NOTHING_SEEN: _SeenList[Any] = _SeenList([], [], [], [])
+
+
 class FrameworkEditor(Generic[M]):
     """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; and what it says now. `fields` gives the values of a message that `read`
-    looks at: while these are the same, it is not read again. It is found again by `key`, for frameworks that hand over new
-    objects at each call; messages with one key and the same fields are taken for one. `time_of` is the time of a message, in
-    milliseconds since 1970.
+    message, or None where the repair made a new one; and what it says now. `fields` gives what `read` looks at, in lists,
+    tuples and dicts: while all in them is the same, a message is not read again. One that comes at another place than in the
+    call before is found by `key`; messages with one key and the same fields are taken for one.
     """
 
     def __init__(
@@ -101,35 +116,35 @@ class FrameworkEditor(Generic[M]):
         format: str,
         read: Callable[[M], Block],
         write: Callable[[M | None, Block], Sequence[M]],
-        fields: Callable[[M], Sequence[object]],
+        fields: Callable[[M], object],
         key: Callable[[M], Hashable] = id,
-        time_of: Callable[[M], float | None] | None = None,
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
-        self._fields, self._key, self._time_of = fields, key, time_of
+        self._fields, self._key = fields, key
         self._seen: dict[Hashable, _SeenMessage[M]] = {}
+        self._last: OrderedDict[str, _SeenList[M]] = OrderedDict()
+        """By session, the messages of its last call."""
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
         try:
             settings = read_settings()
-            seen = self._seen_messages(messages)
+            seen = self._seen_messages(messages, settings)
         except Exception as problem:
             _log_failure("The messages are sent as they are: one could not be read", problem)
             return EditedCall(messages)
-        given = [one.payload for one in seen]
         try:
             request = self.editor.edit(
-                given,
+                seen.payloads,
                 format=self._format,
                 session=settings.session,
                 model=settings.model or None,
                 preamble=settings.preamble,
                 lifetime=settings.lifetime,
-                times=[one.time for one in seen] if self._time_of else settings.times,
+                times=seen.times,
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
@@ -170,57 +185,96 @@ class FrameworkEditor(Generic[M]):
         except RedlineError as problem:  # the words are for the model
             return str(problem)
 
-    def _seen_messages(self, messages: Sequence[M]) -> list[_SeenMessage[M]]:
+    def _seen_messages(self, messages: Sequence[M], settings: CallSettings) -> _SeenList[M]:
         """The messages as they were read, now or before."""
-        seen: list[_SeenMessage[M]] = []
-        known_at, key_of, fields_of = self._seen.get, self._key, self._fields
-        for message in messages:
-            key, fields = key_of(message), fields_of(message)
-            known = known_at(key)
-            if known is None or known.fields != fields:
-                payload = payloads.encode(self._read(message))
-                known = _SeenMessage(message, fields, payload, self._time_of(message) if self._time_of else None)
-                if len(self._seen) >= _MOST_MESSAGES:
-                    self._seen.clear()
-                self._seen[key] = known
-            seen.append(known)
-        return seen
+        session, time_of = settings.session, settings.time_of
+        before, now = self._last.get(session, _NOTHING_SEEN), list(map(self._fields, messages))
+        count = len(before.fields)
+        if _are_same(now[:count], before.fields):
+            seen = [self._find(*one, time_of) for one in zip(messages[count:], now[count:], strict=True)]
+        else:
+            seen = [
+                one if one is not None and _are_same(one.fields, fields) else self._find(message, fields, time_of)
+                for message, fields, one in zip_longest(messages, now, before.messages[: len(now)])
+            ]
+            before = _NOTHING_SEEN
+        found = _SeenList(
+            before.messages + seen,
+            before.fields + [one.fields for one in seen],
+            before.payloads + [one.payload for one in seen],
+            before.times + [one.time for one in seen],
+        )
+        self._last[session] = found
+        if len(self._last) > _MOST_SESSIONS:
+            self._last.popitem(last=False)
+        return found
 
-    def _retreat(self, messages: Sequence[M], seen: list[_SeenMessage[M]], session: str) -> EditedCall[M]:
+    def _find(self, message: M, fields: object, time_of: Callable[[M], float | None] | None) -> _SeenMessage[M]:
+        key = self._key(message)
+        known = self._seen.get(key)
+        if known is None or not _are_same(known.fields, fields):
+            payload = payloads.encode(self._read(message))
+            known = _SeenMessage(message, _copied(fields), payload, time_of(message) if time_of else None)
+            if len(self._seen) >= _MOST_MESSAGES:
+                self._seen.clear()
+            self._seen[key] = known
+        return known
+
+    def _retreat(self, messages: Sequence[M], seen: _SeenList[M], session: str) -> EditedCall[M]:
         try:
-            request = self.editor.recorded([one.payload for one in seen], session=session, format=self._format)
+            request = self.editor.recorded(seen.payloads, session=session, format=self._format)
         except Exception as problem:
             _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
             return EditedCall(messages)
         return self._written(messages, seen, request)
 
-    def _written(self, messages: Sequence[M], seen: list[_SeenMessage[M]], request: EditedRequest) -> EditedCall[M]:
-        """The pieces of a request as the framework's messages; all as it was if one cannot be said in them."""
+    def _written(self, messages: Sequence[M], seen: _SeenList[M], request: EditedRequest) -> EditedCall[M]:
+        """What a request says in the framework's messages; all as it was if that cannot be said in them."""
         if not request.is_changed:
             return EditedCall(messages, request)
         sent: list[M] = []
         try:
-            for position, payload in request.pieces:
+            for position, payload in zip(request.positions, request.said, strict=True):
                 if position is None:
                     sent += self._write(None, payloads.decode(payload))
-                elif payload is (own := seen[position]).payload:
+                elif payload is seen.payloads[position]:
                     sent.append(messages[position])
                 else:
-                    if own.changed != payload:
-                        own.changed, own.made = b"", self._write(messages[position], payloads.decode(payload))
-                        own.changed = payloads.encoded(payload)
-                    sent += own.made
+                    sent += self._changed(seen.messages[position], messages[position], payloads.encoded(payload))
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
             self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
 
+    def _changed(self, seen: _SeenMessage[M], message: M, payload: bytes) -> Sequence[M]:
+        """The messages that say it, made once."""
+        if seen.changed != payload:
+            seen.changed, seen.made = b"", self._write(message, payloads.decode(payload))
+            seen.changed = payload
+        return seen.made
+
     def _withdraw(self, request: EditedRequest) -> None:
         try:
             self.editor.withdraw(request)
         except Exception as problem:
             _log_failure("Strikes that were never sent could not be withdrawn", problem)
+
+
+def _are_same(fields: object, others: object) -> bool:
+    try:
+        return bool(fields == others)
+    except Exception:  # values of programs that cannot be compared
+        return False
+
+
+def _copied(value: object) -> object:
+    """The value with lists and dicts of its own, so that a change in those is seen."""
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_copied(one) for one in value]
+    return tuple(map(_copied, value)) if type(value) is tuple else value
 
 
 def _status_of(problem: Exception) -> object:

@@ -8,6 +8,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
@@ -104,15 +105,28 @@ def _settings_of(context: CallbackContext, request: LlmRequest) -> CallSettings:
         model=request.model or "",
         preamble={"system": system, "tools": tools},
         session="|".join([session.app_name, session.user_id, session.id, context.agent_name]),
-        times=_times_of(request.contents, context),
+        time_of=_AnswerTimes(session.events).of,
     )
 
 
-def _times_of(contents: Sequence[types.Content], context: CallbackContext) -> list[float | None]:
-    """Of results, by their calls: contents do not say which events they are."""
-    events = [event for event in context.session.events if event.content is not None]
-    known = {call: event.timestamp * 1000 for event in events for call in _answered_calls(event.content)}
-    return [next((known[call] for call in _answered_calls(content) if call in known), None) for content in contents]
+class _AnswerTimes:
+    """When calls were answered, by the events of a session: contents do not say which they are. Those that are asked for are
+    mostly the last, so that no more events are looked at than it takes."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._left = reversed(events)
+        self._known: dict[str, float] = {}
+
+    def of(self, content: types.Content) -> float | None:
+        """The time of a result; None for what is none."""
+        calls = _answered_calls(content)
+        while calls and not any(call in self._known for call in calls):
+            event = next(self._left, None)
+            if event is None:
+                return None
+            for call in _answered_calls(event.content) if event.content is not None else ():
+                self._known.setdefault(call, event.timestamp * 1000)
+        return next((self._known[call] for call in calls if call in self._known), None)
 
 
 def _answered_calls(content: types.Content) -> list[str]:
@@ -137,11 +151,8 @@ def _key(content: types.Content) -> Hashable:
     return type(held), held.id, held.name, next((text for text in (said or {}).values() if isinstance(text, str)), None)
 
 
-def _fields(content: types.Content) -> Sequence[object]:
-    fields: list[object] = [content.role]
-    for part in content.parts or ():
-        fields += vars(part).values()
-    return fields
+def _fields(content: types.Content) -> object:
+    return content.role, *map(vars, content.parts or ())
 
 
 def _read(content: types.Content) -> dict[str, Any]:

@@ -104,9 +104,12 @@ def _usage_of(response: object) -> Usage | None:
 # --- from a message to one of the AI SDK's format, which has a place for all that LangChain says
 
 
-def _fields(message: BaseMessage) -> Sequence[object]:
-    fields, content = [*vars(message).values()], message.content
-    return fields if type(content) is str else [*fields, *content]
+def _fields(message: BaseMessage) -> object:
+    if isinstance(message, AIMessage):
+        return message.content, message.tool_calls, message.invalid_tool_calls, message.additional_kwargs, message.id
+    if isinstance(message, ToolMessage):
+        return message.content, message.status, message.tool_call_id, message.name, message.additional_kwargs, message.id
+    return type(message), message.content, message.additional_kwargs, message.id
 
 
 def _read(message: BaseMessage) -> Block:

@@ -207,5 +207,5 @@ def _messages_of(edited: Edited, given: Sequence[Any]) -> Sequence[Any]:
     own = edited.read.messages
     return [
         given[position] if position is not None and payload == own[position] else payloads.decode(payload)
-        for position, payload in edited.request.pieces
+        for position, payload in zip(edited.request.positions, edited.request.said, strict=True)
     ]

@@ -39,7 +39,9 @@ class RedlineFilter(RunHooks[Any]):
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
-        self._items = FrameworkEditor[Any](store, policy, format="openai_responses", read=_read, write=_write, fields=_fields)
+        self._items = FrameworkEditor[Any](
+            store, policy, format="openai_responses", read=_read, write=_write, fields=lambda item: item
+        )
         self._unanswered: set[str] | None = set()
         """The logs of calls so far, until an answer arrives, or it was told that none does."""
 
@@ -142,10 +144,6 @@ def _usage_of(response: ModelResponse) -> Usage | None:
     read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
     fresh = max(usage.input_tokens - read - written, 0)
     return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
-
-
-def _fields(item: Any) -> Sequence[object]:
-    return list(item.values()) if isinstance(item, dict) else [item]
 
 
 def _read(item: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Redline(AbstractCapability[Any]):
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
         self._messages = FrameworkEditor[ModelMessage](
-            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, time_of=_time_of
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields
         )
         self._calls = CallsUnderWay[tuple[str | None, int], ModelMessage]()
         """By run and step."""
@@ -88,8 +88,8 @@ class Redline(AbstractCapability[Any]):
 
 def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> CallSettings:
     messages, asked = request_context.messages, request_context.model_request_parameters
-    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
-    system = [part.content for part in parts if isinstance(part, SystemPromptPart)]
+    requests = [message for message in messages if isinstance(message, ModelRequest)]
+    system = [part.content for message in requests for part in message.parts if isinstance(part, SystemPromptPart)]
     settings: Any = request_context.model_settings or {}
     lifetime = settings.get("anthropic_cache_messages") or settings.get("anthropic_cache")
     return CallSettings(
@@ -100,6 +100,7 @@ def _settings_of(ctx: RunContext[Any], request_context: ModelRequestContext) -> 
         },
         session="|".join(filter(None, [ctx.conversation_id, getattr(ctx.agent, "name", None)])),
         lifetime=lifetime if lifetime in ("5m", "1h") else "",
+        time_of=_time_of,
     )
 
 
@@ -119,11 +120,9 @@ def _time_of(message: ModelMessage) -> float | None:
 # --- from a message to one of Anthropic's format, where results and words of the user may share a message, too
 
 
-def _fields(message: ModelMessage) -> Sequence[object]:
-    fields: list[object] = [message.timestamp, *message.parts]
-    for part in message.parts:
-        fields += vars(part).values()
-    return fields
+def _fields(message: ModelMessage) -> object:
+    parts = message.parts
+    return message.timestamp, vars(parts[0]) if len(parts) == 1 else list(map(vars, parts)), type(message)
 
 
 def _read(message: ModelMessage) -> Block:

@@ -41,7 +41,7 @@ class RedlineAgentPlugin(Plugin):
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
         self._messages = FrameworkEditor[Block](
-            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, key=_key
+            store, policy, format="anthropic", read=_read, write=_write, fields=lambda message: message, key=_key
         )
         self._has_warned = False
 
@@ -113,10 +113,6 @@ def _key(message: Block) -> Hashable:
         case [{"toolResult": {"toolUseId": str(id)}}, *_]:
             return "toolResult", id
     return None
-
-
-def _fields(message: Block) -> Sequence[object]:
-    return [message["role"], *message["content"]]
 
 
 def _read(message: Block) -> Block:

@@ -54,7 +54,9 @@ class Draft:
             found, words_only = [Problem(strike.index, None, "sayable", rule, str(refused))], False
         known = found and {(one.law, one.index) for one in self._problems(before, place - first, words_only=words_only)}
         new = next((problem for problem in found if (problem.law, problem.index) not in known), None)
-        if new is not None:
+        if new is None:
+            self.sent.new_places.add(place)
+        else:
             self.sent.new_strikes[strike.index] = own
         return new
 

@@ -5,7 +5,7 @@ from itertools import chain, count, groupby
 
 import msgspec
 
-from redline.engine.sent import FindPart, Origin, Piece, RepairedMessage, Sent, SentMessage
+from redline.engine.sent import FindPart, Origin, Piece, RepairedMessage, Sent, SentSoFar
 from redline.engine.state import State, runs_of
 from redline.formats.arguments import System
 from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
@@ -83,7 +83,7 @@ class RepairedView:
         """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
         self._visible = -1
         """How many messages were visible when the tail was made legal."""
-        self._made: dict[object, SentMessage] = {}
+        self._so_far = SentSoFar(self._state, self._final_place)
         """Messages with their strikes carried out, so that they are worked out once."""
 
     def catch_up(self) -> None:
@@ -110,13 +110,13 @@ class RepairedView:
         tail, visible = self.tail, len(self._state.view.indices)
         is_whole = not self._repaired and len(self.pieces) + len(tail) == visible == len(self._state)
         is_unrepaired = is_whole and all(piece == place for place, piece in enumerate(tail, len(self.pieces)))
-        return Sent(self._state, self.pieces, tail, self._made, is_unrepaired=is_unrepaired)
+        return Sent(self._state, self.pieces, tail, self._so_far, is_unrepaired=is_unrepaired)
 
     def system(self) -> System:
         """What the system says and the provider takes beside the messages, in the provider's own shape; None if nothing."""
         if not (self._system or self._system_tail):
             return None
-        said = Sent(self._state, self._system, self._system_tail, self._made)
+        said = Sent(self._state, self._system, self._system_tail, SentSoFar(self._state))
         system: System = self._state.format.split_system([one.stored for one in said if one.stored]).system
         return system
 
@@ -134,6 +134,11 @@ class RepairedView:
             return (whole[index], at) if index in whole else moved.get(index, {}).get(at)
 
         return find
+
+    def _final_place(self, index: int, at: Path) -> int | None:
+        """Where a part is in what is final."""
+        whole = self._whole.get(index)
+        return self._moved.get(index, {}).get(at, (None,))[0] if whole is None else whole
 
     def place_of(self, index: int) -> int | None:
         """Where a message is in what is final; where its first part is, if the repair changed it."""

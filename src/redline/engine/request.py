@@ -1,7 +1,7 @@
 """A request: the messages to send, and for every difference from the record its reason, its numbers and its way back."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,13 +11,12 @@ from redline.errors import ValidationError
 from redline.formats import find_format
 from redline.formats.arguments import System, sdk_arguments
 from redline.formats.base import Format
-from redline.formats.cache_control import BlockSpot, Lifetime, may_have_too_many_marks, place_breakpoints
+from redline.formats.cache_control import BlockSpot, Lifetime, place_breakpoints
 from redline.laws.law import Problem
 from redline.log.records import Strike
 from redline.repair import Change
 from redline.rules.rule import Mark
 from redline.schedules import Decision
-from redline.values import payloads
 from redline.values.payloads import Path
 
 __all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
@@ -114,10 +113,7 @@ class Request:
     @cached_property
     def body(self) -> bytes:
         """The messages as one JSON list, byte for byte what was sent before wherever nothing changed."""
-        natives: Sequence[Any] = [native for native in (one.native for one in self.sent) if native]
-        if may_have_too_many_marks(natives):
-            natives = self._format.within_limits(natives)
-        return b"[" + b",".join(map(payloads.encoded, natives)) + b"]"
+        return self.sent.body(self._format)
 
     @property
     def _format(self) -> Format:
@@ -125,7 +121,7 @@ class Request:
 
     def _decoded(self) -> list[Any]:
         """Fresh objects at every call."""
-        return self._format.within_limits([self._format.sendable(native) for native in self.sent.decode()])
+        return self.sent.objects(self._format)
 
     def arguments(self, *, breakpoints: bool = False, **more: object) -> dict[str, Any]:
         """What the provider's SDK takes: model, system prompt, tools and messages, and `more` beside them.

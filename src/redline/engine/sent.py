@@ -1,19 +1,23 @@
 """What a request sends: messages of the record, or what the repair made of them, with their strikes carried out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Self, overload
 
 import msgspec
 
 from redline.engine.state import State
 from redline.engine.strike import struck_message, struck_payload
+from redline.formats.base import Format
+from redline.formats.cache_control import MOST_BREAKPOINTS, most_marks_in
 from redline.log.records import Strike
 from redline.rules.rule import Mark
 from redline.values import payloads
 from redline.values.messages import Message
-from redline.values.payloads import Path
+from redline.values.payloads import Path, Payload
 
-__all__ = ["FindPart", "Origin", "Piece", "RepairedMessage", "Sent", "SentMessage"]
+__all__ = ["FindPart", "Origin", "Piece", "RepairedMessage", "Sent", "SentMessage", "SentSoFar"]
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -43,13 +47,17 @@ FindPart = Callable[[int, Path], tuple[int, Path] | None]
 class SentMessage:
     """One message with its strikes carried out, worked out when someone looks at it. Never changes once made."""
 
-    __slots__ = ("_message", "_native", "_state", "_stored", "_version", "piece", "strikes")
+    __slots__ = ("_copy", "_message", "_native", "_state", "_stored", "breakpoints", "piece", "strikes", "version")
 
     def __init__(self, state: State, piece: Piece, strikes: tuple[Strike, ...], version: int = 0) -> None:
-        self._state, self.piece, self.strikes, self._version = state, piece, strikes, version
+        self._state, self.piece, self.strikes, self.version = state, piece, strikes, version
         self._message: tuple[Message | None] | None = None
         self._stored: bytes | None = None
         self._native: bytes | None = None
+        self._copy: bytes | None = None
+        """JSON of what is to be sent, where an object was asked for before the bytes."""
+        self.breakpoints = 0
+        """At most so many cache breakpoints are in it; counted when it is asked what is to be sent."""
 
     @property
     def message(self) -> Message | None:
@@ -64,7 +72,7 @@ class SentMessage:
         """The bytes with every field that was given, empty if nothing is left of it. What was not struck is as it was given."""
         if self._stored is None:
             if isinstance(self.piece, int) and not self.strikes:
-                return self._state.payload_of(self.piece, self._version)
+                return self._state.payload_of(self.piece, self.version)
             if self._message is not None:
                 payload = self._message[0].native if self._message[0] is not None else None
             else:
@@ -78,16 +86,30 @@ class SentMessage:
         if self._native is None:
             stored = self.stored
             self._native = payloads.encoded(self._state.format.sendable(stored)) if stored else stored
+            self._copy, self.breakpoints = None, most_marks_in(self._native)
         return self._native
 
-    def decode(self) -> Any:
-        """A fresh object with every field that was given; None if nothing is left of it.
+    @property
+    def readable(self) -> bytes:
+        """JSON of what is to be sent, to read an object from, empty if nothing is left of it.
 
-        Strikes are carried out on the object itself, unless that was done on the bytes before, which takes longer.
+        Strikes are carried out on an object, unless that was done on the bytes before, which takes longer.
         """
+        if self._native is not None:
+            return self._native
+        if self._copy is None:
+            native = self._struck_object()
+            sendable = native if native is None else self._state.format.sendable(native)
+            if sendable is native and not self.strikes and isinstance(self.piece, int):
+                return self.native
+            self._copy = b"" if sendable is None else payloads.encode(sendable)
+            self.breakpoints = most_marks_in(self._copy)
+        return self._copy
+
+    def _struck_object(self) -> Any:
         if self._stored is not None or self._message is not None or not self.strikes or not isinstance(self.piece, int):
             return payloads.decode(self.stored) if self.stored else None
-        native = payloads.decode(self._state.payload_of(self.piece, self._version))
+        native = payloads.decode(self._state.payload_of(self.piece, self.version))
         return struck_payload(self._state.format.read(native), self._own_marks(), self._state.format)
 
     def _own_marks(self) -> list[Mark]:
@@ -96,11 +118,46 @@ class SentMessage:
     def _unstruck(self) -> tuple[Message, list[Mark]]:
         """The message without strikes, and what is to be carried out on it."""
         if isinstance(self.piece, int):
-            return self._state.message(self.piece, self._version), self._own_marks()
+            return self._state.message(self.piece, self.version), self._own_marks()
         place_of = {(origin.index, origin.original): origin.at for origin in self.piece.origins}
         found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
         marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
         return self.piece.message, marks
+
+
+class SentSoFar:
+    """The messages of the request that was last looked at, since the next one is the same but for a little. For any thread."""
+
+    def __init__(self, state: State, place_of: Callable[[int, Path], int | None] = lambda index, at: None) -> None:  # noqa: ARG005
+        self.made: dict[Piece, SentMessage] = {}
+        """Messages that were looked at, each as it was then."""
+        self._strikes, self._struck, self._place_of = state.strikes, state.struck, place_of
+        self._messages: list[SentMessage] = []
+        self._next_strike = self._counted = 0
+        """The strikes before this number are carried out in them, which are so many."""
+        self._lock = threading.Lock()
+
+    def up_to(
+        self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]
+    ) -> list[SentMessage] | None:
+        """The first messages of what is final, with the strikes before a number; None for a request before the last.
+
+        What is done twice, because it was broken off in between, gives the same.
+        """
+        with self._lock:
+            messages = self._messages
+            if struck is not self._struck or next_strike < self._next_strike or count < len(messages):
+                return None
+            self._next_strike = next_strike
+            for strike in islice(self._strikes.values(), self._counted, None):
+                if strike.number >= next_strike:
+                    break
+                place = self._place_of(strike.index, strike.at)
+                if place is not None and place < len(messages):
+                    messages[place] = make(place)
+                self._counted += 1
+            messages += [make(place) for place in range(len(messages), count)]
+            return messages.copy()
 
 
 class Sent(Sequence[SentMessage]):
@@ -112,15 +169,16 @@ class Sent(Sequence[SentMessage]):
 
     __slots__ = (
         "_count",
-        "_made",
         "_next_strike",
         "_own",
         "_pieces",
+        "_so_far",
         "_state",
         "_struck",
         "_tail",
         "_versions",
         "is_unrepaired",
+        "new_places",
         "new_strikes",
     )
 
@@ -129,7 +187,7 @@ class Sent(Sequence[SentMessage]):
         state: State,
         pieces: Sequence[Piece],
         tail: Sequence[Piece],
-        made: dict[object, SentMessage],
+        so_far: SentSoFar,
         *,
         is_unrepaired: bool = False,
     ) -> None:
@@ -139,10 +197,18 @@ class Sent(Sequence[SentMessage]):
         self._struck, self._next_strike, self._versions = state.struck, state.next_strike, state.view.versions
         self.new_strikes: dict[int, tuple[Strike, ...]] = {}
         """By index, the strikes of the request itself, which may never be recorded."""
-        self._made = made
-        """Messages that were looked at, by what they are made of; shared with other requests."""
-        self._own: dict[object, SentMessage] = {}
+        self.new_places: set[int] = set()
+        """Where these are in what is sent."""
+        self._so_far = so_far
+        """Shared with other requests."""
+        self._own: dict[Piece, SentMessage] = {}
         """Those with strikes of the request itself."""
+
+    @classmethod
+    def of_nothing(cls, format: Format) -> Self:
+        """No message at all."""
+        state = State(format)
+        return cls(state, (), (), SentSoFar(state))
 
     def __len__(self) -> int:
         return self._count + len(self._tail)
@@ -157,26 +223,19 @@ class Sent(Sequence[SentMessage]):
         return self._message_at(range(len(self))[place])
 
     def __iter__(self) -> Iterator[SentMessage]:
-        return map(self._message_at, range(len(self)))
+        return iter(self._messages())
 
-    def decode(self) -> Iterator[Any]:
-        """Each message as a fresh object with every field that was given, those of which nothing is left passed over."""
-        for place, piece in enumerate((*self._pieces[: self._count], *self._tail)):
-            if isinstance(piece, int) and not (piece in self._struck or piece in self.new_strikes or piece in self._versions):
-                yield payloads.decode(self._state.payload_of(piece, 0))
-            elif (native := self._message_at(place).decode()) is not None:
-                yield native
+    def body(self, format: Format) -> bytes:
+        """The messages as one JSON list."""
+        messages = self._messages()
+        natives = list(filter(None, [one.native for one in messages]))
+        return b"[%b]" % b",".join(map(payloads.encoded, _within_limits(messages, natives, format)))
 
-    def struck(self) -> Iterator[tuple[int, tuple[Strike, ...]]]:
-        """The messages of the record that are struck, by index, each with its strikes."""
-        new, versions, next_strike = self.new_strikes, self._versions, self._next_strike
-        for index, held in self._struck.items():
-            version = versions.get(index, 0)
-            if len(held) == 1 and held[0].number < next_strike and held[0].version == version and index not in new:
-                yield index, held  # almost all of them
-            elif strikes := self._strikes_on(index, version):
-                yield index, strikes
-        yield from ((index, strikes) for index, strikes in new.items() if index not in self._struck)
+    def objects(self, format: Format) -> list[Any]:
+        """The messages as fresh objects."""
+        messages = self._messages()
+        natives = list(filter(None, [one.readable for one in messages]))
+        return list(_within_limits(messages, payloads.decode_all(natives), format))
 
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""
@@ -188,23 +247,40 @@ class Sent(Sequence[SentMessage]):
 
     def share(self) -> None:
         """The request was recorded: what was made with its strikes is of use for those that follow."""
-        self._made.update(self._own)
+        self._so_far.made.update(self._own)
+
+    def _messages(self) -> list[SentMessage]:
+        final = self._so_far.up_to(self._count, self._struck, self._next_strike, self._recorded_at)
+        if final is None:
+            return [self._message_at(place) for place in range(len(self))]
+        final += [self._message_at(place) for place in range(self._count, len(self))]
+        for place in self.new_places:
+            final[place] = self._message_at(place)
+        return final
 
     def _message_at(self, place: int) -> SentMessage:
-        piece, versions = self._pieces[place] if place < self._count else self._tail[place - self._count], self._versions
-        version = 0
-        if isinstance(piece, int):
-            version = versions.get(piece, 0)
-            strikes, is_own = self._strikes_on(piece, version), piece in self.new_strikes
-        else:
-            indices = dict.fromkeys(origin.index for origin in piece.origins)
-            strikes = tuple(one for index in indices for one in self._strikes_on(index, versions.get(index, 0)))
-            is_own = not self.new_strikes.keys().isdisjoint(indices)
-        key, known = (piece, version, *map(id, strikes)), self._own if is_own else self._made
-        if key not in known:
-            known[key] = SentMessage(self._state, piece, strikes, version)
-        return known[key]
+        return self._made_at(place, self.new_strikes)
 
-    def _strikes_on(self, index: int, version: int) -> tuple[Strike, ...]:
+    def _recorded_at(self, place: int) -> SentMessage:
+        """Without the strikes of the request itself."""
+        return self._made_at(place, {})
+
+    def _made_at(self, place: int, new: Mapping[int, tuple[Strike, ...]]) -> SentMessage:
+        piece, versions = self._pieces[place] if place < self._count else self._tail[place - self._count], self._versions
+        version = versions.get(piece, 0) if isinstance(piece, int) else 0
+        indices = (piece,) if isinstance(piece, int) else dict.fromkeys(origin.index for origin in piece.origins)
+        strikes = tuple(one for index in indices for one in self._strikes_on(index, versions.get(index, 0), new))
+        made = self._so_far.made if new.keys().isdisjoint(indices) else self._own
+        known = made.get(piece)
+        if known is None or known.strikes != strikes or known.version != version:
+            known = made[piece] = SentMessage(self._state, piece, strikes, version)
+        return known
+
+    def _strikes_on(self, index: int, version: int, new: Mapping[int, tuple[Strike, ...]]) -> tuple[Strike, ...]:
         held = [one for one in self._struck.get(index, ()) if one.number < self._next_strike and one.version == version]
-        return (*held, *self.new_strikes.get(index, ()))
+        return (*held, *new.get(index, ()))
+
+
+def _within_limits(sent: Sequence[SentMessage], said: Sequence[Payload], format: Format) -> Sequence[Payload]:
+    """What is said, with no more cache breakpoints than the provider takes."""
+    return format.within_limits(said) if sum(one.breakpoints for one in sent) > MOST_BREAKPOINTS else said

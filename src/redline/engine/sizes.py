@@ -10,6 +10,9 @@ from redline.values.payloads import Path
 
 __all__ = ["Sizes"]
 
+_MOST_REPLACEMENTS = 100
+"""Texts whose tokens are remembered: each is asked for several times, one after the other, and many marks put the same one."""
+
 
 class Sizes:
     """Counts the messages of a state."""
@@ -18,6 +21,7 @@ class Sizes:
         self._state, self._counter = state, counter
         self._known: dict[tuple[int, int], int] = {}
         self._parts: dict[tuple[int, int, Path], int] = {}
+        self._replacements: dict[str, int] = {}
 
     def of_piece(self, piece: Piece) -> int:
         """What is sent of a message, without strikes."""
@@ -50,7 +54,12 @@ class Sizes:
     def replacement_of(self, mark: Mark) -> int:
         """What a mark puts in the place of its part."""
         words = mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")
-        return self._counter.count(words)
+        known = self._replacements.get(words)
+        if known is None:
+            if len(self._replacements) >= _MOST_REPLACEMENTS:
+                self._replacements.clear()
+            known = self._replacements[words] = self._counter.count(words)
+        return known
 
     def saving(self, mark: Mark) -> int:
         """What goes with a mark."""

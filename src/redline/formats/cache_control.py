@@ -3,6 +3,7 @@
 https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,12 +20,15 @@ __all__ = [
     "count_marks",
     "in_blocks",
     "mark_paths",
-    "may_have_too_many_marks",
+    "most_marks_in",
     "place_breakpoints",
 ]
 
 MOST_BREAKPOINTS = 4
 """In one request; tools and system prompt count."""
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[5-7]")
+"""A name may be written with letters as their numbers."""
 
 Lifetime = Literal["5m", "1h"]
 BlockSpot = tuple[int, int]
@@ -86,9 +90,10 @@ def mark_paths(message: dict[str, Any]) -> list[Path]:
     return list(_mark_paths(message.get("content"), ("content",)))
 
 
-def may_have_too_many_marks(natives: Iterable[bytes]) -> bool:
-    """Whether messages, as bytes, name more breakpoints than the provider takes; in words, perhaps."""
-    return sum(native.count(b'"cache_control"') for native in natives) > MOST_BREAKPOINTS
+def most_marks_in(native: bytes) -> int:
+    """At most so many breakpoints are in a message; some of them in words, perhaps."""
+    is_escaped = b"\\u00" in native and _ESCAPED_LETTER.search(native) is not None
+    return native.count(b'"cache_control"') + (MOST_BREAKPOINTS + 1 if is_escaped else 0)
 
 
 def count_marks(messages: Iterable[dict[str, Any]]) -> int:

@@ -13,7 +13,7 @@ from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path
 
-__all__ = ["Digests", "KnownMessage", "chained", "digest_of", "lasting_parts", "same_parts"]
+__all__ = ["Digests", "KnownMessage", "chained", "common_start", "digest_of", "lasting_parts", "same_parts"]
 
 _BYTES = 16
 _START = b""
@@ -81,6 +81,12 @@ def _said(part: Part, format: Format) -> Any:
             return None
 
 
+def common_start(before: Sequence[bytes], natives: Sequence[bytes]) -> int:
+    """With how many messages a list begins as one before it did, if it is all of that but for a few at its end: clients move a
+    mark through their last messages, so that these may be spelled in another way than before. Else none."""
+    return next((end for end in range(len(before), max(len(before) - 5, 0), -1) if natives[:end] == before[:end]), 0)
+
+
 class KnownMessage(NamedTuple):
     """What is remembered of a message."""
 
@@ -113,8 +119,7 @@ class Digests:
             return []
         key = format.name, natives[0]
         before, known = self._last.get(key, ([], []))
-        # Clients move a mark through their last messages, so that these may be spelled in another way than before.
-        same = next((end for end in range(len(before), max(len(before) - 5, 0), -1) if natives[:end] == before[:end]), 0)
+        same = common_start(before, natives)
         found, young = known[:same], self._young.setdefault(format.name, {}).get
         for native in natives[same:]:
             try:
@@ -122,7 +127,7 @@ class Digests:
             except FormatError as problem:
                 raise FormatError(f"Message {len(found)}: {problem}") from problem
         with self._lock:
-            self._last[key] = [message.native for message in found], found
+            self._last[key] = [*before[:same], *(message.native for message in found[same:])], found
             self._last.move_to_end(key)
             if len(self._last) > _MOST_LISTS:
                 self._last.popitem(last=False)

@@ -2,19 +2,19 @@
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple
 
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
 from redline.histories.given import GivenList
+from redline.histories.present import StruckMessages
 from redline.histories.tree import HistoryTree
 from redline.log.log import ROOT, Header
-from redline.log.records import HistoryStarted, MessageAdded, Strike
+from redline.log.records import HistoryStarted, MessageAdded
 from redline.log.store import INDEX, LogStore
 from redline.log.timeline import RecordTree
 from redline.tokens import Counter
 
-__all__ = ["Forest", "OpenTree", "StruckMessage"]
+__all__ = ["Forest", "OpenTree"]
 
 _MOST_TREES = 256
 _MOST_BYTES = 192 << 20
@@ -25,14 +25,6 @@ _MOST_ORIGINS = 4
 """How many logs are looked through for messages that a new one has, too."""
 
 
-class StruckMessage(NamedTuple):
-    """A message of the caller's with its strikes carried out."""
-
-    native: bytes
-    strikes: tuple[Strike, ...]
-    left: bytes | None
-
-
 class OpenTree:
     """A log that is in use: its records, and the engines of the ways that were last gone."""
 
@@ -41,8 +33,8 @@ class OpenTree:
         self.lock = threading.RLock()
         self.engines: OrderedDict[int, Engine] = OrderedDict()
         """By the record at which they are, those last used at the end."""
-        self.struck: dict[int, StruckMessage] = {}
-        """By index, what was last sent with strikes."""
+        self.struck = StruckMessages()
+        """What was last sent with strikes."""
         self.destinations = DestinationFinder(counter)
         messages = (one.record for one in tree.stored.values() if isinstance(one.record, MessageAdded))
         self.size_bytes = sum(len(message.payload) for message in messages)
@@ -52,7 +44,7 @@ class OpenTree:
         if self.lock.acquire(blocking=False):
             try:
                 self.engines.clear()
-                self.struck.clear()
+                self.struck = StruckMessages()
             finally:
                 self.lock.release()
 

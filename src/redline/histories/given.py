@@ -61,6 +61,8 @@ class ListReader:
         self._digests = Digests()
         self._formats: dict[bytes, Format] = {}
         """By first message, what settled the format of a list that began with it."""
+        self._checked: tuple[float | None, ...] = ()
+        """The times that were last given: the next list has mostly the same ones."""
 
     def read(
         self,
@@ -79,10 +81,14 @@ class ListReader:
                 raise ValidationError(f"{what} must be a text, not {shown(value)}")
         if stamps and len(stamps) != len(said):
             raise ValidationError(f"times must be one for each of the {len(said)} messages (None: unknown), not {len(stamps)}")
-        for stamp in stamps:
+        is_longer = stamps[: len(self._checked)] == self._checked
+        for stamp in stamps[len(self._checked) if is_longer else 0 :]:
             if stamp is not None:
                 check_time_ms(stamp, "The time of a message")
-        natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
+        self._checked = stamps
+        natives: list[Any] = list(said)
+        if set(map(type, said)) != {bytes}:
+            natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
         stored = natives if self._redact is None else [self._redact(native) for native in natives]
         known, found = self._recognised(stored, format, preferred)
         lead = next((place for place, message in enumerate(found) if not message.is_system), len(found))

@@ -8,7 +8,6 @@ from redline.errors import ValidationError
 from redline.rules.facts import Seen
 from redline.rules.settings import check_flags, make_names
 from redline.tools import Lists, Reads, Writes
-from redline.values.messages import ToolResult
 
 __all__ = ["Protection"]
 
@@ -34,7 +33,7 @@ class Protection:
 
     def covers(self, seen: Seen) -> bool:
         """Whether a part stays."""
-        if self.errors and isinstance(seen.part, ToolResult) and seen.is_error:
+        if self.errors and seen.is_error:
             return True
         if seen.tool is not None and seen.tool in self.tools:
             return True

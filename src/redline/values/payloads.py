@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ __all__ = [
     "Payload",
     "canonical",
     "decode",
+    "decode_all",
     "decode_once",
     "decode_text",
     "encode",
@@ -68,6 +69,14 @@ def decode(payload: Payload) -> Any:
         return _decode_shallow(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_unusual(_as_text(payload).removeprefix("\ufeff"))
+
+
+def decode_all(natives: Sequence[bytes]) -> list[Any]:
+    """Each of them as an object."""
+    try:
+        return list(map(_decode_shallow, natives))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [decode(native) for native in natives]
 
 
 _decoded_last: tuple[bytes, Any] = (b"", None)

@@ -111,7 +111,7 @@ class Api(ABC):
         """What is wrong with the list, whichever API it is of."""
         if not messages:
             return "it has no messages"
-        if not all(message.startswith(b"{") for message in messages):
+        if {message[:1] for message in messages} != {b"{"}:
             return "a message is no object"
         return "the list begins with a result: the service keeps what came before" if self._begins_with_result(messages) else ""
 

@@ -65,6 +65,9 @@ class Body:
             position == place and payload == self.messages[place] for place, (position, payload) in enumerate(pieces)
         ):
             return self.raw
+        if (found := self._place_if_joined()) and all(position is not None for position, _ in pieces):
+            start, end, between = found
+            return b"".join((self.raw[:start], between.join([payload for _, payload in pieces]), self.raw[end:]))
         spans = self._spans()
         parts = [self.raw[: spans[0][0]]]
         before: int | None = None
@@ -74,6 +77,20 @@ class Body:
             parts.append(payload)
             before = position
         return b"".join((*parts, self.raw[spans[-1][1] :]))
+
+    def _place_if_joined(self) -> tuple[int, int, bytes] | None:
+        """Where the list of messages is, and what is between them, if that is the same everywhere, as most clients write it.
+        None where that is not so, or where it has to be looked at more closely."""
+        first, raw = self.messages[0], self.raw
+        at = raw.find(first) if _UNMISTAKABLE.match(first) else -1
+        if at < 1 or not raw.endswith(b"[", 0, at):
+            return None
+        between = _GAP.match(raw, at + len(first)).group()  # type: ignore[union-attr]  # it always matches
+        joined = between.join(self.messages)
+        end = at + len(joined)
+        if not raw.startswith(joined, at) or not raw.startswith(b"]", end) or raw.find(first, end) >= 0:
+            return None
+        return at, end, between
 
     def _separator(self, spans: Sequence[tuple[int, int]], before: int | None, after: int | None) -> bytes:
         """What the client wrote after the one message, else before the other; a comma between two that it never wrote."""
