@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Self, overload
 
 import msgspec
@@ -228,14 +229,19 @@ class Sent(Sequence[SentMessage]):
     def body(self, format: Format) -> bytes:
         """The messages as one JSON list."""
         messages = self._messages()
-        natives = list(filter(None, [one.native for one in messages]))
-        return b"[%b]" % b",".join(map(payloads.encoded, _within_limits(messages, natives, format)))
+        natives = list(map(_known_native, messages))
+        if None in natives:
+            natives = [one.native for one in messages]
+        left: Sequence[Payload] = list(filter(None, natives))
+        if _may_have_too_many_breakpoints(messages):
+            left = [payloads.encoded(payload) for payload in format.within_limits(left)]
+        return b"[%b]" % b",".join(left)  # type: ignore[arg-type]  # all are bytes
 
     def objects(self, format: Format) -> list[Any]:
         """The messages as fresh objects."""
         messages = self._messages()
-        natives = list(filter(None, [one.readable for one in messages]))
-        return list(_within_limits(messages, payloads.decode_all(natives), format))
+        objects = payloads.decode_all(list(filter(None, [one.readable for one in messages])))
+        return format.within_limits(objects) if _may_have_too_many_breakpoints(messages) else objects
 
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""
@@ -281,6 +287,9 @@ class Sent(Sequence[SentMessage]):
         return (*held, *new.get(index, ()))
 
 
-def _within_limits(sent: Sequence[SentMessage], said: Sequence[Payload], format: Format) -> Sequence[Payload]:
-    """What is said, with no more cache breakpoints than the provider takes."""
-    return format.within_limits(said) if sum(one.breakpoints for one in sent) > MOST_BREAKPOINTS else said
+_known_native, _breakpoints = attrgetter("_native"), attrgetter("breakpoints")
+
+
+def _may_have_too_many_breakpoints(messages: Sequence[SentMessage]) -> bool:
+    """Whether the provider may take fewer than these have, of which it was asked what is to be sent."""
+    return bool(sum(map(_breakpoints, messages)) > MOST_BREAKPOINTS)
