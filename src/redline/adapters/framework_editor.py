@@ -23,6 +23,8 @@ _MOST_CALLS = 1_000
 """Model calls under way at a time, as far as they are remembered: one that was cancelled is never answered."""
 _MOST_MESSAGES = 50_000
 """Messages of the framework that are remembered."""
+_MOST_COPIED = 5
+"""Levels of lists and dicts in a message in which a change is seen."""
 _MOST_SESSIONS = 64
 """Whose last calls are remembered."""
 
@@ -268,13 +270,16 @@ def _are_same(fields: object, others: object) -> bool:
         return False
 
 
-def _copied(value: object) -> object:
-    """The value with lists and dicts of its own, so that a change in those is seen."""
+def _copied(value: object, depth: int = _MOST_COPIED) -> object:
+    """The value with lists and dicts of its own, so that a change in those is seen, as far as anybody makes one."""
+    if depth == 0:
+        return value
     if isinstance(value, dict):
-        return {key: _copied(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_copied(one) for one in value]
-    return tuple(map(_copied, value)) if type(value) is tuple else value
+        return {key: _copied(one, depth - 1) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        copies = [_copied(one, depth - 1) for one in value]
+        return copies if isinstance(value, list) else tuple(copies)
+    return value
 
 
 def _status_of(problem: Exception) -> object:

@@ -30,7 +30,7 @@ class RedlineMiddleware(AgentMiddleware):
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
+        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write, fields=vars)
         if self.editor.blobs is not None:
             self.tools = [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
 
@@ -102,14 +102,6 @@ def _usage_of(response: object) -> Usage | None:
 
 
 # --- from a message to one of the AI SDK's format, which has a place for all that LangChain says
-
-
-def _fields(message: BaseMessage) -> object:
-    if isinstance(message, AIMessage):
-        return message.content, message.tool_calls, message.invalid_tool_calls, message.additional_kwargs, message.id
-    if isinstance(message, ToolMessage):
-        return message.content, message.status, message.tool_call_id, message.name, message.additional_kwargs, message.id
-    return type(message), message.content, message.additional_kwargs, message.id
 
 
 def _read(message: BaseMessage) -> Block:

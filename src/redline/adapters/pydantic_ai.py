@@ -122,7 +122,7 @@ def _time_of(message: ModelMessage) -> float | None:
 
 def _fields(message: ModelMessage) -> object:
     parts = message.parts
-    return message.timestamp, vars(parts[0]) if len(parts) == 1 else list(map(vars, parts)), type(message)
+    return vars(parts[0]) if len(parts) == 1 else [message.timestamp, *map(vars, parts)]
 
 
 def _read(message: ModelMessage) -> Block:
