@@ -370,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--messages", type=int, nargs="+", default=[100, 1000])
     asked = parser.parse_args(arguments)
     print(
-        "| framework | messages | ms a call without | with Redline | added (quartiles) | in its functions | added to the first |"
+        "| framework | messages | ms a call without | with Redline | added (quartiles) | its functions | added to the first |"
     )
     print("|---|---|---|---|---|---|---|")
     for framework in asked.frameworks:
