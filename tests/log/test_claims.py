@@ -199,3 +199,17 @@ def test_claims_of_a_process_take_one_connection(postgres, tmp_path):
         while connection.execute(mine, (name,)).fetchone() != (0,):  # a server takes a moment to end one
             assert time.monotonic() < give_up_at
             connection.rollback()
+
+
+def test_a_claim_that_is_left_when_the_process_ends_says_nothing(tmp_path):
+    """Modules may be gone by then, as they are for what a library holds until the very end."""
+    script = (
+        "import sys, pathlib\n"
+        "from redline.log import claims\n"
+        "claim = claims.FileClaim(pathlib.Path(sys.argv[1]), 'a log', is_wanted=True)\n"
+        "claim.take()\n"
+        "claims.contextlib = None\n"
+        "del claim\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "claim")], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

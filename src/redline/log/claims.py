@@ -123,8 +123,9 @@ class FileClaim:
             os.close(handle)
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):
-            self.release()
+        if contextlib is not None:  # when the process ends, modules may be gone before what they made; the system unlocks files
+            with contextlib.suppress(Exception):
+                self.release()
 
 
 def _named_in(handle: int) -> WriterName | None:
