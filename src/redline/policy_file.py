@@ -32,7 +32,7 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as problem:
         raise ValidationError(f"{file}: {problem.strerror or problem}. Give the path of a redline.toml.") from problem
-    except ValueError as problem:  # not TOML, not UTF-8, or a name that no file can have
+    except (ValueError, RecursionError) as problem:  # not TOML, not UTF-8, nested too deep, or a name that no file can have
         raise ValidationError(f"{str(file)!r} is not TOML that can be read: {problem}") from problem
     if file.name == "pyproject.toml":
         tools = table.get("tool")

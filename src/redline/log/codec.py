@@ -131,7 +131,7 @@ def decode_header(line: bytes) -> Header | None:
     """The header; None if the line is damaged or something else."""
     try:
         header = _decode_header(line) if is_intact(line) else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if header is not None:
         check_version(header.version)
