@@ -880,3 +880,51 @@ def test_a_message_that_comes_again_broken_is_repaired():
     again = editor.edit([asked[0], broken, {"role": "tool", "tool_call_id": "c1", "content": "x = 1"}], format="openai_chat")
     assert redline.check(again.messages, format="openai_chat") == []
     assert [message["role"] for message in again.messages] == ["user", "assistant", "tool"]
+
+
+def gemini_step(call_id, result_id):
+    ids = [{} if one is None else {"id": one} for one in (call_id, result_id)]
+    return [
+        {"role": "user", "parts": [{"text": "Look"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "Read", "args": {}} | ids[0]}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "Read", "response": {"output": "x"}} | ids[1]}]},
+    ]
+
+
+IDS = [("a", "a"), ("a", None), (None, "a"), ("a", "b"), (None, None)]
+
+
+@pytest.mark.parametrize("first", IDS)
+@pytest.mark.parametrize("then", IDS)
+def test_ids_that_clients_invent_must_still_match(first, then):
+    """The ids themselves do not count; that a result answers no call does, whichever came first."""
+    editor = redline.Editor()
+    editor.edit(gemini_step(*first))
+    again = [
+        *gemini_step(*then),
+        {"role": "model", "parts": [{"text": "Seen"}]},
+        {"role": "user", "parts": [{"text": "Go on"}]},
+    ]
+    for messages in (gemini_step(*then), again, again):
+        edited = editor.edit(messages)
+        assert redline.check(edited.messages, format="gemini") == []
+        assert edited.is_changed == bool(redline.check(messages, format="gemini"))
+
+
+@pytest.mark.parametrize(("first", "then"), [("a", "b"), ("b", "a")])
+def test_a_result_of_the_providers_must_still_answer_its_call(first, then):
+    """The provider's ids do not count either, but that they match does."""
+
+    def said(result_id):
+        call = {"type": "server_tool_use", "id": "srvtoolu_a", "name": "web_search", "input": {"query": "x"}}
+        result = {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{result_id}", "content": []}
+        return [
+            {"role": "user", "content": "Look"},
+            {"role": "assistant", "content": [call, result, {"type": "text", "text": "x"}]},
+        ]
+
+    editor = redline.Editor()
+    editor.edit(said(first))
+    edited = editor.edit(messages := [*said(then), {"role": "user", "content": "Go on"}])
+    assert redline.check(edited.messages, format="anthropic") == []
+    assert edited.is_changed == bool(redline.check(messages, format="anthropic"))

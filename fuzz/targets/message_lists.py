@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -32,7 +33,7 @@ def _try(sandbox: Sandbox, case: bytes) -> None:
     target = list(FORMATS)[len(case) % len(FORMATS)]
     strategy: Any = ("drop", "answer", "strip")[len(case) % 3]
     functions: list[Callable[[], Any]] = [
-        lambda: redline.check(messages, format=format),
+        lambda: [asdict(problem) for problem in redline.check(messages, format=format)],
         lambda: redline.filter_messages(messages),
         lambda: detect_format(messages).name,
         lambda: redline.convert(messages, target=target, source=format).messages,

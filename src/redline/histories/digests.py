@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from redline.errors import FormatError
 from redline.formats.base import Format
 from redline.formats.flaws import KNOWN_FIELDS
+from redline.laws.hosted_results import HostedResults, stray_hosted_results
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from redline.values.pairs import CallMatcher
 from redline.values.payloads import Path
 
 __all__ = ["Digests", "KnownMessage", "chained", "common_start", "digest_of", "lasting_parts", "same_parts"]
@@ -19,6 +21,7 @@ _BYTES = 16
 _START = b""
 """The chain of no messages."""
 
+_ORPHAN = b"answers nothing"
 _MOST_LISTS = 64
 _MOST_BYTES = 24 << 20
 """Of messages whose digests are remembered, in each of two generations."""
@@ -126,6 +129,8 @@ class Digests:
                 found.append(young(native) or self._find(native, format))
             except FormatError as problem:
                 raise FormatError(f"Message {len(found)}: {problem}") from problem
+        if format.invents_call_ids:
+            _mark_orphans(found, same, format)
         with self._lock:
             self._last[key] = [*before[:same], *(message.native for message in found[same:])], found
             self._last.move_to_end(key)
@@ -141,12 +146,27 @@ class Digests:
                 raise FormatError(f"it is no message of {format.name}")
             is_answer = bool(message.results) and not message.calls
             digest = digest_of(message, format)
-            if flawed := sorted({flaw.law for flaw in format.flaws(plain)} - {KNOWN_FIELDS}):
-                # It was whole before, perhaps: sent as it comes now, it would be refused.
-                digest = hashlib.blake2b(digest + payloads.canonical(flawed), digest_size=_BYTES).digest()
+            flawed = {flaw.law for flaw in format.flaws(plain)} - {KNOWN_FIELDS}
+            if stray_hosted_results(message, ()):
+                flawed.add(HostedResults.name)
+            if flawed:  # it was whole before, perhaps: sent as it comes now, it would be refused
+                digest = hashlib.blake2b(digest + payloads.canonical(sorted(flawed)), digest_size=_BYTES).digest()
             known = KnownMessage(native, digest, message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known
         self._young_bytes += len(native)
         return known
+
+
+def _mark_orphans(found: list[KnownMessage], start: int, format: Format) -> None:
+    """From `start` on, give messages with results that answer no call before them another digest: with ids left out of it, it
+    would be that of the same results as answers."""
+    matcher, first = CallMatcher(items_are_messages=format.items_are_messages), min(start, len(found) - 1)
+    while first > 0 and format.read(found[first].native).role != "assistant":
+        first -= 1
+    for position in range(first, len(found)):
+        known = found[position]
+        orphans = matcher.add(format.read(known.native))
+        if orphans and position >= start:
+            found[position] = known._replace(digest=hashlib.blake2b(known.digest + _ORPHAN, digest_size=_BYTES).digest())
