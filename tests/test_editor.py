@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -692,6 +693,26 @@ def test_secrets_are_not_stored_and_still_sent(tmp_path):
     assert not any(secret in path.read_text() for path in tmp_path.iterdir())
     again = Editor(tmp_path, policy=EAGER, redact=redline.redact).edit(messages, now=99 * MINUTE)
     assert again.messages == request.messages
+
+
+def test_a_message_that_comes_again_is_not_redacted_again():
+    """However often a list is sent, the hook sees each message at most twice: when it is read, and when it is stored."""
+    asked = Counter()
+
+    def redact(content):
+        asked[content] += 1
+        return content
+
+    grown(Editor(redact=redact), messages := worked("anthropic", 9))
+    assert max(asked[payloads.encode(message)] for message in messages) == 2
+
+
+@pytest.mark.parametrize("answer", [None, "text", b"no JSON", b"[]"])
+def test_a_redaction_hook_that_spoils_messages_is_refused(answer, tmp_path):
+    """Nothing is stored of them."""
+    with Editor(tmp_path, redact=lambda _: answer) as editor, pytest.raises(ValidationError, match="redaction hook"):
+        editor.edit(worked("anthropic", 9))
+    assert not any(b"user" in path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_files_are_the_owners_alone(tmp_path):

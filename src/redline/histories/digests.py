@@ -10,6 +10,8 @@ from redline.errors import FormatError
 from redline.formats.base import Format
 from redline.formats.flaws import KNOWN_FIELDS
 from redline.laws.hosted_results import HostedResults, stray_hosted_results
+from redline.log.acceptance import redacted_payload
+from redline.log.log import Redact
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.pairs import CallMatcher
@@ -94,18 +96,22 @@ class KnownMessage(NamedTuple):
     """What is remembered of a message."""
 
     native: bytes
+    stored: bytes
+    """As it is stored: without secrets, if they are redacted."""
     digest: bytes
     is_system: bool
     begins_with_result: bool
 
 
 class Digests:
-    """Remembers messages by their bytes, so that one that comes again is neither decoded nor digested anew. For any thread.
+    """Remembers messages by their bytes, so that one that comes again is not redacted, decoded and digested anew. For any
+    thread.
 
     Two generations: when the younger is full it becomes the older one, whose messages are forgotten unless they come again.
     """
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, redact: Redact | None = None, *, most_bytes: int = _MOST_BYTES) -> None:
+        self._redact = redact
         self._most_bytes = most_bytes
         self._young: dict[str, dict[bytes, KnownMessage]] = {}
         self._old: dict[str, dict[bytes, KnownMessage]] = {}
@@ -141,7 +147,8 @@ class Digests:
     def _find(self, native: bytes, format: Format) -> KnownMessage:
         known = self._old.get(format.name, {}).get(native)
         if known is None:
-            message, plain = format.read(native), payloads.decode_once(native)
+            stored = native if self._redact is None else redacted_payload(native, self._redact)
+            message, plain = format.read(stored), payloads.decode_once(stored)
             if not format.evidence(plain):
                 raise FormatError(f"it is no message of {format.name}")
             is_answer = bool(message.results) and not message.calls
@@ -151,7 +158,7 @@ class Digests:
                 flawed.add(HostedResults.name)
             if flawed:  # it was whole before, perhaps: sent as it comes now, it would be refused
                 digest = hashlib.blake2b(digest + payloads.canonical(sorted(flawed)), digest_size=_BYTES).digest()
-            known = KnownMessage(native, digest, message.role == "system", is_answer)
+            known = KnownMessage(native, stored, digest, message.role == "system", is_answer)
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known
@@ -163,10 +170,10 @@ def _mark_orphans(found: list[KnownMessage], start: int, format: Format) -> None
     """From `start` on, give messages with results that answer no call before them another digest: with ids left out of it, it
     would be that of the same results as answers."""
     matcher, first = CallMatcher(items_are_messages=format.items_are_messages), min(start, len(found) - 1)
-    while first > 0 and format.read(found[first].native).role != "assistant":
+    while first > 0 and format.read(found[first].stored).role != "assistant":
         first -= 1
     for position in range(first, len(found)):
         known = found[position]
-        orphans = matcher.add(format.read(known.native))
+        orphans = matcher.add(format.read(known.stored))
         if orphans and position >= start:
             found[position] = known._replace(digest=hashlib.blake2b(known.digest + _ORPHAN, digest_size=_BYTES).digest())

@@ -54,11 +54,10 @@ class GivenList:
 
 
 class ListReader:
-    """Reads lists; messages that come again are neither decoded nor hashed anew."""
+    """Reads lists; messages that come again are not redacted, decoded and hashed anew."""
 
     def __init__(self, redact: Redact | None = None) -> None:
-        self._redact = redact
-        self._digests = Digests()
+        self._digests = Digests(redact)
         self._formats: dict[bytes, Format] = {}
         """By first message, what settled the format of a list that began with it."""
         self._checked: tuple[float | None, ...] = ()
@@ -89,13 +88,12 @@ class ListReader:
         natives: list[Any] = list(said)
         if set(map(type, said)) != {bytes}:
             natives = [one if type(one) is bytes else _as_bytes(one, position) for position, one in enumerate(said)]
-        stored = natives if self._redact is None else [self._redact(native) for native in natives]
-        known, found = self._recognised(stored, format, preferred)
+        known, found = self._recognised(natives, format, preferred)
         lead = next((place for place, message in enumerate(found) if not message.is_system), len(found))
         why = "" if lead < len(found) else "there is no message in it"
         if not why and found[lead].begins_with_result:
             why = "it begins with a result: the provider keeps the history"
-        digests = [message.digest for message in found[lead:]]
+        stored, digests = [message.stored for message in found], [message.digest for message in found[lead:]]
         return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, why)
 
     def _recognised(self, natives: list[bytes], format: str, preferred: str | None) -> tuple[Format, list[KnownMessage]]:

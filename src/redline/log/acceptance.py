@@ -14,7 +14,7 @@ from redline.log.records import MessageAdded, Record, ViewChanged
 from redline.values import payloads
 from redline.values.times import check_time_ms
 
-__all__ = ["accept", "check_record"]
+__all__ = ["accept", "check_record", "redacted_payload"]
 
 _TYPES = get_args(Record)
 
@@ -77,10 +77,10 @@ def _redacted(record: Record, redact: Redact) -> Record:
     """Strikes quote what they replace, so they pass the hook too; what it gives back must be a record still."""
     match record:
         case MessageAdded(payload):
-            return msgspec.structs.replace(record, payload=_redacted_payload(payload, redact))
+            return msgspec.structs.replace(record, payload=redacted_payload(payload, redact))
         case ViewChanged():
-            appended = tuple(_redacted_payload(payload, redact) for payload in record.appended)
-            replaced = tuple((index, _redacted_payload(payload, redact)) for index, payload in record.replaced)
+            appended = tuple(redacted_payload(payload, redact) for payload in record.appended)
+            replaced = tuple((index, redacted_payload(payload, redact)) for index, payload in record.replaced)
             return msgspec.structs.replace(record, appended=appended, replaced=replaced)
     try:
         body = encode_record(record)
@@ -89,7 +89,7 @@ def _redacted(record: Record, redact: Redact) -> Record:
         raise _broken(f"a {type(record).__name__} record", problem) from problem
 
 
-def _redacted_payload(payload: bytes, redact: Redact) -> bytes:
+def redacted_payload(payload: bytes, redact: Redact) -> bytes:
     """A payload that was a message must be one still; one that was none may become anything."""
     after = _answer(redact, payload)
     if after != payload and payload.startswith(b"{"):
