@@ -119,7 +119,7 @@ class Engine:
             self._workings = []
             raise
         self._save_checkpoint(work)
-        return dataclasses.replace(done.request, lifted=lifted)
+        return dataclasses.replace(done.request, lifted=lifted) if lifted else done.request
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""

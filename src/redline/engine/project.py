@@ -1,7 +1,7 @@
 """The one place where a request is built: view, repair, facts, marks, schedule, laws, request, and nothing else."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from redline.blobs import reference_of
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning
@@ -99,16 +99,15 @@ def project(work: Workings, ask: Ask) -> Projection:
         system=work.view.system(),
         find=draft.find,
     )
-    projection = Projection(request, strikes, tuple(draft.blobs), pending, refused)
     if not schedule.weighs_requests:
-        return projection
+        return Projection(request, strikes, tuple(draft.blobs), pending, refused)
 
     # What the request costs is weighed against what it would have cost without strikes, for the next one to go on from.
     prices = schedule if isinstance(schedule, WhenFree) else WhenFree.for_model(sent_to.model if sent_to else None)
     savings = ledger.savings((strike.index, strike.tokens_saved) for strike in strikes)
     entry = ledger.entry(prices.cache_state(case), prices.rates, savings)
     held = work.newly_held(due, {*refused, *((strike.index, strike.at) for strike in strikes)})
-    return replace(projection, held=held, ledger=entry)
+    return Projection(request, strikes, tuple(draft.blobs), pending, refused, held, entry)
 
 
 def _lost_reasoning(state: State, bound: BoundReasoning | None, sent_to: Destination | None) -> list[Decision]:

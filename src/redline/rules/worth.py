@@ -3,6 +3,7 @@
 import math
 from functools import cache
 from importlib.resources import files
+from operator import mul
 
 import msgspec
 
@@ -37,5 +38,5 @@ def shipped_model() -> WorthModel:
 
 def chance(weights: tuple[float, ...], features: tuple[float, ...]) -> float:
     """The probability that the model gives."""
-    logit = sum(weight * feature for weight, feature in zip(weights, features, strict=True))
+    logit = sum(map(mul, weights, features))
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))

@@ -39,6 +39,7 @@ FEATURES = (
 )
 """What a chance is worked out from, in this order. Sizes, ages and counts are logarithms of one more than they are."""
 
+_KIND_FLAGS = {kind: tuple(float(one == kind) for one in JUDGED_KINDS) for kind in JUDGED_KINDS}
 _CHARS_PER_TOKEN = 4
 _MOST_NAMES = 400
 """Of one result so many distinctive words are followed, from its beginning."""
@@ -248,23 +249,24 @@ class ResultFollower:
 
 def features_of(result: FollowedPart, memory: WorthMemory) -> tuple[float, ...]:
     """What is known of a part now, in the order of `FEATURES`."""
-    age, names = math.log1p(memory.step - result.step), math.log1p(max(sum(result.names), 0))
+    kind, log1p = result.kind, math.log1p
+    age, names = log1p(memory.step - result.step), log1p(max(sum(result.names), 0))
     return (
-        *(float(kind == result.kind) for kind in JUDGED_KINDS),
-        math.log1p(result.tokens),
+        *_KIND_FLAGS[kind],
+        log1p(result.tokens),
         age,
-        age * (result.kind == "file read"),
-        age * (result.kind == "terminal"),
-        age * result.is_input,
-        *(math.log1p(max(count, 0)) for count in result.names),
+        age if kind == "file read" else 0.0,
+        age if kind == "terminal" else 0.0,
+        age if result.is_input else 0.0,
+        *[log1p(count) if count > 0 else 0.0 for count in result.names],
         names,
         names * names,
-        float(names == 0.0),
-        math.log1p(memory.step - result.mentioned),
-        float(not result.was_mentioned),
-        float(result.is_changed),
-        math.log1p(memory.spoken - result.spoken),
-        math.log1p(memory.tokens / 1000),
+        0.0 if names else 1.0,
+        log1p(memory.step - result.mentioned),
+        0.0 if result.was_mentioned else 1.0,
+        1.0 if result.is_changed else 0.0,
+        log1p(memory.spoken - result.spoken),
+        log1p(memory.tokens / 1000),
         memory.habit,
     )
 

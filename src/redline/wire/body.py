@@ -61,13 +61,12 @@ class Body:
         Every byte outside of the messages is the client's, and so is what it wrote between two of them, as far as it goes.
         Where nothing changed, the very same bytes are returned.
         """
-        if len(pieces) == len(self.messages) and all(
-            position == place and payload == self.messages[place] for place, (position, payload) in enumerate(pieces)
-        ):
+        positions, said = tuple(position for position, _ in pieces), tuple(payload for _, payload in pieces)
+        if said == self.messages and positions == tuple(range(len(said))):
             return self.raw
-        if (found := self._place_if_joined()) and all(position is not None for position, _ in pieces):
+        if None not in positions and (found := self._place_if_joined()):
             start, end, between = found
-            return b"".join((self.raw[:start], between.join([payload for _, payload in pieces]), self.raw[end:]))
+            return b"".join((self.raw[:start], between.join(said), self.raw[end:]))
         spans = self._spans()
         parts = [self.raw[: spans[0][0]]]
         before: int | None = None

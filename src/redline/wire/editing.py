@@ -180,7 +180,8 @@ class WireEditor:
             self.editor.leave_alone(request, reason)
         if reason or not request.is_changed:
             return Edited(call, call.body, request, session, body.model, reason, body)
-        spliced = body.splice(list(zip(request.positions, map(payloads.encoded, request.said), strict=True)))
+        said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
+        spliced = body.splice(list(zip(request.positions, said, strict=True)))
         return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, "", body)
 
     def _why_observed(self, call: Call) -> str:
