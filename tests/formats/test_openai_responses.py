@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import redline
 from redline.errors import ValidationError
 from redline.formats import detect_format
 from redline.formats.openai_responses import OpenAIResponses
@@ -330,6 +331,14 @@ def test_messages_between_agents() -> None:
     message = RESPONSES.read({"type": "agent_message", "author": "/root/a", "recipient": "/root", "content": content})
     assert message.role == "user"
     assert [type(part) for part in message.parts] == [Text, Opaque]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "nobody"])
+def test_a_call_is_the_models_whatever_role_is_beside_it(role: str) -> None:
+    """An item says what it is by its type: a call without a result is dropped, not taken for what the user said."""
+    call = {"type": "function_call", "name": "Read", "arguments": "{}", "role": role}
+    assert RESPONSES.read(call).role == "assistant"
+    assert redline.make_legal([{"role": "user", "content": "Go on"}, call]) == [{"role": "user", "content": "Go on"}]
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,11 @@ class State:
                 is_sound = all(0 <= start <= end <= count for start, end in indices)
                 is_sound = is_sound and all(0 <= index < count for index, _ in replaced)
             case StrikesApplied(strikes) | HeadMoved(strikes):
-                is_sound = all(0 <= strike.index < len(self) for strike in strikes)
+                own, known = {strike.number: strike.index for strike in strikes}, self.strikes
+                is_sound = all(
+                    0 <= one.index < len(self) and own[one.number] == one.index == known.get(one.number, one).index
+                    for one in strikes
+                )
             case StrikesLifted(lifts):
                 is_sound = all(lift.number in self.strikes for lift in lifts)
             case StrikeUndone(number):

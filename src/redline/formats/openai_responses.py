@@ -131,7 +131,7 @@ class OpenAIResponses(Format):
             return _CARRIED[kind]
         if kind in _OUTPUTS:
             return "assistant" if _is_hosted_output(native, kind) else "tool"
-        if kind in _MESSAGES or "role" in native:
+        if kind in _MESSAGES or ("role" in native and kind not in _OWN_ITEMS):
             return known_role(native, _ROLES) or "user"
         return "tool" if kind.endswith("_output") else "assistant"
 
