@@ -7,13 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redline import Conversation, ExecutionError
-from redline.engine.bound_reasoning import BoundReasoning
+from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning, restoring_problem
+from redline.engine.state import State
+from redline.formats import find_format
 from redline.log.memory import MemoryLog
+from redline.log.records import Destination, MessageAdded, Strike, StrikesApplied, StrikeUndone
 from redline.prices import Price
 from redline.rules.masked_results import MaskedResults
 from redline.rules.old_reasoning import OldReasoning
 from redline.testing.binding import ReasoningBinder
 from redline.testing.provider import FakeProvider
+from redline.values import payloads
 from redline.values.messages import Reasoning, Text, ToolCall
 
 MINUTE = 60_000
@@ -192,6 +196,40 @@ def test_reasoning_comes_back_only_with_its_past():
     agent.talk.undo(last)
     agent.ask(Text("ok"))
     assert reasoning_in(agent.made.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("struck", "undone", "is_bound"),
+    [(2, "after it", True), (2, "before it", False), (4, "after it", False), (2, "never", False)],
+    ids=["given back after it", "given back before it", "behind it", "still struck"],
+)
+def test_what_was_struck_before_reasoning_must_be_struck_still(struck, undone, is_bound):
+    """Reasoning was made without a result; once that is given back, the reasoning cannot be."""
+    answered, sent_to = [{"type": "tool_result", "tool_use_id": "c", "content": "x"}], Destination(MODEL, binds_reasoning=True)
+    said = [
+        ("user", "Look"),
+        ("assistant", [{"type": "tool_use", "id": "c", "name": "Bash", "input": {}}]),
+        ("user", answered),
+        ("assistant", [{"type": "thinking", "thinking": "So", "signature": "s"}, {"type": "text", "text": "ok"}]),
+        ("user", "Go on"),
+    ]
+    masked = Strike(0, "masked_results", struck, ("content", 0) if struck == 2 else ("content",), "-", "old", 9, 1)
+    state = State(find_format("anthropic"))
+    for index, (role, content) in enumerate(said):
+        if index == 3 and struck < index:
+            state.apply(
+                StrikesApplied((Strike(0, "masked_results", struck, ("content", 0), "-", "old", 9, 1),), sent_to=sent_to)
+            )
+        if index == 3 and undone == "before it":
+            state.apply(StrikeUndone(0))
+        state.apply(MessageAdded(payloads.encode({"role": role, "content": content})))
+    if struck > 3:
+        state.apply(StrikesApplied((masked,), sent_to=sent_to))
+    if undone == "after it":
+        state.apply(StrikeUndone(0))
+    removed = Strike(1, BOUND_REASONING, 3, ("content", 0), None, "a new turn", 9, 0)
+    state.apply(StrikesApplied((removed,), sent_to=sent_to))
+    assert bool(restoring_problem(state, removed)) == is_bound
 
 
 def test_pinned_reasoning_is_not_removed():

@@ -1,6 +1,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from redline import FORMATS, Conversation
 from redline.blobs.memory import MemoryBlobs
 from redline.engine import snapshot
-from redline.engine.snapshot import Checkpoints, fingerprint
+from redline.engine.snapshot import Checkpoints, Snapshot, fingerprint
 from redline.engine.state import State
 from redline.engine.workings import Settings
 from redline.log.log import ROOT
@@ -158,6 +159,17 @@ def test_what_cannot_be_read_is_worked_out_again(damage):
     before = work(log).request(now=3).body
     log.append([replace_known(log.checkpoints[-1], damage)], parent=max(one.number for one in log.read(ROOT)) - 1)
     assert Conversation(log=log).request(now=3).body == before
+
+
+def test_a_checkpoint_of_another_view_is_not_taken_up():
+    """Whatever put it there: the marks that it does not know are made from the record."""
+    log, rules = LastingLog(), [MaskedResults(keep_recent=1)]
+    work(log).request(now=3, rules=rules, schedule=Holding())
+    known = msgspec.json.decode(log.checkpoints[-1].known, type=Snapshot)
+    assert known.marks.pending
+    unmarked = msgspec.structs.replace(known, view=known.view[::-1], marks=msgspec.structs.replace(known.marks, pending=()))
+    log.append([replace_known(log.checkpoints[-1], msgspec.json.encode(unmarked))], parent=8)
+    assert len(Conversation(log=log).request(now=3, rules=rules, schedule="eager").strikes) == len(known.marks.pending)
 
 
 def replace_known(record, content):

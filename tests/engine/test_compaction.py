@@ -1,10 +1,14 @@
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, ExecutionError, ValidationError, check
 from redline.engine.compaction import LEAD, Breaker
+from redline.formats import find_format
 from redline.testing import asks, conversation, conversations, says
+from redline.tokens.counting import count_message
 
 
 def talk(steps=4):
@@ -53,6 +57,24 @@ def test_bad_summary_changes_nothing_and_says_why(summarize, why):
     with pytest.raises(ExecutionError, match=why):
         one.compact(summarize, keep_last=4, in_place=True)
     assert (one.messages, one.current_batch) == (before, 0)
+
+
+@pytest.mark.parametrize(("more", "is_done"), [(-1, True), (0, False), (1, False)])
+def test_a_summary_must_be_shorter_than_what_it_replaces(more, is_done):
+    """One that has as many tokens saves nothing."""
+
+    class Chars:
+        name = "chars"
+
+        def count(self, text):
+            return len(text)
+
+    one = Conversation(talk().messages, counter=Chars())
+    least = count_message(find_format("openai_chat").read({"role": "user", "content": LEAD}), Chars()).total
+    summary = "x" * (one.preview_compaction(keep_last=4).tokens - least + more)
+    with nullcontext() if is_done else pytest.raises(ExecutionError, match="no fewer than"):
+        one.compact(lambda _: summary, keep_last=4, in_place=True)
+    assert (len(one.messages) == 6) == is_done
 
 
 def test_cut_moves_to_where_no_exchange_is_parted():
