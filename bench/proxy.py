@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from zlib import crc32
 
 __all__ = ["HEADERS", "SIZES", "RunningServer", "make_bodies", "running_servers"]
 
@@ -289,8 +290,9 @@ HEADERS = {
 
 
 def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: object) -> Iterator[bytes]:
-    """A history of so many bytes that grows by a call and its result; of one file over and over, or each of its own."""
-    chars = min(_RESULT_CHARS, size // 10)
+    """A history of so many bytes that grows by a call and its result; of one file over and over, or each of its own. One of
+    another name has no message in common with it: it would be taken for what is left of this one after a compaction."""
+    chars, tag = min(_RESULT_CHARS, size // 10), f"{crc32(name.encode()):08x}"
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"Look into {name}"}]
     number, length = 0, 0
 
@@ -298,11 +300,11 @@ def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: obj
         nonlocal number, length
         number += 1
         path = f"/p/{0 if is_stale else number}.py"
-        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read", "input": {"file_path": path}}
+        call = {"type": "tool_use", "id": f"toolu_{tag}_{number}", "name": "Read", "input": {"file_path": path}}
         text = f"{number}\tdef something(x): return 'words'\n" * (chars // 40)
         messages.append({"role": "assistant", "content": [call]})
         messages.append(
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}]}
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": text}]}
         )
         length += len(text) + 300
 
