@@ -92,7 +92,7 @@ class EditedRequest(Request):
     @cached_property
     def body(self) -> bytes:
         """The messages as one JSON list, those that are not changed byte for byte as they were given."""
-        return b"[%b]" % b",".join(map(payloads.encoded, self.said))
+        return payloads.join_list(map(payloads.encoded, self.said))
 
     def _decoded(self) -> list[Any]:
         return payloads.decode_all([payloads.encoded(payload) for payload in self.said])

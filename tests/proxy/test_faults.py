@@ -4,6 +4,7 @@ import contextlib
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -318,6 +319,28 @@ def test_an_edit_past_its_deadline_is_dropped(tmp_path):
     assert len(running.editor.retreats) == 1
     assert running.editor.withdrawn == [QUESTION.replace(b"Hi", b"Ho")]
     assert report["retreats"] == 1
+
+
+def test_who_comes_late_waits_for_a_thread_and_is_edited(tmp_path):
+    """The deadline is for the editing of a request, not for waiting until others are edited."""
+    editor = PlainEditor(b"Hi", b"Ho", delay=0.1)
+    with upstream() as up, proxy(up.url, tmp_path, editor=editor, deadline_ms=400) as running:
+        with ThreadPoolExecutor(32) as clients:
+            assert [answer.status for answer in clients.map(lambda _: running.ask(), range(32))] == [200] * 32
+        assert running.settled(32)["totals"]["retreats"] == 0
+    assert {seen.body for seen in up.seen} == {QUESTION.replace(b"Hi", b"Ho")}
+
+
+def test_who_waits_behind_a_stuck_editor_is_let_go(tmp_path):
+    """What cannot be edited, because every thread hangs, passes soon and not when its turn would have come."""
+    editor = PlainEditor(delay=3.0)
+    with upstream() as up, proxy(up.url, tmp_path, editor=editor, deadline_ms=100) as running:
+        start = time.monotonic()
+        with ThreadPoolExecutor(12) as clients:
+            assert [answer.status for answer in clients.map(lambda _: running.ask(), range(12))] == [200] * 12
+        assert time.monotonic() - start < 2.0
+    assert [seen.body for seen in up.seen] == [QUESTION] * 12
+    assert len(editor.retreats) == 12
 
 
 def test_a_stuck_editor_holds_nobody_up(tmp_path):

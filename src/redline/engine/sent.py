@@ -16,7 +16,7 @@ from redline.log.records import Strike
 from redline.rules.rule import Mark
 from redline.values import payloads
 from redline.values.messages import Message
-from redline.values.payloads import Path, Payload
+from redline.values.payloads import Path
 
 __all__ = ["FindPart", "Origin", "Piece", "RepairedMessage", "Sent", "SentMessage", "SentSoFar"]
 
@@ -231,11 +231,10 @@ class Sent(Sequence[SentMessage]):
         messages = self._messages()
         natives = list(map(_known_native, messages))
         if None in natives:
-            natives = [one.native for one in messages]
-        left: Sequence[Payload] = list(filter(None, natives))
+            natives = [one.native if known is None else known for known, one in zip(natives, messages, strict=True)]
         if _may_have_too_many_breakpoints(messages):
-            left = [payloads.encoded(payload) for payload in format.within_limits(left)]
-        return b"[%b]" % b",".join(left)  # type: ignore[arg-type]  # all are bytes
+            natives = [payloads.encoded(payload) for payload in format.within_limits(list(filter(None, natives)))]
+        return payloads.join_list(filter(None, natives))
 
     def objects(self, format: Format) -> list[Any]:
         """The messages as fresh objects."""

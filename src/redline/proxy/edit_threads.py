@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,11 @@ _log = logging.getLogger("redline.proxy")
 _Result = TypeVar("_Result")
 
 _THREADS = 4
+_TURN_S = 0.02
+"""Edits take turns, as two at once in one process take longer than one after the other; after this, somebody waits for a disk
+or a server, and the next may begin."""
+_MOST_QUEUED_S = 5.0
+"""So long a request waits for a thread while others are edited: what is sent without its strikes is dearer than a moment."""
 _MOST_DECODED = 256 * 1024 * 1024
 """A compressed body may grow to this; one that is larger passes unread."""
 _SHARE_FOR_A_MB = 3
@@ -90,6 +96,8 @@ class EditThreads:
         self._deadline_s = deadline_s
         self._editing = ThreadPoolExecutor(_THREADS, "redline-edit")
         self._retreating = ThreadPoolExecutor(_THREADS, "redline-retreat")
+        self._turn = threading.Lock()
+        self._running: set[_TimedWork] = set()
         self._overdue = 0
         self._editor: CallEditor | None = None
         self._opened_at = float("-inf")
@@ -113,7 +121,7 @@ class EditThreads:
         return self._editor
 
     async def edit(self, given: EncodedCall) -> EditOutcome:
-        """What to send. Never raises because of the call, and takes two deadlines at most."""
+        """What to send. Never raises because of the call, and takes two deadlines at most, and the wait for a thread."""
         start = time.perf_counter()
         raw = given.call.body
         if self._overdue >= _THREADS:
@@ -141,11 +149,19 @@ class EditThreads:
         except RedlineError as problem:
             _log.debug("A body cannot be read: %s", problem)
             return EditOutcome(raw, untouched="its body cannot be decompressed")
-        edited = editor.retreat(call) if is_retreat else editor.edit(call)
+        edited = editor.retreat(call) if is_retreat else self._in_turn(editor, call)
         self._note_failure(edited)
         if edited.body is call.body:
             return EditOutcome(raw, edited, untouched=edited.untouched)
         return EditOutcome(edited.body, edited, is_changed=True)
+
+    def _in_turn(self, editor: CallEditor, call: Call) -> Edited:
+        has_turn = self._turn.acquire(timeout=_TURN_S)
+        try:
+            return editor.edit(call)
+        finally:
+            if has_turn:
+                self._turn.release()
 
     def _note_failure(self, edited: Edited) -> None:
         """Say once when the editor begins to fail, which is most often its store's fault, and once when it works again."""
@@ -158,14 +174,19 @@ class EditThreads:
     async def _in_time(
         self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], seconds: float, *, is_edit: bool = False
     ) -> EditOutcome | None:
-        """What the work gives; None if it took too long or broke."""
-        running = pool.submit(work)
+        """What the work gives; None if it took too long or broke, or if no thread was free for long."""
+        timed = _TimedWork(work, seconds, self._running)
+        running = pool.submit(timed)
         waiter = asyncio.wrap_future(running)
         waiter.add_done_callback(_look_at)
+        queue_end = time.monotonic() + _MOST_QUEUED_S
         try:
-            done, _ = await asyncio.wait((waiter,), timeout=seconds)
-            if done:
-                return waiter.result()
+            while (left := timed.seconds_left()) > 0:
+                done, _ = await asyncio.wait((waiter,), timeout=left)
+                if done:
+                    return waiter.result()
+                if not timed.has_begun and (self._overdue >= _THREADS or time.monotonic() > queue_end):
+                    break
             if is_edit:
                 self._abandon(running)
             return None
@@ -203,6 +224,34 @@ class EditThreads:
         """Take no more work; what hangs is not waited for."""
         self._editing.shutdown(wait=False, cancel_futures=True)
         self._retreating.shutdown(wait=False, cancel_futures=True)
+
+
+class _TimedWork:
+    """Work that knows since when it runs: the time until a thread is free is not its own, and where several run at once, each
+    takes as many times as long."""
+
+    def __init__(self, work: Callable[[], EditOutcome], seconds: float, running: "set[_TimedWork]") -> None:
+        self._work, self._seconds, self._running = work, seconds, running
+        self._begun_at: float | None = None
+
+    def __call__(self) -> EditOutcome:
+        self._begun_at = time.monotonic()
+        self._running.add(self)
+        try:
+            return self._work()
+        finally:
+            self._running.discard(self)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a thread has taken it."""
+        return self._begun_at is not None
+
+    def seconds_left(self) -> float:
+        """How long it may still take."""
+        if self._begun_at is None:
+            return self._seconds
+        return self._begun_at + self._seconds * max(len(self._running), 1) - time.monotonic()
 
 
 def _look_at(done: "asyncio.Future[EditOutcome]") -> None:

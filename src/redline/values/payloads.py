@@ -22,6 +22,7 @@ __all__ = [
     "encode",
     "encoded",
     "end_of_value",
+    "join_list",
     "members_of",
     "remove",
     "replace",
@@ -77,6 +78,17 @@ def decode_all(natives: Sequence[bytes]) -> list[Any]:
         return list(map(_decode_shallow, natives))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return [decode(native) for native in natives]
+
+
+def join_list(natives: Iterable[bytes]) -> bytes:
+    """One JSON list of them. Each byte is copied once: the brackets are put to the first and the last, as formatting a text of
+    megabytes takes ten times as long as joining it."""
+    parts = list(natives)
+    if not parts:
+        return b"[]"
+    parts[0] = b"[" + parts[0]
+    parts[-1] += b"]"
+    return b",".join(parts)
 
 
 _decoded_last: tuple[bytes, Any] = (b"", None)
