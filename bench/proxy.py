@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import os
 import re
 import shlex
 import socket
@@ -79,6 +80,12 @@ class RunningServer:
         """What its process holds now."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    @property
+    def cpu_s(self) -> float:
+        """What its process has taken of the processors."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager

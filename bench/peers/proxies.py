@@ -36,8 +36,12 @@ def main(arguments: Sequence[str]) -> None:
         rows = list[dict[str, Any]]()
         for size, streams, clients in product(SIZES, (False, True), (1, _CLIENTS)):
             more = {"stream": True} if streams else {}
+            cpu = {server.name: -server.cpu_s for server in servers}
             times = _alone(servers, size, rounds, more) if clients == 1 else _crowd(servers, size, more)
-            rows += [_row(server, size, times[server.name], streams=streams, clients=clients) for server in servers]
+            sent = rounds + _WARM_UP if clients == 1 else clients * (1 + _CROWD_ROUNDS)
+            for server in servers:
+                row = _row(server, size, times[server.name], streams=streams, clients=clients)
+                rows.append({**row, "cpu_ms": (cpu[server.name] + server.cpu_s) * 1000 / sent})
             Path(arguments[0]).write_text(json.dumps(rows, indent=1))
 
 

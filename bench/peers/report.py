@@ -232,7 +232,8 @@ def _proxies(path: Path) -> Iterator[str]:
     if not rows:
         return
     added = [f"{name} adds" for name in servers[1:]]
-    yield from _table("body, clients", "direct, ms", *added, "redline ÷ bare", *(f"{name} MB" for name in servers[1:]))
+    of_each = [f"{name} {what}" for what in ("MB", "cpu") for name in servers[1:]]
+    yield from _table("body, clients", "direct, ms", *added, "redline ÷ bare", *of_each)
     for group in groups:
         by_name = {row["server"]: row for row in rows if (row["size"], row["streams"], row["clients"]) == group}
         size, streams, clients = group
@@ -249,6 +250,8 @@ def _proxy_cells(rows: Sequence[Row]) -> Iterator[str]:
     yield f"{redline / bare:.2f} ×" if bare > 0 else ""
     for row in others:
         yield f"{row['mb']:.0f}"
+    for row in others:
+        yield _ms(row["cpu_ms"])
 
 
 if __name__ == "__main__":

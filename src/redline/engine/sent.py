@@ -136,29 +136,50 @@ class SentSoFar:
         self._messages: list[SentMessage] = []
         self._next_strike = self._counted = 0
         """The strikes before this number are carried out in them, which are so many."""
+        self._natives: list[bytes] = []
+        self._breakpoints = 0
+        """The bytes of the first of them, as far as somebody asked for bytes, and at most how many breakpoints these have."""
         self._lock = threading.Lock()
 
     def up_to(
         self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]
     ) -> list[SentMessage] | None:
-        """The first messages of what is final, with the strikes before a number; None for a request before the last.
-
-        What is done twice, because it was broken off in between, gives the same.
-        """
+        """The first messages of what is final, with the strikes before a number; None for a request before the last."""
         with self._lock:
-            messages = self._messages
-            if struck is not self._struck or next_strike < self._next_strike or count < len(messages):
+            is_next = self._go_on(count, struck, next_strike, make)
+            return self._messages.copy() if is_next else None
+
+    def natives_up_to(
+        self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]
+    ) -> tuple[list[bytes], int] | None:
+        """The same messages as bytes, and at most how many breakpoints are in them."""
+        with self._lock:
+            if not self._go_on(count, struck, next_strike, make):
                 return None
-            self._next_strike = next_strike
-            for strike in islice(self._strikes.values(), self._counted, None):
-                if strike.number >= next_strike:
-                    break
-                place = self._place_of(strike.index, strike.at)
-                if place is not None and place < len(messages):
-                    messages[place] = make(place)
-                self._counted += 1
-            messages += [make(place) for place in range(len(messages), count)]
-            return messages.copy()
+            new = self._messages[len(self._natives) :]
+            self._natives += [one.native for one in new]
+            self._breakpoints += sum(one.breakpoints for one in new)
+            return self._natives.copy(), self._breakpoints
+
+    def _go_on(self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]) -> bool:
+        """What is done twice, because it was broken off in between, gives the same."""
+        messages, natives = self._messages, self._natives
+        if struck is not self._struck or next_strike < self._next_strike or count < len(messages):
+            return False
+        self._next_strike = next_strike
+        for strike in islice(self._strikes.values(), self._counted, None):
+            if strike.number >= next_strike:
+                break
+            place = self._place_of(strike.index, strike.at)
+            if place is not None and place < len(messages):
+                made = make(place)
+                if place < len(natives):
+                    natives[place] = made.native
+                    self._breakpoints += made.breakpoints - messages[place].breakpoints
+                messages[place] = made
+            self._counted += 1
+        messages += [make(place) for place in range(len(messages), count)]
+        return True
 
 
 class Sent(Sequence[SentMessage]):
@@ -228,11 +249,15 @@ class Sent(Sequence[SentMessage]):
 
     def body(self, format: Format) -> bytes:
         """The messages as one JSON list."""
-        messages = self._messages()
-        natives = list(map(_known_native, messages))
-        if None in natives:
-            natives = [one.native if known is None else known for known, one in zip(natives, messages, strict=True)]
-        if _may_have_too_many_breakpoints(messages):
+        known = self._so_far.natives_up_to(self._count, self._struck, self._next_strike, self._recorded_at)
+        natives, breakpoints = ([], 0) if known is None else known
+        places = (*range(len(natives), len(self)), *self.new_places)
+        natives += [b""] * (len(self) - len(natives))
+        for place in places:
+            message = self._message_at(place)
+            natives[place] = message.native
+            breakpoints += message.breakpoints
+        if breakpoints > MOST_BREAKPOINTS:
             natives = [payloads.encoded(payload) for payload in format.within_limits(list(filter(None, natives)))]
         return payloads.join_list(filter(None, natives))
 
@@ -240,7 +265,7 @@ class Sent(Sequence[SentMessage]):
         """The messages as fresh objects."""
         messages = self._messages()
         objects = payloads.decode_all(list(filter(None, [one.readable for one in messages])))
-        return format.within_limits(objects) if _may_have_too_many_breakpoints(messages) else objects
+        return format.within_limits(objects) if sum(map(_breakpoints, messages)) > MOST_BREAKPOINTS else objects
 
     def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""
@@ -286,9 +311,5 @@ class Sent(Sequence[SentMessage]):
         return (*held, *new.get(index, ()))
 
 
-_known_native, _breakpoints = attrgetter("_native"), attrgetter("breakpoints")
-
-
-def _may_have_too_many_breakpoints(messages: Sequence[SentMessage]) -> bool:
-    """Whether the provider may take fewer than these have, of which it was asked what is to be sent."""
-    return bool(sum(map(_breakpoints, messages)) > MOST_BREAKPOINTS)
+_breakpoints = attrgetter("breakpoints")
+"""Of a message of which it was asked what is to be sent."""
