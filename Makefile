@@ -51,8 +51,8 @@ bench-adapter-%: .adapters/%/.made
 	$(call pip_install,$(dir $@)bin/python,-e . -r $<)
 	@touch $@
 
-# Other libraries beside Redline, each in an environment of its own (ONLY=langchain for one), and the tables in docs/results.md; about
-# forty minutes. The bill needs the recorded sessions, and is left out without them.
+# Other libraries beside Redline, each in an environment of its own (ONLY=langchain for one), and the tables in docs/results.md; about half
+# an hour. The bill needs the recorded sessions, and is left out without them.
 PEERS ?= langchain deepagents pydantic_ai openai_agents agent_framework strands google_adk litellm headroom claude_code_log
 bench-peers: $(addprefix bench-peer-,$(or $(ONLY),$(PEERS) bill proxies))
 	$(BIN)/python -m bench.peers.report .peers
