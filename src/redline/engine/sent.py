@@ -152,7 +152,7 @@ class SentSoFar:
     def natives_up_to(
         self, count: int, struck: object, next_strike: int, make: Callable[[int], SentMessage]
     ) -> tuple[list[bytes], int] | None:
-        """The same messages as bytes, and at most how many breakpoints are in them."""
+        """The bytes of these messages, and at most how many breakpoints are in them; None as for them."""
         with self._lock:
             if not self._go_on(count, struck, next_strike, make):
                 return None
