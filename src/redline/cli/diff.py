@@ -113,9 +113,6 @@ class _Side:
     @classmethod
     def of_request(cls, looked_at: LookedAt, playback: Playback, number: int, policy: str) -> "_Side":
         """A request as it was sent, or would have been."""
-        if number >= len(playback.recording.requests):
-            count = len(playback.recording.requests)
-            raise ValidationError(f"There is no request {number}; there are {count}, numbered from 0.")
         repairs = repairs_of(playback, number, looked_at.session.log).repairs
         under = f" under the policy {policy}" if playback.is_hypothetical else " as it was sent"
         return cls(looked_at, f"request {number}{under}", number, side_of_request(playback, number, repairs))

@@ -65,6 +65,7 @@ def shown_request(playback: Playback, number: int, log: StoredLog | None) -> dic
 
 def repairs_of(playback: Playback, number: int, log: StoredLog | None) -> ExactRequest:
     """What the repair did. Agents repair their own histories, and say nothing of it."""
+    made_request(playback, number)  # is there one?
     if log is None or playback.is_hypothetical:
         return ExactRequest((), ())
     return exact_request(log, playback.recording, number)
