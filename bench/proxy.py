@@ -310,9 +310,7 @@ def make_bodies(size: int, count: int, *, is_stale: bool, name: str, **more: obj
         call = {"type": "tool_use", "id": f"toolu_{tag}_{number}", "name": "Read", "input": {"file_path": path}}
         text = f"{number}\tdef something(x): return 'words'\n" * (chars // 40)
         messages.append({"role": "assistant", "content": [call]})
-        messages.append(
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": text}]}
-        )
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": text}]})
         length += len(text) + 300
 
     while length < size:
