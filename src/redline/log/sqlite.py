@@ -150,8 +150,7 @@ class SqliteLog(DatabaseLog):
             try:
                 found = self._database.rows(query, (base, base + after, base + _NUMBERS, count))
             except LogError as problem:
-                cause = problem.__cause__
-                if not isinstance(cause, sqlite3.DatabaseError) or cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                if not _is_damage(problem):
                     raise
                 if count == 1:
                     self._reader.report("rest", Torn(f"What follows record {after} of the {self._name}", 0))
@@ -162,6 +161,13 @@ class SqliteLog(DatabaseLog):
             if len(found) < count:
                 return
             after = found[-1][0]
+
+
+def _is_damage(problem: LogError) -> bool:
+    """Whether the file is at fault, and not the disk. A function of its own: an error in a variable of the frame that raised it
+    would keep the connection open until the garbage is collected."""
+    cause = problem.__cause__
+    return isinstance(cause, sqlite3.DatabaseError) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
 def _lock_of(path: Path, conversation: str) -> Path:
