@@ -97,7 +97,9 @@ class EditThreads:
         self._editing = ThreadPoolExecutor(_THREADS, "redline-edit")
         self._retreating = ThreadPoolExecutor(_THREADS, "redline-retreat")
         self._turn = threading.Lock()
-        self._running: set[_TimedWork] = set()
+        self._edits: set[_TimedWork] = set()
+        self._retreats: set[_TimedWork] = set()
+        """Those that run."""
         self._overdue = 0
         self._editor: CallEditor | None = None
         self._opened_at = float("-inf")
@@ -175,7 +177,7 @@ class EditThreads:
         self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], seconds: float, *, is_edit: bool = False
     ) -> EditOutcome | None:
         """What the work gives; None if it took too long or broke, or if no thread was free for long."""
-        timed = _TimedWork(work, seconds, self._running)
+        timed = _TimedWork(work, seconds, self._edits if is_edit else self._retreats)
         running = pool.submit(timed)
         waiter = asyncio.wrap_future(running)
         waiter.add_done_callback(_look_at)
