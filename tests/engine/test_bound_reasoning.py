@@ -46,7 +46,7 @@ class Agent:
     def step(self, size=300):
         """The model thinks and calls a tool, which answers."""
         self.calls += 1
-        call = ToolCall(f"c{self.calls}", "Bash", {"command": "ls"})
+        call = ToolCall(f"c{self.calls}", "Bash", {"command": f"ls {self.calls}"})
         self.ask(Reasoning("I should look. " * 5), Text("Let me see."), call)
         self.talk.add({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "line " * size}]})
         self.now += MINUTE / 10

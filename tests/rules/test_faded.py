@@ -94,7 +94,7 @@ def test_how_often_a_conversation_comes_back():
 
 
 def memory_after(turns: list[Turn]) -> WorthMemory:
-    fold = Faded(10**9, inputs=True).fold()
+    fold = Faded(10**9, inputs=True, placeholder="[gone]").fold()
     for seen in seen_in(read(native(turns))):
         assert list(fold.see(seen)) == []
     return fold.memory  # type: ignore[attr-defined,no-any-return]
@@ -294,7 +294,7 @@ def test_what_was_struck_can_be_recalled():
     policy = Policy(rules=(Faded(0, recall_tool="recall"),), schedule="eager", words=EN)
     talk = Conversation(native(turns), policy=policy)
     stub = talk.request(now=10**6).messages[2]["content"][0]["content"]
-    assert stub == '[Tool result left out; to read it: recall(reference="#2.0")]'
+    assert stub == f'[Tool result left out: Bash make, {len(DULL) // 1000} kB; recall(reference="#2.0")]'
     assert talk.recall(stub) == talk.recall("#2.0") == DULL
     assert talk.recall("#2.0", lines="1-1") == DULL.splitlines()[0]
     assert talk.recall("#1.0").startswith("{")  # the input of the call

@@ -8,7 +8,7 @@ from redline.rules.repeated_calls import RepeatedCalls
 from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, step, steps
 
-LONG = "an answer that is longer than the placeholder"
+LONG = "an answer that is longer than the placeholder " * 3
 
 
 def test_the_older_result_of_the_same_call_goes():

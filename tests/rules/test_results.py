@@ -8,7 +8,6 @@ from redline.rules.results import (
     is_replaced,
     line_count,
     long_texts,
-    may_replace,
     plain_words,
     read_paths,
     size_chars,
@@ -21,14 +20,6 @@ from tests.rules.folding import native, read, seen_in, step
 
 def result(*parts: Text | Media | Opaque) -> ToolResult:
     return ToolResult("c", parts, at=("content", 0))
-
-
-def test_a_result_is_replaced_only_by_something_shorter():
-    """Unless growing is allowed; media count with their length."""
-    assert may_replace(result(Text("12345")), "1234", EN)
-    assert not may_replace(result(Text("12345")), "12345", EN)
-    assert may_replace(result(Text("12345")), "123456", EN, may_grow=True)
-    assert may_replace(result(Text("1"), Media("image/png", "2345")), "1234", EN)
 
 
 def test_placeholders_are_not_replaced():

@@ -8,7 +8,7 @@ from redline.rules.superseded_reads import SupersededReads
 from redline.values.messages import Message
 from tests.rules.folding import check_laws, histories, marked, step, steps
 
-CONTENT = "the content of a file, which is longer than the placeholder"
+CONTENT = "the content of a file, which is longer than the placeholder " * 2
 READ = ("Read", {"file_path": "a.py"}, CONTENT)
 EDIT = ("Edit", {"file_path": "/p/a.py", "old_string": "x", "new_string": "y"}, "done")
 

@@ -14,7 +14,7 @@ from redline.errors import ExecutionError, LogError, RedlineError
 from redline.formats.base import Format
 from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
-from redline.log.records import HeadMoved, Record, Strike, StrikesApplied, StrikesLifted
+from redline.log.records import HeadMoved, Lift, Record, Strike, StrikesApplied, StrikesLifted
 from redline.log.timeline import Timeline, messages_in
 from redline.tokens import Counter
 
@@ -105,9 +105,9 @@ class Engine:
 
     def request(self, settings: Settings, ask: Ask) -> Request:
         """What to send now. The strikes it applies are recorded and stay."""
-        lifted = self._lift(settings, ask.now)
-        work = self.workings(settings)
         try:
+            lifted = self._lift(settings, ask.now)
+            work = self.workings(settings)
             done = project(work, ask)
             if problem := self._store_blobs(done.blobs):
                 done = project(work, dataclasses.replace(ask, no_blobs=problem))
@@ -123,13 +123,13 @@ class Engine:
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
-        if self.state.has_moved and self.state.strikes:  # strikes may have to be lifted first
-            log = MemoryLog()
-            log.append([one.record for one in self.timeline.path()], parent=ROOT)
-            apart = Engine(log, self._format, self._counter)
-            lifted = apart._lift(settings, ask.now)
-            return dataclasses.replace(apart.preview(settings, ask), lifted=lifted)
         try:
+            if self._lifts(settings, ask.now):
+                log = MemoryLog()
+                log.append([one.record for one in self.timeline.path()], parent=ROOT)
+                apart = Engine(log, self._format, self._counter)
+                lifted = apart._lift(settings, ask.now)
+                return dataclasses.replace(apart.preview(settings, ask), lifted=lifted)
             return project(self.workings(settings), ask).request
         except BaseException:
             self._workings = []
@@ -181,14 +181,19 @@ class Engine:
     # --- the pieces of a request
 
     def _lift(self, settings: Settings, now: float) -> tuple[Lifted, ...]:
-        """After the view moved, strikes that lost their ground no longer count."""
-        state = self.state
-        if not state.has_moved or not state.strikes:
-            return ()
-        lifts = self.workings(settings).groundless(now)
+        """Strikes that lost their ground when the view moved, or to which an agent points, no longer count."""
+        lifts, state = self._lifts(settings, now), self.state
         lifted = tuple(Lifted(state.strikes[lift.number], lift.because) for lift in lifts)
-        self.commit([StrikesLifted(lifts)])
+        if lifts or (state.has_moved and state.strikes):
+            self.commit([StrikesLifted(lifts)])
         return lifted
+
+    def _lifts(self, settings: Settings, now: float) -> tuple[Lift, ...]:
+        if not self.state.strikes:
+            return ()
+        work = self.workings(settings)
+        lifts = {one.number: one for one in (*(work.groundless(now) if self.state.has_moved else ()), *work.pointed_to())}
+        return tuple(lifts.values())
 
     def _store_blobs(self, blobs: Sequence[bytes]) -> str:
         """Why they cannot be stored; empty if they are."""

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
+from redline.engine.pointers import Pointers, PointersMemory
 from redline.engine.repaired import RepairedView
 from redline.engine.sent import Piece, RepairedMessage
 from redline.engine.sizes import Sizes
@@ -42,6 +44,10 @@ class MarksSnapshot(msgspec.Struct, frozen=True):
     """The last messages that were shown and were not final: an index, or what the repair made."""
     untimed: int = 0
     """How many results have no time."""
+    pointers: PointersMemory = msgspec.field(default_factory=PointersMemory)
+    """What is known of pointers."""
+    withheld: tuple[Mark, ...] = ()
+    """The marks on results that must stay for now; `moving` counts them after the pending ones."""
 
 
 class Marks:
@@ -51,11 +57,23 @@ class Marks:
     """
 
     def __init__(
-        self, state: State, view: RepairedView, sizes: Sizes, rules: Sequence[Rule], *, protection: Protection, tools: ToolBook
+        self,
+        state: State,
+        view: RepairedView,
+        sizes: Sizes,
+        rules: Sequence[Rule],
+        *,
+        protection: Protection,
+        tools: ToolBook,
+        root: str = "",
     ) -> None:
         self._state, self._view, self._sizes = state, view, sizes
         self._folds: list[Fold] = [rule.fold() for rule in rules]
         self._protection, self._tools, self._facts = protection, tools, Facts(tools)
+        self.pointers = Pointers(state, root, tools)
+        """Which results must stay, because something that is sent points to them."""
+        self._withheld: dict[Target, Mark] = {}
+        """The marks on such results."""
         self.untimed = 0
         """How many results have no time: rules that go by age or order leave them alone."""
         self._shown = 0
@@ -83,7 +101,7 @@ class Marks:
         due: dict[Target, Mark] = {}
         for fold in self._folds:
             for mark in fold.due(now) or ():
-                if self._is_new(mark):
+                if self._is_new(mark) and not self.pointers.keeps(mark.index, mark.at):
                     due.setdefault((mark.index, mark.at), mark)
         return {**self.pending, **due} if due else self.pending
 
@@ -93,6 +111,9 @@ class Marks:
             self.changed.update(dict.fromkeys(target for target in pending if target not in self.pending))
             self.pending = pending
         for fold in self._folds:
+            for mark in fold.due(now) or ():
+                if self._is_new(mark) and self.pointers.keeps(mark.index, mark.at):
+                    self._withheld[mark.index, mark.at] = mark
             fold.forget(now)
 
     def drop(self, index: int, at: Path) -> None:
@@ -116,9 +137,11 @@ class Marks:
             facts=self._facts.snapshot(),
             memories=tuple(memory for memory in memories if memory is not None),
             pending=tuple(msgspec.structs.replace(mark, blob=None) for mark in self.pending.values()),
-            moving=frozenset(number for number, mark in enumerate(self.pending.values()) if mark.blob is not None),
+            moving=frozenset(number for number, mark in enumerate(self._marks()) if mark.blob is not None),
             not_final=tuple(self._not_final),
             untimed=self.untimed,
+            pointers=self.pointers.memory,
+            withheld=tuple(msgspec.structs.replace(mark, blob=None) for mark in self._withheld.values()),
         )
 
     def restore(self, snapshot: MarksSnapshot) -> bool:
@@ -138,7 +161,8 @@ class Marks:
         for piece in self._shown_pieces(snapshot.facts.messages, snapshot.shown):
             self._look_at(piece)
         self._shown, self._not_final, self.untimed = snapshot.shown, list(snapshot.not_final), snapshot.untimed
-        for number, mark in enumerate(snapshot.pending):
+        self.pointers.restore(snapshot.pointers)
+        for number, mark in enumerate((*snapshot.pending, *snapshot.withheld)):
             if not _is_struck(self._state, mark):
                 self._hold(self._with_blob(mark) if number in snapshot.moving else mark)
         return True
@@ -163,16 +187,20 @@ class Marks:
             tool = self._tools.tools.get(seen.tool or "") if _logger.isEnabledFor(logging.DEBUG) else None
             if tool is not None and tool.is_read and not any(isinstance(action, Reads) for action in seen.actions):
                 _logger.debug("message %d: no path could be found in the call of %s", seen.index, seen.tool)
+        self.pointers.see(seen)
         for fold in self._folds:
             for mark in fold.see(seen) or ():
-                if self._is_new(mark):
+                if self._is_new(mark) and self.pointers.allow(mark, self.seen(mark)):
                     self._hold(mark)
+        self._sort_out()
 
     def _is_new(self, mark: Mark) -> bool:
         """Whether the mark is one more that waits; what would save nothing is no mark."""
         _check_mark(mark, len(self._state))
         state, target = self._state, (mark.index, mark.at)
-        if mark.index in state.pins or (mark.rule, *target) in state.undone or target in self.pending:
+        if mark.index in state.pins or (mark.rule, *target) in state.undone:
+            return False
+        if target in self.pending or target in self._withheld:
             return False
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
@@ -180,8 +208,25 @@ class Marks:
         return self._sizes.saving(mark) > 0
 
     def _hold(self, mark: Mark) -> None:
+        """The mark waits from now on, or is withheld while its result must stay."""
+        if self.pointers.keeps(mark.index, mark.at):
+            self._withheld[mark.index, mark.at] = mark
+            return
         self.pending[mark.index, mark.at] = mark
         self.changed[mark.index, mark.at] = None
+
+    def _sort_out(self) -> None:
+        """Marks on results that must stay from now on, and on those that need not any more, change places."""
+        while self.pointers.changed_at:
+            index = self.pointers.changed_at.pop()
+            for part in self._state.current(index).walk():
+                mark = self.pending.pop((index, part.at), None) or self._withheld.pop((index, part.at), None)
+                if mark is not None:
+                    self.changed[index, part.at] = None
+                    self._hold(mark)
+
+    def _marks(self) -> Iterator[Mark]:
+        return chain(self.pending.values(), self._withheld.values())
 
     def _with_blob(self, mark: Mark) -> Mark:
         parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)

@@ -81,7 +81,8 @@ def project(work: Workings, ask: Ask) -> Projection:
     decisions = Decisions.of(schedule.decide(case))
 
     # The laws let each strike pass or refuse it.
-    draft, refusals = _strike(work, [*_lost_reasoning(state, bound, sent_to), *decisions.applied], bound, ask)
+    unavoidable = [*_lost_reasoning(state, bound, sent_to), *_given_back(work)]
+    draft, refusals = _strike(work, [*unavoidable, *decisions.applied], bound, ask)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
 
@@ -117,6 +118,11 @@ def _lost_reasoning(state: State, bound: BoundReasoning | None, sent_to: Destina
     if bound is None or not why or not bound.is_removable:
         return []
     return [Decision(mark, is_applied=True, why=why) for mark in bound.marks("it is bound to what was before it")]
+
+
+def _given_back(work: Workings) -> list[Decision]:
+    """Words in the place of an agent's back pointer to a result that is not sent whole."""
+    return [Decision(mark, is_applied=True, why="a pointer must lead to words") for mark in work.marks.pointers.marks()]
 
 
 def _strike(
@@ -158,4 +164,5 @@ def _make_strike(work: Workings, decision: Decision, number: int) -> Strike:
         tool=seen.tool if seen else None,
         reference=reference_of(mark.blob) if mark.blob is not None else None,
         why_now=decision.why,
+        chance=mark.chance,
     )

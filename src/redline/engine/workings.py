@@ -49,7 +49,15 @@ class Workings:
         if snapshot is not None:
             self.view.restore(snapshot.repaired)
         self.view.catch_up()
-        self.marks = Marks(state, self.view, self.sizes, settings.rules, protection=settings.protection, tools=settings.tools)
+        self.marks = Marks(
+            state,
+            self.view,
+            self.sizes,
+            settings.rules,
+            protection=settings.protection,
+            tools=settings.tools,
+            root=settings.project_root,
+        )
         if snapshot is not None and not self.marks.restore(snapshot.marks):
             self._start()
             return
@@ -166,7 +174,13 @@ class Workings:
         saved = self.sizes.saving(mark) if saving is None else saving
         return ledger.make_mark(target, saved, since=requests.waiting.get(target, requests.count))
 
-    # --- strikes that lost their ground
+    # --- strikes that no longer count
+
+    def pointed_to(self) -> tuple[Lift, ...]:
+        """The strikes on results to which an agent's back pointer leads, where the words cannot be given back otherwise."""
+        self.catch_up()
+        lifts = {strike.number: (strike, why) for strike, why in self.marks.pointers.strikes_to_lift()}
+        return tuple(Lift(number, why) for number, (strike, why) in lifts.items() if not restoring_problem(self.state, strike))
 
     def groundless(self, now: float) -> tuple[Lift, ...]:
         """The strikes whose rules, shown what is sent now, would not mark those parts. Rules that nobody knows are believed."""

@@ -83,6 +83,8 @@ class Strike(msgspec.Struct, frozen=True):
     """Where the part's content was stored, if it was."""
     why_now: str = ""
     """What the schedule said when it applied the mark."""
+    chance: float | None = None
+    """That the part is used again, as it was estimated when the mark was made; None for rules that do not estimate it."""
 
     @property
     def tokens_saved(self) -> int:

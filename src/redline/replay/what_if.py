@@ -1,49 +1,42 @@
 """One recorded session under any policy: what would have been struck, when and why, what that costs, and what it risks.
 
-The policy's own rules, protection and schedule decide, request by request, as the engine has them do. What differs from a
-conversation that Redline leads:
+The engine decides, request by request, over the messages as the agent recorded them. What differs from a conversation that
+Redline leads:
 
-- The messages are taken as the agent recorded them. Calls that never got a result are not repaired, and no law is asked
-  whether the provider takes what a strike leaves; one that the engine would be refused counts here as applied.
-- Sizes are corrected by the usage that was reported, where the file has it; the engine corrects only the size of the request.
+- Sizes are corrected by the usage that was reported, where the file has it.
 - How long the cache really lived is not learned from usage: the requests that were reported had everything in them. So
   `when_free` may take the cache for warm or cold where a conversation knows better.
 - A model that binds its reasoning refuses all of it (`WhatIfOutcome.refused`), while the engine would look for what is allowed.
-
-Without usage and with the same prices the strikes are those of a conversation, for each schedule: tests/replay/test_what_if.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
 from typing import Any, Literal
 
 import msgspec
 
+from redline.blobs import MemoryBlobs
+from redline.engine.engine import Engine
+from redline.engine.project import Ask
 from redline.errors import ValidationError
+from redline.formats import FORMATS
+from redline.log.memory import MemoryLog
+from redline.log.records import Destination, MessageAdded, Strike
 from redline.policy import Policy
 from redline.prices import Price, PriceRule
 from redline.replay.course import ReplayStrike, charges_of, course_of
-from redline.replay.marks import marks_made, seen_in, shrinkage
+from redline.replay.marks import seen_in, shrinkage
 from redline.replay.risk import Use, misses_of, reread_cost, risk_of, uses_in
-from redline.replay.scheduled import ScheduledStrike, SizedMark, strikes_by
-from redline.replay.session import Session
+from redline.replay.session import RecordedRequest, Session
 from redline.replay.strict import strict_uses_in
-from redline.rules.facts import Seen
-from redline.rules.protection import Protection
-from redline.rules.rule import Mark, Rule
 from redline.schedules import Budget, Rates, Schedule, WhenFree
-from redline.schedules.ledger import Target
-from redline.tokens import Counter, Estimate, Remembered, count_part
-from redline.tools import DEFAULT, ToolBook
-from redline.values.payloads import Path
+from redline.tokens import Counter, Estimate, Remembered
+from redline.values.messages import Part, ToolResult
+from redline.values.payloads import Path, encoded
 
 __all__ = ["RiskCount", "WhatIf", "WhatIfMiss", "WhatIfOutcome", "WhatIfStrike"]
 
 _RiskKind = Literal["quoted", "strict"]
-
-_SETS_KEPT = 8
-"""The marks of so many sets of rules are remembered."""
 
 
 class WhatIfStrike(msgspec.Struct, frozen=True):
@@ -108,19 +101,28 @@ class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Why the model would refuse what the policy sends, if it would."""
 
 
-class WhatIf:
-    """A session to try policies on. What does not depend on the policy is worked out once, when this is made.
+class _ScaledCounter:
+    """Counts as another counter does, corrected by what was reported."""
 
-    The marks of the latest sets of rules are remembered, so that another schedule or price is answered at once.
-    """
+    def __init__(self, counter: Counter, scale: float) -> None:
+        self._counter, self._scale = counter, scale
+
+    @property
+    def name(self) -> str:
+        return f"{self._counter.name} times {self._scale}"
+
+    def count(self, text: str) -> int:
+        return round(self._scale * self._counter.count(text))
+
+
+class WhatIf:
+    """A session to try policies on. What does not depend on the policy is worked out once, when this is made."""
 
     def __init__(self, session: Session, counter: Counter | None = None) -> None:
         self.session = session
         self._counter = counter or Remembered(Estimate())
-        self._known_seen = lru_cache(maxsize=2)(partial(seen_in, session))
-        self._known_marks = lru_cache(maxsize=_SETS_KEPT)(self._make_marks)
         self._uses: dict[_RiskKind, tuple[Use, ...]] = {
-            "quoted": uses_in(session, self._known_seen(DEFAULT)),
+            "quoted": uses_in(session, seen_in(session)),
             "strict": strict_uses_in(session),
         }
 
@@ -128,18 +130,15 @@ class WhatIf:
         """The session under a policy, at the prices of a rule. The model's own price says its window, and what it refuses."""
         if not policy.project_root:
             policy = replace(policy, project_root=self.session.project_root)
-        prices = _prices(rule, price)
-        schedule = _schedule_of(policy, prices)
-        tools = policy.protection.tools
-        struck = list(strikes_by(schedule, self.session, self._marks_of(policy), prices=prices, protected_tools=tools))
-        strikes = [ReplayStrike(one.request, one.marked.mark.index, one.saving, one.marked.holder_at) for one in struck]
+        struck = list(self._strikes(policy, _schedule_of(policy, _prices(rule, price))))
+        strikes = [ReplayStrike(one.request, one.position, one.saving, self._holder_at(one)) for one in struck]
         course = course_of(self.session, strikes)
         charges = charges_of(course, rule)
         cost = sum(charge.cost for charge in charges)
         risks = {kind: risk_of(uses, strikes) for kind, uses in self._uses.items()}
         return WhatIfOutcome(
             name=name,
-            strikes=tuple(map(_strike, struck)),
+            strikes=tuple(struck),
             cost=cost,
             cost_with_rereads=cost + reread_cost(self.session, course, risks["quoted"].rereads, rule),
             tokens=sum(request.sent for request in course.requests),
@@ -161,44 +160,54 @@ class WhatIf:
             for miss in misses_of(uses, strikes)
         )
 
-    def _marks_of(self, policy: Policy) -> tuple[SizedMark, ...]:
-        settings = policy.made_rules(), policy.protection, policy.tool_book
-        try:
-            hash(settings)
-        except TypeError:  # a rule of somebody's own may have settings that nothing can be remembered by
-            return self._make_marks(*settings)
-        return self._known_marks(*settings)
+    def _strikes(self, policy: Policy, schedule: Schedule) -> Iterator[WhatIfStrike]:
+        """What an engine strikes that is led through the requests of the session, a new engine for each window."""
+        session, counter = self.session, _ScaledCounter(self._counter, self.session.scale)
+        settings, sent_to = policy.settings(), Destination(preamble_tokens=round(session.prefix_tokens))
+        start = end = -1
+        for number, request in enumerate(session.requests):
+            if request.start != start:
+                start = end = request.start
+                format = FORMATS[session.messages[start].format]
+                engine, saved = Engine(MemoryLog(), format, counter, MemoryBlobs()), dict[tuple[int, Path], float]()
+            new = session.messages[end : request.end]
+            engine.commit([MessageAdded(encoded(one.native), one.timestamp_ms) for one in new])
+            end = request.end
+            made = engine.request(settings, Ask(request.time_ms, schedule, sent_to))
+            yield from (self._strike(number, request, one, saved) for one in made.new_strikes)
 
-    def _make_marks(self, rules: tuple[Rule, ...], protection: Protection, tools: ToolBook) -> tuple[SizedMark, ...]:
-        """The marks in the order in which they become due; of several on one part the first counts."""
-        seen, found = self._known_seen(tools), dict[Target, SizedMark]()
-        for number, mark in marks_made(self.session, rules, seen):
-            if (mark.index, mark.at) in found:
-                continue
-            known = _seen_part(seen[mark.index], mark.at)
-            sized = self._sized(number, mark, known)
-            if sized is not None and not (known is not None and protection.covers(known)):
-                found[mark.index, mark.at] = sized
-        return tuple(found.values())
-
-    def _sized(self, number: int, mark: Mark, known: Seen | None) -> SizedMark | None:
-        """The mark with what it saves; None for one that saves nothing, as the engine counts it."""
-        part = next((part for part in self.session.messages[mark.index].walk() if part.at == mark.at), None)
-        counter, scale = self._counter, self.session.scale
-        words = mark.replacement if isinstance(mark.replacement, str) else str(mark.replacement or "")
-        before = count_part(part, counter) if part is not None else 0
-        saving = before - counter.count(words)
-        if part is None or saving <= 0:
-            return None
-        return SizedMark(
+    def _strike(
+        self, number: int, request: RecordedRequest, strike: Strike, saved: dict[tuple[int, Path], float]
+    ) -> WhatIfStrike:
+        """A strike of the engine, with the tokens by which its message shrinks: not again those that went inside the part."""
+        position, at = request.start + strike.index, strike.at
+        part = next(part for part in self.session.messages[position].walk() if part.at == at)
+        saving = self.session.scale * shrinkage(part, strike.replacement, self._counter)
+        saving -= sum(own for (index, inner), own in saved.items() if index == position and inner[: len(at)] == at)
+        saved[position, at] = saving
+        return WhatIfStrike(
             request=number,
-            mark=msgspec.structs.replace(mark, blob=None),
-            saving=scale * shrinkage(part, mark.replacement, counter),
-            weighed=round(scale * saving),
-            tokens_before=round(scale * before),
-            tool=known.tool if known is not None else None,
-            holder_at=known.part.at if known is not None else mark.at,
+            position=position,
+            at=at,
+            saving=saving,
+            tokens_before=strike.tokens_before,
+            rule=strike.rule,
+            because=strike.because,
+            replacement=strike.replacement,
+            why_now=strike.why_now,
+            tool=strike.tool,
+            chance=strike.chance,
         )
+
+    def _holder_at(self, strike: WhatIfStrike) -> Path:
+        """The part of the message that a strike is on; for one inside a result, the result."""
+        message = self.session.messages[strike.position]
+        inside = (part.at for part in message.parts if isinstance(part, ToolResult) and _is_inside(part, strike.at))
+        return next(inside, strike.at)
+
+
+def _is_inside(part: Part, at: Path) -> bool:
+    return at[: len(part.at)] == part.at
 
 
 def _prices(rule: PriceRule, price: Price | None) -> WhenFree:
@@ -224,28 +233,6 @@ def _schedule_of(policy: Policy, prices: WhenFree) -> Schedule:
             "Leave by_provider out; the policies clear_tool_uses of `redline replay` show what Anthropic's clearing does."
         )
     return schedule
-
-
-def _strike(one: ScheduledStrike) -> WhatIfStrike:
-    marked, mark = one.marked, one.marked.mark
-    return WhatIfStrike(
-        request=one.request,
-        position=mark.index,
-        at=mark.at,
-        saving=one.saving,
-        tokens_before=marked.tokens_before,
-        rule=mark.rule,
-        because=mark.because,
-        replacement=mark.replacement,
-        why_now=one.why,
-        tool=marked.tool,
-        chance=mark.chance,
-    )
-
-
-def _seen_part(seen: Sequence[Seen], at: Path) -> Seen | None:
-    """What is known of a part; of the result, for a part inside one."""
-    return next((one for place in (at, at[:-2]) for one in seen if one.part.at == place), None)
 
 
 def _refusal(price: Price | None) -> str:

@@ -1,9 +1,11 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
+from redline.rules.back_pointers import PointerKind, pointer_kind
 from redline.rules.failures import is_command_output, is_failure
 from redline.tools import DEFAULT, Action, ToolBook, describe
 from redline.values.messages import Message, Part, ToolCall, ToolResult
@@ -33,7 +35,8 @@ class Seen(msgspec.Struct, eq=False, gc=False):
     """For a result: its call as it was seen, the nearest before it with its id."""
     known_actions: tuple[Action, ...] | None = None
     known_failure: bool | None = None
-    """Worked out when first asked for; ask for `actions` and `is_error`."""
+    known_pointer: PointerKind | Literal[False] | None = None
+    """Worked out when first asked for; ask for `actions`, `is_error` and `pointer`."""
 
     @property
     def timestamp_ms(self) -> float | None:
@@ -49,8 +52,18 @@ class Seen(msgspec.Struct, eq=False, gc=False):
 
     @property
     def result(self) -> ToolResult | None:
-        """The result, where it is one that the client gave; what the provider ran itself is left alone."""
-        return self.part if isinstance(self.part, ToolResult) and not self.part.is_hosted else None
+        """The result, where the client gave one. What the provider ran itself is left alone, and so is a pointer: it holds
+        no words of its own, so it is no read and takes no place among the latest results."""
+        part = self.part
+        return part if isinstance(part, ToolResult) and not part.is_hosted and self.pointer is None else None
+
+    @property
+    def pointer(self) -> PointerKind | None:
+        """For a result in which the agent gives no words, where it says that they are."""
+        if self.known_pointer is None:
+            part = self.part
+            self.known_pointer = (isinstance(part, ToolResult) and not part.is_hosted and pointer_kind(part)) or False
+        return self.known_pointer or None
 
     @property
     def tool(self) -> str | None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace
+from redline.rules.placeholders import placeholder_for
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_root, shown, text_of
 from redline.rules.worth import WorthModel, chance, shipped_model
@@ -27,6 +27,8 @@ _REQUESTS_PER_AGE = 4
 """A result that was not used for so long is taken to lie there this many times as long before its next use: the chance of
 a use falls with age about as one over it, so that waiting for longer is worth less and less."""
 _OFTEN, _SELDOM = 0.4, 0.12
+_PLACEHOLDER_CHARS = 400
+"""A longer text is no placeholder, however it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Faded:
     """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""
     keep_recent: int = 0
     """How many of the latest results stay, whatever their chance. Those that report a failure stay besides."""
+    max_chance: float = 1.0
+    """A part that is more likely to be used again than this stays, however much it would save."""
+    min_age: int = 1
+    """In so many requests a part is sent whole before it may go."""
     inputs: bool = False
     """Whether long texts in the inputs of calls are judged too, such as what was written to a file."""
     project_root: str | PathLike[str] = ""
@@ -64,6 +70,8 @@ class Faded:
     def __post_init__(self) -> None:
         check_at_least(0, self.name, penalty_tokens=self.penalty_tokens)
         check_counts(0, self.name, keep_recent=self.keep_recent)
+        check_counts(1, self.name, min_age=self.min_age)
+        check_at_least(0, self.name, max_chance=self.max_chance)
         check_flags(self.name, inputs=self.inputs)
         check_texts(self.name, self.words, placeholder=self.placeholder, input_placeholder=self.input_placeholder)
         if self.recall_tool is not None and not (isinstance(self.recall_tool, str) and self.recall_tool):
@@ -90,36 +98,44 @@ class FadedFold(ResultFollower, TimelessFold):
 
     def see(self, seen: Seen) -> Iterator[Mark]:
         """Marks on results that have come to be judged."""
-        result, memory = seen.result, self.memory
+        memory = self.memory
         memory.was_struck |= self._is_struck(seen)
         if memory.was_struck:
             return
-        may_go = result is not None and not seen.is_error and may_replace(result, self._placeholder, self._words)
-        is_recalled = self._rule.recall_tool is not None and is_recall(seen.tool, self._rule.recall_tool)
-        for judged in self.judged_by(seen, may_go=may_go and not is_recalled):
+        placeholder = self._placeholder_of(seen)
+        for judged in self.judged_by(seen, may_go=placeholder is not None):
             used_again = chance(self._weights, features_of(judged, memory))
             if self._may_go(judged, used_again):
                 del memory.results[judged.order]
                 because = self._because(judged, used_again)
-                yield Mark(self._rule.name, judged.index, judged.at, self._left_of(judged), because, chance=used_again)
+                yield Mark(self._rule.name, judged.index, judged.at, judged.replacement, because, chance=used_again)
+        if placeholder is not None:
+            memory.results[seen.order].replacement = placeholder
 
-    def _left_of(self, judged: FollowedPart) -> str | dict[str, Any] | None:
-        if judged.is_input:
-            return judged.replacement
-        return self._placeholder.replace("{reference}", reference_to(judged.index, judged.place))
+    def _placeholder_of(self, seen: Seen) -> str | None:
+        """What would be left of a result; None for a part that is no result, and for a result that stays."""
+        recall = self._rule.recall_tool
+        if seen.result is None or seen.is_error or (recall is not None and is_recall(seen.tool, recall)):
+            return None
+        placeholder = placeholder_for(seen, self._placeholder, self._words)
+        return placeholder and placeholder.replace("{reference}", reference_to(seen.index, seen.place))
 
     def _is_struck(self, seen: Seen) -> bool:
         """Whether this rule has been here before."""
         if seen.result is not None:
-            begins, _, _ = self._placeholder.partition("{reference}")
-            return seen.result.text.startswith(begins) and len(seen.result.text) < 2 * len(self._placeholder)
+            text, (beginning, field, _) = seen.result.text, self._placeholder.partition("{")
+            is_filled = bool(field and beginning) and text.startswith(beginning.rstrip(": ")) and len(text) < _PLACEHOLDER_CHARS
+            return is_filled or text == self._placeholder
         return isinstance(seen.part, ToolCall) and self._input_placeholder in texts_of(seen.part)
 
     def _may_go(self, result: FollowedPart, used_again: float) -> bool:
         memory, rule = self.memory, self._rule
+        age = memory.step - result.step
         if memory.count - result.number < rule.keep_recent or (result.is_input and not rule.inputs):
             return False
-        saving = _READ * result.tokens * _REQUESTS_PER_AGE * (memory.step - result.step)
+        if age < rule.min_age or used_again > rule.max_chance:
+            return False
+        saving = _READ * result.tokens * _REQUESTS_PER_AGE * age
         miss = _READ * memory.tokens + _WRITE * result.tokens + rule.penalty_tokens
         return saving > used_again * miss
 

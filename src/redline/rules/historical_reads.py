@@ -9,7 +9,8 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace, read_paths
+from redline.rules.placeholders import placeholder_for
+from redline.rules.results import read_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_flags, check_texts, make_root, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
@@ -57,7 +58,8 @@ class _HistoricalRead(msgspec.Struct, gc=False):
 
     index: int
     at: Path
-    may_go: bool
+    placeholder: str | None
+    """None: it stays."""
     paths: tuple[str, ...]
     latest_of: int
 
@@ -86,8 +88,8 @@ class _HistoricalReadsFold(TimelessFold):
         paths = read_paths(seen, self._root, shell_reads=self._rule.shell_reads)
         if not paths or seen.is_error:
             return ()
-        may_go = may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
-        self.memory.reads[seen.order] = _HistoricalRead(seen.index, result.at, may_go, tuple(sorted(paths)), len(paths))
+        placeholder = placeholder_for(seen, self._placeholder, self._words, may_grow=self._rule.may_grow)
+        self.memory.reads[seen.order] = _HistoricalRead(seen.index, result.at, placeholder, tuple(sorted(paths)), len(paths))
         return [mark for path in sorted(paths) for mark in self._count_read(path, timestamp_ms, seen.order)]
 
     def _count_read(self, path: str, timestamp_ms: float, order: int) -> Iterable[Mark]:
@@ -102,7 +104,7 @@ class _HistoricalReadsFold(TimelessFold):
         if read.latest_of:
             return ()
         del self.memory.reads[oldest]
-        if not read.may_go:
+        if read.placeholder is None:
             return ()
         because = f"{rule.keep_recent} newer reads of {', '.join(read.paths)}"
-        return (Mark(rule.name, read.index, read.at, self._placeholder, because, read.paths),)
+        return (Mark(rule.name, read.index, read.at, read.placeholder, because, read.paths),)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace
+from redline.rules.placeholders import placeholder_for
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_texts, make_names, text_of
 from redline.values.payloads import Path
@@ -42,8 +42,8 @@ class MaskedResults:
 
 
 class _MaskedResultsMemory(msgspec.Struct):
-    latest: list[tuple[int, Path, bool]] = []
-    """Index, place, whether it may go."""
+    latest: list[tuple[int, Path, str | None]] = []
+    """Index, place, placeholder (None: it stays)."""
 
 
 class _MaskedResultsFold(TimelessFold):
@@ -57,8 +57,8 @@ class _MaskedResultsFold(TimelessFold):
         rule, result, latest = self._rule, seen.result, self.memory.latest
         if result is None or seen.tool in rule.spared_tools or seen.is_error:
             return
-        latest.append((seen.index, result.at, may_replace(result, self._placeholder, self._words)))
+        latest.append((seen.index, result.at, placeholder_for(seen, self._placeholder, self._words)))
         if len(latest) > rule.keep_recent:
-            index, at, may_go = latest.pop(0)
-            if may_go:
-                yield Mark(rule.name, index, at, self._placeholder, f"{rule.keep_recent} results are newer")
+            index, at, placeholder = latest.pop(0)
+            if placeholder is not None:
+                yield Mark(rule.name, index, at, placeholder, f"{rule.keep_recent} results are newer")

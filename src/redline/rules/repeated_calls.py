@@ -1,6 +1,5 @@
 """A call that is made again gives the newer answer: of identical calls the latest results stay."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,12 +7,11 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace
+from redline.rules.placeholders import placeholder_for
+from redline.rules.results import call_fingerprint
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_counts, check_texts, text_of
 from redline.tools import Asks, Resumes
-from redline.values import payloads
-from redline.values.messages import ToolCall
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
 
@@ -46,8 +44,8 @@ class RepeatedCalls:
 
 
 class _RepeatedCallsMemory(msgspec.Struct):
-    latest: dict[bytes, list[tuple[int, Path, bool]]] = {}
-    """By fingerprint of the call, its latest results: index, place, whether it may go."""
+    latest: dict[bytes, list[tuple[int, Path, str | None]]] = {}
+    """By fingerprint of the call, its latest results: index, place, placeholder (None: it stays)."""
 
 
 class _RepeatedCallsFold(TimelessFold):
@@ -63,24 +61,12 @@ class _RepeatedCallsFold(TimelessFold):
             return
         if any(isinstance(action, Resumes | Asks) for action in seen.actions):
             return
-        fingerprint = _fingerprint(call)
+        fingerprint = call_fingerprint(call)
         if fingerprint is None:
             return
         latest = self.memory.latest.setdefault(fingerprint, [])
-        latest.append((seen.index, result.at, may_replace(result, self._placeholder, self._words)))
+        latest.append((seen.index, result.at, placeholder_for(seen, self._placeholder, self._words)))
         if len(latest) > rule.keep_recent:
-            index, at, may_go = latest.pop(0)
-            if may_go:
-                yield Mark(rule.name, index, at, self._placeholder, f"{call.name} was called again with the same arguments")
-
-
-def _fingerprint(call: ToolCall) -> bytes | None:
-    """Equal for equal calls, whatever the order of their arguments; short, because there is one for each call.
-
-    None for arguments that are no JSON, such as a number of thousands of digits.
-    """
-    try:
-        content = payloads.canonical([call.name, call.arguments])
-    except (RecursionError, TypeError, ValueError):
-        return None
-    return hashlib.blake2b(content, digest_size=16).digest()
+            index, at, placeholder = latest.pop(0)
+            if placeholder is not None:
+                yield Mark(rule.name, index, at, placeholder, f"{call.name} was called again with the same arguments")

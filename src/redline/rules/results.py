@@ -1,28 +1,23 @@
-"""What rules ask of a result: its words, its length, the files it shows or changes, and whether replacing it gains anything."""
+"""What rules ask of a result: its words, its length, its call, the files it shows or changes, whether it was replaced."""
+
+import hashlib
 
 from redline.rules.facts import Seen
 from redline.tools import Reads, Runs, Writes, is_unicode, normalize_path
 from redline.values import payloads
-from redline.values.messages import Media, Opaque, Text, ToolResult
+from redline.values.messages import Media, Opaque, Text, ToolCall, ToolResult
 from redline.values.words import Words, is_placeholder
 
 __all__ = [
+    "call_fingerprint",
     "is_replaced",
     "line_count",
     "long_texts",
-    "may_replace",
     "plain_words",
     "read_paths",
     "size_chars",
     "written_paths",
 ]
-
-
-def may_replace(result: ToolResult, placeholder: str, words: Words, *, may_grow: bool = False) -> bool:
-    """Whether the placeholder may replace the result: it has not been replaced, and what is there is longer."""
-    if is_replaced(result, words, placeholder):
-        return False
-    return may_grow or len(placeholder) < size_chars(result)
 
 
 def is_replaced(result: ToolResult, words: Words, placeholder: str | None = None) -> bool:
@@ -88,3 +83,15 @@ def written_paths(seen: Seen, root: str) -> frozenset[str]:
     return frozenset(
         normalize_path(action.path, root) for action in seen.actions if isinstance(action, Writes) and is_unicode(action.path)
     )
+
+
+def call_fingerprint(call: ToolCall) -> bytes | None:
+    """Equal for equal calls, whatever the order of their arguments; short, because there is one for each call.
+
+    None for arguments that are no JSON, such as a number of thousands of digits.
+    """
+    try:
+        content = payloads.canonical([call.name, call.arguments])
+    except (RecursionError, TypeError, ValueError):
+        return None
+    return hashlib.blake2b(content, digest_size=16).digest()

@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace, plain_words
+from redline.rules.placeholders import placeholder_for
+from redline.rules.results import plain_words
 from redline.rules.rule import Fold, Mark
 from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
@@ -60,7 +61,8 @@ class _DatedResult(NamedTuple):
     """Among the results of one time."""
     message_index: int
     at: Path
-    may_go: bool
+    placeholder: str | None
+    """None: it stays."""
 
 
 class _StaleTerminalMemory(msgspec.Struct):
@@ -87,17 +89,15 @@ class _StaleTerminalFold:
         if seen.is_error:
             return ()
         is_terminal = seen.is_terminal and (seen.tool is None or self._tools.has(seen.tool))
-        may_go = (
-            is_terminal
-            and (plain_words(result) is not None or (self._rule.text_blocks and _is_all_text(result)))
-            and may_replace(result, self._placeholder, self._words, may_grow=self._rule.may_grow)
-        )
-        dated = _DatedResult(timestamp_ms, seen.order, seen.index, result.at, may_go)
+        placeholder = None
+        if is_terminal and (plain_words(result) is not None or (self._rule.text_blocks and _is_all_text(result))):
+            placeholder = placeholder_for(seen, self._placeholder, self._words, may_grow=self._rule.may_grow)
+        dated = _DatedResult(timestamp_ms, seen.order, seen.index, result.at, placeholder)
         if len(self.memory.latest) < self._rule.keep_recent:
             heappush(self.memory.latest, dated)
             return ()
         oldest = heappushpop(self.memory.latest, dated)
-        if oldest.may_go:
+        if oldest.placeholder is not None:
             heappush(self.memory.aging, oldest)
         return ()
 
@@ -110,7 +110,7 @@ class _StaleTerminalFold:
             if place < len(aging) and self._is_old(aging[place], now):
                 found.append(aging[place])
                 places += (2 * place + 1, 2 * place + 2)
-        return [Mark(rule.name, dated.message_index, dated.at, self._placeholder, self._because) for dated in sorted(found)]
+        return [Mark(rule.name, dated.message_index, dated.at, dated.placeholder, self._because) for dated in sorted(found)]
 
     def forget(self, now: float) -> None:
         aging = self.memory.aging

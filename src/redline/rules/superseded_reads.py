@@ -8,7 +8,8 @@ from typing import ClassVar
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.results import may_replace, read_paths, written_paths
+from redline.rules.placeholders import placeholder_for
+from redline.rules.results import read_paths, written_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
 from redline.rules.settings import check_flags, check_texts, make_root, text_of
 from redline.values.payloads import Path
@@ -50,7 +51,8 @@ class _SupersededRead(msgspec.Struct, gc=False):
 
     index: int
     at: Path
-    may_go: bool
+    placeholder: str | None
+    """None: it stays."""
     valid: set[str]
 
 
@@ -83,8 +85,8 @@ class _SupersededReadsFold(TimelessFold):
                 yield from self._superseded(path, orders)
         shown = read_paths(seen, root, shell_reads=True)
         if shown:
-            may_go = may_replace(result, self._placeholder, self._words)
-            memory.reads[seen.order] = _SupersededRead(seen.index, result.at, may_go, set(shown))
+            placeholder = placeholder_for(seen, self._placeholder, self._words)
+            memory.reads[seen.order] = _SupersededRead(seen.index, result.at, placeholder, set(shown))
         for path in sorted(shown):
             yield from self._superseded(path, memory.outdated.pop(path, ()))
             memory.valid.setdefault(path, []).append(seen.order)
@@ -97,6 +99,6 @@ class _SupersededReadsFold(TimelessFold):
             if read.valid:
                 continue
             del self.memory.reads[order]
-            if read.may_go:
+            if read.placeholder is not None:
                 because = f"{path} was changed later"
-                yield Mark(self._rule.name, read.index, read.at, self._placeholder, because, (path,))
+                yield Mark(self._rule.name, read.index, read.at, read.placeholder, because, (path,))

@@ -71,7 +71,7 @@ class FollowedPart(msgspec.Struct, gc=False):
     is_changed: bool = False
     """A file that it shows was changed since."""
     replacement: str | dict[str, Any] | None = None
-    """Of an input, what would be left of it."""
+    """What would be left of it."""
 
     @property
     def is_input(self) -> bool:

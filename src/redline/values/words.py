@@ -20,13 +20,23 @@ __all__ = [
 REFERENCE = "[Content offloaded to: ./{name}]"
 """What `offload_tool_results` leaves in the place of a result, whatever the words; `{name}` is the file."""
 
+_RESULT_FIELDS = ("what", "size", "again")
 TEMPLATE_FIELDS = {
+    "stale_terminal": _RESULT_FIELDS,
+    "historical_read": _RESULT_FIELDS,
+    "superseded_read": _RESULT_FIELDS,
+    "repeated_call": _RESULT_FIELDS,
+    "masked_result": _RESULT_FIELDS,
+    "faded_result": _RESULT_FIELDS,
+    "faded_recalled": ("what", "size", "recall", "reference"),
     "old_image": ("media_type", "size"),
-    "faded_recalled": ("recall", "reference"),
     "cut": ("lines", "chars"),
     "offloaded": ("call", "chars", "lines", "head", "tail", "recall", "reference"),
 }
 """The words that are templates, each with the fields in braces that it may have."""
+
+_LEAST_BEGINNING = 5
+"""A template that begins with fewer letters before its first field cannot be told by its beginning."""
 
 
 def check_template(template: str, owner: str, *names: str) -> None:
@@ -43,6 +53,7 @@ class Words:
     """All that Redline says to a model, in one language. Change one with `dataclasses.replace(EN, stale_terminal="…")`."""
 
     stale_terminal: str
+    """Fields, here and down to `faded_result`: `what` (the tool and its file or command), `size`, `again` (how to get it)."""
     historical_read: str
     superseded_read: str
     repeated_call: str
@@ -51,7 +62,7 @@ class Words:
     faded_result: str
     faded_input: str
     faded_recalled: str
-    """As `faded_result`, where the model can read it again. Fields: `recall` (the tool for it) and `reference`."""
+    """As `faded_result`, where the model has a tool to read it. Fields: `what`, `size`, `recall` (the tool), `reference`."""
     old_image: str
     """Fields: `media_type`, and `size` (of a picture that is only linked: its address)."""
     cut: str
@@ -64,6 +75,14 @@ class Words:
     """The first message, where earlier ones are hidden and the provider wants one from the user."""
     tools_heading: str
     """The first line of a tool description."""
+    run_again: str = "run it again"
+    """The field `again` for the output of a command."""
+    read_again: str = "read it again"
+    """For a file, and for the result of an edit."""
+    search_again: str = "search again"
+    """For a search or a listing."""
+    call_again: str = "call it again"
+    """For any other tool."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -77,13 +96,13 @@ class Words:
 DOCUMENTS = Words(
     stale_terminal="此命令返回内容已过时",
     historical_read="[该文件的历史读取内容已压缩,请参看最新读取结果]",
-    superseded_read="[该文件此后已被修改,此次读取的内容已过时]",
-    repeated_call="[相同的调用此后再次执行过,请参看最新结果]",
+    superseded_read="[该文件此后已被修改,此次读取的内容已过时: {what}, {size}; {again}]",
+    repeated_call="[相同的调用此后再次执行过,请参看最新结果: {what}, {size}]",
     failed_input="[此调用已失败,其输入已移除]",
-    masked_result="[较早的工具结果已省略]",
-    faded_result="[工具结果已省略]",
+    masked_result="[较早的工具结果已省略: {what}, {size}; {again}]",
+    faded_result="[工具结果已省略: {what}, {size}; {again}]",
     faded_input="[此处的长文本已从历史记录中省略]",
-    faded_recalled='[工具结果已省略; 读取: {recall}(reference="{reference}")]',
+    faded_recalled='[工具结果已省略: {what}, {size}; {recall}(reference="{reference}")]',
     old_image="[图片已移除: {media_type}, {size}]",
     cut="[此处省略 {lines} 行, {chars} 个字符]",
     offloaded=(
@@ -93,19 +112,23 @@ DOCUMENTS = Words(
     interrupted="Interrupted before it finished; it may have had side effects.",
     not_shown="(Earlier messages are not shown.)",
     tools_heading="可用工具:",
+    run_again="可再次运行",
+    read_again="可再次读取",
+    search_again="可再次搜索",
+    call_again="可再次调用",
 )
 """As the documents have them, to the letter where they spell something out, which makes two of them English."""
 
 EN = Words(
-    stale_terminal="[The output of this command is out of date]",
-    historical_read="[Earlier read of this file; see the latest one]",
-    superseded_read="[This file was changed after this read]",
-    repeated_call="[The same call was made again; see its latest result]",
+    stale_terminal="[The output of this command is out of date: {what}, {size}; {again}]",
+    historical_read="[Earlier read of this file; see the latest one: {what}]",
+    superseded_read="[This file was changed after this read: {what}; {again}]",
+    repeated_call="[The same call was made again; see its latest result: {what}]",
     failed_input="[This call failed; its input was removed]",
-    masked_result="[Older tool result left out]",
-    faded_result="[Tool result left out]",
+    masked_result="[Older tool result left out: {what}, {size}; {again}]",
+    faded_result="[Tool result left out: {what}, {size}; {again}]",
     faded_input="[A long text stood here; it was left out of this history]",
-    faded_recalled='[Tool result left out; to read it: {recall}(reference="{reference}")]',
+    faded_recalled='[Tool result left out: {what}, {size}; {recall}(reference="{reference}")]',
     old_image="[Image removed: {media_type}, {size}]",
     cut="[{lines} lines, {chars} characters left out here]",
     offloaded=(
@@ -118,7 +141,9 @@ EN = Words(
 )
 """English."""
 
-_NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading"})
+_NOT_IN_PLACE_OF_A_PART = frozenset(
+    {"cut", "interrupted", "not_shown", "tools_heading", "run_again", "read_again", "search_again", "call_again"}
+)
 
 
 def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:
@@ -137,9 +162,8 @@ def starts_as_tools_heading(text: str, words: Words = DOCUMENTS) -> bool:
 def _recognised(words: Words) -> tuple[frozenset[str], tuple[str, ...], int]:
     """The placeholders that are a whole text, the beginnings of those that are filled in, the longest length of the first."""
     names = [field.name for field in fields(Words) if field.name not in _NOT_IN_PLACE_OF_A_PART]
-    sets = (DOCUMENTS, EN, words)
-    whole = frozenset(getattr(one, name) for one in sets for name in names if name not in TEMPLATE_FIELDS)
-    templates = [REFERENCE, *(getattr(one, name) for one in sets for name in names if name in TEMPLATE_FIELDS)]
-    beginnings = {next(iter(Formatter().parse(template)))[0] for template in templates}
-    # a template that begins with a field cannot be told by its beginning
-    return whole, tuple(sorted(beginnings - {""})), max(map(len, whole))
+    texts = {REFERENCE, *(getattr(one, name) for one in (DOCUMENTS, EN, words) for name in names)}
+    whole = frozenset(text for text in texts if "{" not in text)
+    # without the colon, so that placeholders of earlier versions, which ended there, are recognised too
+    beginnings = {next(iter(Formatter().parse(text)))[0].rstrip(": ") for text in texts - whole}
+    return whole, tuple(sorted(text for text in beginnings if len(text) >= _LEAST_BEGINNING)), max(map(len, whole), default=0)
