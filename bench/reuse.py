@@ -1,4 +1,4 @@
-"""How often tool results are used again by kind and age on the recorded sessions: the table of src/redline/replay/reuse.py.
+"""How often tool results are used again by kind and age on the recorded sessions.
 
 python -m bench.reuse
 """
@@ -14,14 +14,17 @@ from typing import TypeVar
 from bench.corpus import TIMED_AGENTS, recorded_files
 from redline import read_transcript
 from redline.replay.policies import MarkedSession
-from redline.replay.reuse import AGES, KINDS, ResultKind, kind_of
 from redline.replay.risk import uses_in
 from redline.replay.session import Session, sessions_in
+from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
 from redline.tokens import Estimate, Remembered, count_part
 
-__all__ = ["ResultUse", "measured_uses", "shares_by_age"]
+__all__ = ["AGES", "ResultUse", "measured_uses", "shares_by_age"]
 
 T = TypeVar("T")
+
+AGES = (0, 1, 3, 5, 10, 20, 40)
+"""In requests since the one that first sent the result."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,6 @@ def main() -> None:
             tokens = sum(one.tokens for one in own) / sum(one.tokens for one in found)
             print(f"| {kind} | {len(own):,} | {tokens:.0%} | {' | '.join(f'{share:.1%}' for share in shares[kind])} |")
         print()
-    for kind, chances in shares_by_age(found, of_aged=True).items():
-        print(f'    "{kind}": ({", ".join(f"{chance:.3f}" for chance in chances)}),')
 
 
 def measured_uses(path: Path) -> list[ResultUse]:
@@ -85,7 +86,7 @@ def _results_of(session: Session) -> Iterator[ResultUse]:
         for one in parts:
             if one.result is not None:
                 yield ResultUse(
-                    kind_of(one.call) if one.call is not None else "other",
+                    kind_of_actions(one.actions),
                     count_part(one.part, counter),
                     max(last_use.get((place, one.part.at), -1) - first, -1),
                     last_of_window[session.requests[first].start] - first,

@@ -274,7 +274,7 @@ def test_one_setting_for_all_words():
             talk.request(now=10**9 * MINUTE, rules=["masked_results"]).strikes
             or talk.request(now=2e13, rules=[MaskedResults(keep_recent=1)]).strikes
         )
-        assert strike.replacement == words.masked_result
+        assert strike.replacement.startswith(words.masked_result.partition("{")[0])
 
 
 @pytest.mark.parametrize(

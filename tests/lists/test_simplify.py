@@ -139,7 +139,7 @@ def test_commands_are_reads_only_where_asked():
 def test_the_words_can_be_chosen():
     """And a placeholder in any words is left alone, whichever are set (R33)."""
     simpler = simplify_historical_file_reads(native(READS), project_root="/p", words=EN)
-    assert said(simpler, "anthropic")[:2] == [EN.historical_read] * 2
+    assert said(simpler, "anthropic")[:2] == ["[Earlier read of this file; see the latest one: Read a.py]"] * 2
     assert simplify_historical_file_reads(simpler, project_root="/p") == simpler
     with pytest.raises(ValidationError, match="words"):
         simplify_historical_file_reads([], project_root="/p", words="EN")  # type: ignore[arg-type]

@@ -161,7 +161,7 @@ def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple
     anew = f"{cached:,} tokens, by all strikes of that request" if cached else "nothing"
     yield "cached anew", anew
     if strike["chance"] is not None:
-        yield "chance", f"{share(strike['chance'])} of such parts are used again at that age"
+        yield "chance", f"{share(strike['chance'])} that it is used again, as estimated when it was struck"
     if strike["used_at"] is not None:
         yield "used later", f"in request {strike['used_at']}: {strike['used_words']}"
     else:

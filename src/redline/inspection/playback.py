@@ -7,14 +7,13 @@ from itertools import chain
 
 import msgspec
 
-from redline.inspection.part_sizes import PartSizes, PartSpot, SizedPart
+from redline.inspection.part_sizes import PartSizes, SizedPart
 from redline.inspection.positions import PlacedSession, StrikeSpan, place
 from redline.inspection.recording import MadeRequest, MadeStrike, Recording, Runs
 from redline.policy import Policy
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price
 from redline.replay.cache import Charge
 from redline.replay.course import Course, charges_of, course_of
-from redline.replay.reuse import chance_of_use, kind_of
 from redline.replay.what_if import WhatIf, WhatIfOutcome
 from redline.tokens import Estimate, Remembered
 from redline.values.payloads import Path
@@ -151,7 +150,7 @@ class Player:
             first=made.first,
             end=made.end,
             ended_because=made.ended_because,
-            chance=self._chance(one.index, one.at, made.first),
+            chance=one.chance,
         )
 
     def _strikes_of(self, outcome: WhatIfOutcome) -> list[PlayedStrike]:
@@ -176,19 +175,12 @@ class Player:
                     first=one.request,
                     end=next((start for start in starts if start > one.request), None),
                     ended_because="the view changed",
-                    chance=one.chance if one.chance is not None else self._chance(index, one.at, one.request),
+                    chance=one.chance,
                     used_at=miss.request if miss is not None else None,
                     used_words=miss.words if miss is not None else "",
                 )
             )
         return found
-
-    def _chance(self, index: int, at: Path, request: int) -> float | None:
-        call = self.parts.calls.get(PartSpot(index, at))
-        sent_first = self.recording.request_of(index, "user")
-        if call is None or sent_first is None:
-            return None
-        return chance_of_use(kind_of(call[1]), max(request - sent_first, 0))
 
 
 class Playback:

@@ -57,7 +57,7 @@ function facts(strike, { context }) {
     ["Rule", h("code", line(strike.rule, 60))],
     ["In force", [toRequest(first, "since"), end !== null && ` until request ${end}`, ended && ` (${ended})`]],
     ["Price", price],
-    ["Chance of use", chance !== null && `${percent(chance, 1)} of such parts were used again in recorded sessions`],
+    ["Chance of use", chance !== null && `${percent(chance, 1)}, as estimated when it was struck`],
     ["Used again", usedAt !== null && [toRequest(usedAt, "at"), words && [": “", line(words, 300), "”"]]],
   ];
 }
