@@ -25,7 +25,7 @@ from redline.formats.usage import read_usage
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
 from redline.histories.present import as_given, messages_to_send
-from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
+from redline.histories.tree import HistoryTree, KnownPath, PathDecisions
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
@@ -233,7 +233,7 @@ class Editor:
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
-        for strike in strikes_in_force(path):
+        for strike in PathDecisions(path).strikes.values():
             by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
         positions, said = list[int](), list[Payload]()
         for position, message in enumerate(given.messages):
@@ -302,8 +302,8 @@ class Editor:
         with way.lock:
             self._check_own(way, request)
             end = way.tree.end_of(request.record)
-            made, held = {strike.number for strike in request.new_strikes}, strikes_in_force(way.tree.path(end))
-            if lifts := tuple(Lift(strike.number, "it was never sent") for strike in held if strike.number in made):
+            made, held = {strike.number for strike in request.new_strikes}, PathDecisions(way.tree.path(end)).strikes
+            if lifts := tuple(Lift(number, "it was never sent") for number in held if number in made):
                 way.tree.append([StrikesLifted(lifts)], parent=end)
 
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
@@ -341,6 +341,10 @@ class Editor:
         tree = way.tree
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
+            moved = tree.move_to(spot)
+            if moved.undone or moved.pins:
+                tree.append([HeadMoved((), moved.undone, moved.pins)], parent=spot.record)
+                spot = tree.find(given.digests, given.session)
             return spot
         if given.format.invents_call_ids and _renames_calls(given, tree, spot):
             spot = tree.find(given.digests[: spot.length - 1], given.session)
@@ -352,8 +356,8 @@ class Editor:
             records.append(SessionJoined(given.session))
         if spot.length == 0:
             self._forest.enter(given)
-        elif strikes := tree.later_strikes(spot):
-            records.append(HeadMoved(strikes))
+        elif (moved := tree.move_to(spot)) != HeadMoved():
+            records.append(moved)
         before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
