@@ -56,7 +56,12 @@ class JsonlLog:
         self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0, b"")
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._claimed_end)
+        self._claim.take()  # before the file is locked: whoever has the claim goes on appending while one waits for it
+        try:
+            self._file.locked(self._tidy_end)  # after an append that began before the claim
+        except BaseException:
+            self._claim.release()
+            raise
 
     @property
     def header(self) -> Header:
@@ -103,6 +108,7 @@ class JsonlLog:
                 self._seen = (first + len(bodies) - 1, self._known.end)
             return first + len(bodies) - 1
 
+        self._claim.take()  # a forked child has none
         return self._file.locked(write, create=True)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
@@ -132,11 +138,6 @@ class JsonlLog:
         """Let go of the file, and of the claim to be its only writer."""
         self._file.close()
         self._claim.release()
-
-    def _claimed_end(self, size: int) -> int:
-        """On opening: a claim is taken while no other process is in the middle of an append."""
-        self._claim.take()
-        return self._tidy_end(size)
 
     # --- the end of the file
 
