@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from redline.blobs import Blobs
+from redline.blobs.opening import make_blobs
 from redline.blobs.retrieval import recall_from
 from redline.conversation import now_ms
 from redline.engine.engine import Engine
@@ -49,7 +50,7 @@ from redline.prices.model import Model, check_model, model_name
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
-from redline.values.checks import check_function, check_methods, shown
+from redline.values.checks import check_function, shown
 from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
@@ -121,7 +122,7 @@ class Editor:
         *,
         policy: Policy | str | None = None,
         clock: Callable[[], float] = now_ms,
-        blobs: Blobs | None = None,
+        blobs: Blobs | str | os.PathLike[str] | None = None,
         counter: Counter | None = None,
         redact: Redact | None = None,
         durability: Durability = "os",
@@ -129,11 +130,9 @@ class Editor:
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
-        if blobs is not None:
-            check_methods("blobs", blobs, "put", "get")
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
-        self._policy, self._clock, self._blobs = make_policy(policy), clock, blobs
+        self._policy, self._clock, self._blobs = make_policy(policy), clock, make_blobs(blobs)
         self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)

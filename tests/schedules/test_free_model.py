@@ -71,10 +71,10 @@ prices = st.floats(0, 1e6) | st.sampled_from([0, 0.0, 1e-12])
 
 
 @settings(max_examples=40, deadline=None)
-@given(input=prices, output=prices, read=prices, write=prices, minutes=st.floats(0, 1e6), gap=st.integers(0, 10**7))
-def test_any_price_makes_requests(input, output, read, write, minutes, gap):
+@given(fresh=prices, output=prices, read=prices, write=prices, minutes=st.floats(0, 1e6), gap=st.integers(0, 10**7))
+def test_any_price_makes_requests(fresh, output, read, write, minutes, gap):
     """R159: whatever it costs, and also if nothing does."""
-    own = Price(model="m", input=input, output=output, cache_read=read, cache_write=write, lifetime_minutes=minutes)
+    own = Price(model="m", input=fresh, output=output, cache_read=read, cache_write=write, lifetime_minutes=minutes)
     assert WhenFree.for_model(own).rates.read >= 0
     talk = Conversation(model=own, project_root="/p")
     for number, message in enumerate(HISTORY[:17]):

@@ -34,6 +34,8 @@ class Engine:
         self._expects_branches = isinstance(log, Timeline)
         """Whether the tree is shared with others, who go their own ways."""
         self._format, self._counter, self._blobs = format, counter, blobs
+        self.is_closed = False
+        """Whether nothing may be added any more."""
         self._stand_at(self.timeline.head)
 
     def fix_format(self, format: Format) -> None:
@@ -48,8 +50,14 @@ class Engine:
 
     # --- the record
 
+    def check_open(self) -> None:
+        """Refuse to go on with a conversation that was closed: its log would be opened, and claimed, once more."""
+        if self.is_closed:
+            raise ExecutionError("This conversation was closed. Open it again.")
+
     def commit(self, records: Sequence[Record]) -> None:
         """Append records and take them into the state. One that the state would refuse is not appended."""
+        self.check_open()
         for record in records:
             self.state.check(record)
         if not self.timeline.append(list(records)) and not self._expects_branches:
@@ -65,6 +73,7 @@ class Engine:
 
     def refresh(self) -> int:
         """Go to what was added last, by whomever; how many messages are new on the way there."""
+        self.check_open()
         before = [one.number for one in self.timeline.path()]
         self.timeline.read()
         latest = self.timeline.latest()
@@ -84,6 +93,7 @@ class Engine:
 
         What was undone or pinned on messages that both ways have holds there, too.
         """
+        self.check_open()
         there, known = self._state_at(number), {one.number for one in self.timeline.path()}
         common = sum(messages_in(one.record) for one in self.timeline.path(number) if one.number in known)
 
@@ -128,6 +138,7 @@ class Engine:
 
     def request(self, settings: Settings, ask: Ask) -> Request:
         """What to send now. The strikes it applies are recorded and stay."""
+        self.check_open()
         self._skip_used_numbers()
         lifted = self._lift(settings, ask.now)
         work = self.workings(settings)

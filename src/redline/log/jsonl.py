@@ -15,6 +15,7 @@ from redline.errors import LogError, StaleLogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
+from redline.log.addresses import check_file_name
 from redline.log.claims import FileClaim
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
@@ -48,6 +49,7 @@ class JsonlLog:
         exclusive: bool = False,
     ) -> None:
         check_durability(durability)
+        check_file_name(os.fspath(path))
         self._file = AppendFile(Path(path), durability)
         self._claim = FileClaim(_lock_of(Path(path)), os.fspath(path), is_wanted=exclusive)
         name = Path(path).stem.encode("utf-8", "replace").decode()  # file names may hold bytes that are no text

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from redline.errors import LogError, StaleLogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
+from redline.log.addresses import check_file_name
 from redline.log.blanking import blanked
 from redline.log.claims import FileClaim
 from redline.log.database import MARK_BYTES, DatabaseConnection, DatabaseLog, shared
@@ -73,6 +74,7 @@ class SqliteLog(DatabaseLog):
         exclusive: bool = False,
     ) -> None:
         check_durability(durability)
+        check_file_name(os.fspath(path))
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
         self._path, self._durability = Path(path), durability
         self._open_database: SqliteDatabase | None = None
