@@ -45,7 +45,7 @@ def test_policies_compare_and_print():
         ({"rules": ["nope"]}, "nope"),
         ({"schedule": "nope"}, "nope"),
         ({"strategy": "nope"}, "strategy"),
-        ({"words": "en"}, "words"),
+        ({"words": "klingon"}, "words"),
         ({"protection": {"tools": []}}, "protection"),
         ({"tool_book": {}}, "tool_book"),
         ({"project_root": b"/p"}, "project_root"),

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
+from redline.blobs.opening import make_blobs
 from redline.blobs.retrieval import recall_from
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
@@ -96,7 +97,7 @@ def _whole(method: Callable[Concatenate["Conversation", P], T]) -> Callable[Conc
     @functools.wraps(method)
     def call(talk: "Conversation", /, *args: P.args, **settings: P.kwargs) -> T:
         with talk._lock:
-            if talk._is_broken:
+            if talk._is_broken and not talk._engine.is_closed:
                 talk._engine.recover()
                 talk._watch.restart()
                 talk._is_broken = False
@@ -125,7 +126,7 @@ class Conversation:
         log: Log | str | os.PathLike[str] | None = None,
         clock: Callable[[], float] = now_ms,
         format: str = "auto",
-        blobs: Blobs | None = None,
+        blobs: Blobs | str | os.PathLike[str] | None = None,
         strategy: Strategy | None = None,
         project_root: str | os.PathLike[str] | None = None,
         protection: Protection | None = None,
@@ -139,12 +140,10 @@ class Conversation:
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
-        if blobs is not None:
-            check_methods("blobs", blobs, "put", "get")
         check_log(log)
         said = make_list("messages", messages)
         self._model, self._system, self._tools = check_model(model), _checked_system(system), make_list("tools", tools)
-        self._clock, self._blobs, self._redact = clock, blobs, redact
+        self._clock, self._blobs, self._redact = clock, make_blobs(blobs), redact
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
         self._tool_description = describe_tools(self._tools, self._policy.words)
@@ -167,7 +166,7 @@ class Conversation:
             log = open_log(log, redact=redact)
             if fixed is not None:
                 check_stored_format(log, fixed.name)
-        self._engine = Engine(MemoryLog() if log is None else log, fixed, self._counter, blobs)
+        self._engine = Engine(MemoryLog() if log is None else log, fixed, self._counter, self._blobs)
         if fixed is None and (preferred := format_of_model(model_name(self._model))) in self._state.votes:
             self._engine.fix_format(find_format(preferred))
         self._known_races = 0
@@ -366,7 +365,8 @@ class Conversation:
     @_whole
     def branches(self) -> list[Branch]:
         """Every way that the conversation went, the present one among them."""
-        self._engine.timeline.read()
+        if not self._engine.is_closed:
+            self._engine.timeline.read()
         return self._engine.timeline.branches()
 
     @_whole
@@ -381,9 +381,12 @@ class Conversation:
 
     @_whole
     def fork(self, log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
-        """A conversation of its own, in a log of its own, that starts as this one is; in memory if no log is given."""
+        """A conversation of its own, in a log of its own, that starts as this one is; in memory if no log is given.
+
+        Its origin is this one.
+        """
         records = [one.record for one in self._engine.timeline.path()]
-        return self._begun_with(records, log)
+        return self._begun_with([*records, Originated(self.name, f"forked after {len(self._state)} messages")], log)
 
     def request_at(
         self,
@@ -507,10 +510,13 @@ class Conversation:
         self._watch.on_limit(callback)
 
     def close(self) -> None:
-        """Let go of the log's files and connections. What was said is stored already."""
+        """Let go of the log's files and connections. What was said is stored already, and can still be looked at here."""
         with self._lock:
+            if self._engine.is_closed:
+                return
             if self._engine.timeline.has_appended and not self._is_broken:  # who only read leaves no trace
                 self._engine.save_checkpoints()
+            self._engine.is_closed = True
             self._engine.timeline.log.close()
 
     # --- what is sent

@@ -5,27 +5,29 @@ for byte, but for those that are struck or have to be repaired.
 """
 
 import dataclasses
+import logging
 import operator
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from redline.blobs import Blobs
+from redline.blobs.opening import make_blobs
 from redline.blobs.retrieval import recall_from
 from redline.conversation import now_ms
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
 from redline.engine.request import Request
 from redline.engine.sent import Sent
-from redline.errors import ExecutionError, ValidationError
+from redline.errors import ExecutionError, StaleLogError, ValidationError
 from redline.formats import find_format, format_of_model
 from redline.formats.usage import read_usage
 from redline.histories.forest import Forest, OpenTree
 from redline.histories.given import GivenList, ListReader
 from redline.histories.present import as_given, messages_to_send
-from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
+from redline.histories.tree import HistoryTree, KnownPath, PathDecisions
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
@@ -48,17 +50,23 @@ from redline.prices.model import Model, check_model, model_name
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
-from redline.values.checks import check_function, check_methods, shown
+from redline.values.checks import check_function, shown
 from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 
 __all__ = ["EditedRequest", "Editor"]
 
+_logger = logging.getLogger("redline.editor")
+
+_Result = TypeVar("_Result")
+
 _MOST_ENGINES = 4
 """Of one log: ways that are kept ready to be gone on with."""
 _MOST_TRIES = 16
 """How often another process may be quicker before that is an error."""
+_MOST_REOPENED = 3
+"""Logs that one list needs: its own, the index of sessions, and one that it goes on from."""
 _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 
 
@@ -114,7 +122,7 @@ class Editor:
         *,
         policy: Policy | str | None = None,
         clock: Callable[[], float] = now_ms,
-        blobs: Blobs | None = None,
+        blobs: Blobs | str | os.PathLike[str] | None = None,
         counter: Counter | None = None,
         redact: Redact | None = None,
         durability: Durability = "os",
@@ -122,11 +130,9 @@ class Editor:
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
-        if blobs is not None:
-            check_methods("blobs", blobs, "put", "get")
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
-        self._policy, self._clock, self._blobs = make_policy(policy), clock, blobs
+        self._policy, self._clock, self._blobs = make_policy(policy), clock, make_blobs(blobs)
         self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)
@@ -200,24 +206,43 @@ class Editor:
         )
         if why := given.why_untouched:
             return self._observed(watch, _unchanged(given, why), session)
-        way = self._forest.open(given.log, namespace)
-        with way.lock:
-            for _ in range(_MOST_TRIES):
-                way.tree.read()
-                spot = self._follow(way, given, time_ms)
-                if why := way.tree.left_alone_at(spot.record):
-                    left = dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
-                    return self._observed(watch, left, session)
-                engine = self._engine_at(way, spot.record, given)
-                ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
-                made = engine.request(self._settings, ask)
-                if way.tree.end_of(spot.record) != engine.timeline.head:
-                    continue  # another process has decided first: what it has sent counts
-                way.engines[engine.timeline.head] = engine
-                request = self._edited(way, engine, given, made, ask)
-                engine.tell(request, self._settings, f"{self.store} {given.log}")
-                return self._observed(watch, request, session)
+
+        def decide() -> EditedRequest:
+            way = self._forest.open(given.log, namespace)
+            with way.lock:
+                return self._decided(way, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
+
+        return self._observed(watch, self._reopening(decide), session)
+
+    def _decided(
+        self, way: OpenTree, given: GivenList, now: float, *, model: Model | None, preamble: object, lifetime: str
+    ) -> EditedRequest:
+        """Record the list, and say what to send in its place."""
+        for _ in range(_MOST_TRIES):
+            way.tree.read()
+            spot = self._follow(way, given, now)
+            if why := way.tree.left_alone_at(spot.record):
+                return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+            engine = self._engine_at(way, spot.record, given)
+            ask = self._ask(way, engine, given, now, model=model, preamble=preamble, lifetime=lifetime)
+            made = engine.request(self._settings, ask)
+            if way.tree.end_of(spot.record) != engine.timeline.head:
+                continue  # another process has decided first: what it has sent counts
+            way.engines[engine.timeline.head] = engine
+            request = self._edited(way, engine, given, made, ask)
+            engine.tell(request, self._settings, f"{self.store} {given.log}")
+            return request
         raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
+
+    def _reopening(self, work: Callable[[], _Result]) -> _Result:
+        """What the work gives, begun again where a log turns out to be another than the one that was read: the caller's list
+        is whole, so that nothing is lost by going on with the log as it is now."""
+        for _ in range(_MOST_REOPENED):
+            try:
+                return work()
+            except StaleLogError as problem:
+                _logger.warning("A log is read again from its beginning: %s", problem)
+        return work()
 
     def recorded(
         self, messages: Sequence[Payload], *, session: str = "", format: str = "auto", namespace: str = ""
@@ -233,7 +258,7 @@ class Editor:
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
-        for strike in strikes_in_force(path):
+        for strike in PathDecisions(path).strikes.values():
             by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
         positions, said = list[int](), list[Payload]()
         for position, message in enumerate(given.messages):
@@ -284,41 +309,46 @@ class Editor:
         """What the provider reported for a request: its usage object, or a response that holds one."""
         counts = read_usage(usage)
         reported = (counts.input_tokens, counts.output_tokens, counts.cache_read_tokens, counts.cache_write_tokens)
-        self._note(request, UsageReported(*reported))
+        self._note(request, lambda _: UsageReported(*reported))
         tell_usage(counts, request, model=request.model or None, history=(self.store, request.log))
 
     def leave_alone(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""
         if not isinstance(why, str) or not why:
             raise ValidationError(f"why must be a text, not {shown(why)}")
-        self._note(request, LeftAlone(why))
+        self._note(request, lambda _: LeftAlone(why))
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
         _check_request(request)
-        if request.record == ROOT or not request.new_strikes:
-            return
-        way = self._forest.open(request.log)
-        with way.lock:
-            self._check_own(way, request)
-            end = way.tree.end_of(request.record)
-            made, held = {strike.number for strike in request.new_strikes}, strikes_in_force(way.tree.path(end))
-            if lifts := tuple(Lift(strike.number, "it was never sent") for strike in held if strike.number in made):
-                way.tree.append([StrikesLifted(lifts)], parent=end)
+        made = {strike.number for strike in request.new_strikes}
+
+        def lift(path: list[Stored]) -> Record | None:
+            lifts = tuple(Lift(number, "it was never sent") for number in PathDecisions(path).strikes if number in made)
+            return StrikesLifted(lifts) if lifts else None
+
+        if made:
+            self._note(request, lift)
 
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
-        self._note(request, CacheTouched(check_time_ms(self._clock() if now is None else now, "now")))
+        touched = CacheTouched(check_time_ms(self._clock() if now is None else now, "now"))
+        self._note(request, lambda _: touched)
 
-    def _note(self, request: EditedRequest, record: Record) -> None:
-        """Append what is known of a request where it ends."""
+    def _note(self, request: EditedRequest, make: Callable[[list[Stored]], Record | None]) -> None:
+        """Append what is known of a request where it ends, made from the records up to there."""
         _check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._forest.open(request.log)
-        with way.lock:
-            self._check_own(way, request)
-            way.tree.append([record], parent=way.tree.end_of(request.record))
+        try:
+            with way.lock:
+                self._check_own(way, request)
+                end = way.tree.end_of(request.record)
+                if record := make(way.tree.path(end)):
+                    way.tree.append([record], parent=end)
+        except StaleLogError as problem:  # the request itself may be gone from the log
+            _logger.warning("What became of a request is not recorded: %s", problem)
 
     def _check_own(self, way: OpenTree, request: EditedRequest) -> None:
         way.tree.read()
@@ -341,7 +371,7 @@ class Editor:
         tree = way.tree
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
-            return spot
+            return self._decided_since(tree, spot)
         if given.format.invents_call_ids and _renames_calls(given, tree, spot):
             spot = tree.find(given.digests[: spot.length - 1], given.session)
         records: list[Record] = []
@@ -352,8 +382,8 @@ class Editor:
             records.append(SessionJoined(given.session))
         if spot.length == 0:
             self._forest.enter(given)
-        elif strikes := tree.later_strikes(spot):
-            records.append(HeadMoved(strikes))
+        elif (moved := tree.move_to(spot)) != HeadMoved():
+            records.append(moved)
         before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
@@ -369,6 +399,14 @@ class Editor:
         if origin is not None:
             self._forest.leave(origin)
         return tree.find(given.digests, given.session)
+
+    def _decided_since(self, tree: HistoryTree, spot: KnownPath) -> KnownPath:
+        """A way that is known whole, with what users have undone and pinned on it since."""
+        moved = tree.move_to(spot)
+        if not moved.undone and not moved.pins:
+            return spot
+        number = tree.append([HeadMoved((), moved.undone, moved.pins)], parent=spot.record)
+        return dataclasses.replace(spot, record=number)
 
     def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:
         """An engine that is there, or was on the way there when another process went on, or a new one."""

@@ -58,7 +58,7 @@ def open(  # noqa: A001 - the public word, as in gzip.open
     durability: Durability = "fsync",
     exclusive: bool = False,
     redact: Redact | None = None,
-    blobs: Blobs | None = None,
+    blobs: Blobs | str | os.PathLike[str] | None = None,
     strategy: Strategy | None = None,
     project_root: str | os.PathLike[str] | None = None,
     protection: Protection | None = None,
@@ -149,9 +149,9 @@ def is_foreign(address: str | os.PathLike[str]) -> bool:
     path = Path(address_text(address))
     if isinstance(address, str) and "://" in address:
         return False
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
     try:
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
         with path.open("rb") as file:
             beginning = file.read(_HEAD_BYTES)
     except OSError as problem:

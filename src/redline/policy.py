@@ -19,7 +19,7 @@ from redline.rules.rule import Rule
 from redline.schedules import Schedule, find_schedule
 from redline.tools import DEFAULT, ToolBook
 from redline.values.checks import shown
-from redline.values.words import DOCUMENTS, EN, Words
+from redline.values.words import DOCUMENTS, EN, Words, make_words
 
 __all__ = ["Policy", "make_policy"]
 
@@ -33,7 +33,7 @@ class Policy:
     schedule: Schedule | str | None = None
     """When marks are applied. None: `when_free` once the model is known, `eager` as long as nothing is known of prices."""
     words: Words = DOCUMENTS
-    """What is sent in the place of what was struck."""
+    """What is sent in the place of what was struck; `"en"` and `"documents"` name those that ship."""
     strategy: Strategy = "drop"
     """What becomes of a call that never got its result: `drop`, `answer` or `strip`."""
     protection: Protection = field(default_factory=Protection)
@@ -53,7 +53,8 @@ class Policy:
         object.__setattr__(self, "project_root", root)
         if self.strategy not in get_args(Strategy):
             raise ValidationError(f"strategy must be one of {', '.join(get_args(Strategy))}, not {self.strategy!r}")
-        kinds: dict[str, type] = {"words": Words, "protection": Protection, "tool_book": ToolBook}
+        object.__setattr__(self, "words", make_words(self.words, ""))
+        kinds: dict[str, type] = {"protection": Protection, "tool_book": ToolBook}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 raise ValidationError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")

@@ -15,12 +15,11 @@ from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.settings.declared import SECTIONS
 from redline.settings.setting_files import POLICY_KEYS, nearest
 from redline.tools import DEFAULT, Tool
-from redline.values.words import DOCUMENTS, EN, Words
+from redline.values.words import DOCUMENTS, LANGUAGES, Words
 
 __all__ = ["policy_toml", "read_policy_file", "read_policy_table"]
 
 _SCHEDULES: dict[str, Any] = {kind.name: kind for kind in (Eager, WhenFree, Budget)}
-_LANGUAGES = {"documents": DOCUMENTS, "en": EN}
 
 
 def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -71,9 +70,9 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
         case "words":
             changed = {"language": value} if isinstance(value, str) else dict(_table(value))
             language = changed.pop("language", "documents")
-            if not isinstance(language, str) or language not in _LANGUAGES:
-                raise ValidationError(f"there is no language {language!r}. There are: {', '.join(_LANGUAGES)}.")
-            return _make(Words, {**dataclasses.asdict(_LANGUAGES[language]), **changed}, name)
+            if not isinstance(language, str) or language not in LANGUAGES:
+                raise ValidationError(f"there is no language {language!r}. There are: {', '.join(LANGUAGES)}.")
+            return _make(Words, {**dataclasses.asdict(LANGUAGES[language]), **changed}, name)
         case "protection":
             return _make(Protection, value, name)
         case "tools":
@@ -130,8 +129,8 @@ def policy_toml(settings: Mapping[str, Any]) -> str:
     if settings["schedule"] is not None:
         lines.append(f"schedule = {_unit(settings['schedule'], _SCHEDULES)}")
     if (words := settings["words"]) != DOCUMENTS:
-        language = min(_LANGUAGES, key=lambda name: len(_changed(words, _LANGUAGES[name])))
-        lines.append(f"words = {_value({'language': language, **_changed(words, _LANGUAGES[language])})}")
+        language = min(LANGUAGES, key=lambda name: len(_changed(words, LANGUAGES[name])))
+        lines.append(f"words = {_value({'language': language, **_changed(words, LANGUAGES[language])})}")
     lines += [f"{name} = {_value(settings[name])}" for name in ("strategy", "project_root") if settings[name]]
     own = {name: tool for name, tool in settings["tool_book"].tools.items() if DEFAULT.tools.get(name) != tool}
     protection = _changed(settings["protection"], Protection())

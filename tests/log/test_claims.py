@@ -28,6 +28,19 @@ print("open", flush=True)
 time.sleep(60)
 """
 
+CONTENDER = """
+import sys, time
+from redline.errors import LogError
+from redline.log.opening import open_log
+
+print("trying", flush=True)
+start = time.monotonic()
+try:
+    open_log(sys.argv[1], exclusive=True)
+except LogError:
+    print(time.monotonic() - start)
+"""
+
 
 @pytest.fixture(params=KINDS)
 def address(request, tmp_path):
@@ -64,6 +77,23 @@ def test_second_writer_is_told_of_the_first(address, holder):
         other.append([message("two")], parent=0)
     with pytest.raises(LogError, match=told(holder.pid)):
         other.append([message("two"), message("three")], parent=0)
+
+
+def test_holder_goes_on_while_another_tries(address):
+    """R136: an attempt to open it exclusively waits for a moment; meanwhile its writer appends as before."""
+    log = open_log(address, durability="os", exclusive=True)
+    last, shares = 0, list[float]()
+    for _ in range(3):
+        other = subprocess.Popen([sys.executable, "-c", CONTENDER, address], stdout=subprocess.PIPE, env=environment())
+        assert other.stdout.readline() == b"trying\n"
+        slowest = 0.0
+        while other.poll() is None:
+            start = time.monotonic()
+            last = log.append([message("on")], parent=last)
+            slowest = max(slowest, time.monotonic() - start)
+        shares.append(slowest / float(other.communicate()[0]))
+    log.close()
+    assert min(shares) < 0.5  # of the time that the attempt took, which is all of it if an append waits for its end
 
 
 def test_readers_are_not_hindered(address, holder):

@@ -30,6 +30,36 @@ def test_the_long_cache_is_used_where_there_is_one(hour_price, write, minutes):
     assert (rule.write, rule.lifetime_ms) == (write, minutes * 60_000)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {name: value}
+        for name in ("input", "output", "cache_read", "cache_write", "cache_write_1h", "lifetime_minutes")
+        for value in (-1, -0.001, float("nan"), float("inf"), "3", True)
+    ]
+    + [{"input": None}, {"output": None}, {"model": ""}, {"model": 5}, {"min_cached_tokens": -1}, {"window_tokens": 0}]
+    + [{"tiers": "x"}, {"tiers": [(1, 2.0, 2.0)]}, {"input": 1e-310}],
+    ids=str,
+)
+def test_a_price_that_is_none_is_refused(wrong):
+    """R159: negative, not a number, endless, or of another type: said where it is made, and not by a request."""
+    with pytest.raises(ValidationError, match="price"):
+        Price(**{"model": "m", "input": 4.0, "output": 20.0, "cache_read": 0.2, "cache_write": 5.0} | wrong)
+
+
+@pytest.mark.parametrize("wrong", [(-1, 2.0, 2.0), (1.5, 2.0, 2.0), (1, -2.0, 2.0), (1, 2.0, float("nan"))], ids=str)
+def test_a_tier_that_is_none_is_refused(wrong):
+    """R159: a price is checked to its last number."""
+    with pytest.raises(ValidationError, match="tier"):
+        Tier(*wrong)
+
+
+def test_tiers_may_be_a_list():
+    """R159: a price is a value whatever it is made of."""
+    assert price(tiers=[Tier(1, 2.0, 2.0)]) == price(tiers=(Tier(1, 2.0, 2.0),))
+    assert hash(price(tiers=[Tier(1, 2.0, 2.0)]))
+
+
 # --- price rules
 
 

@@ -4,15 +4,26 @@ import re
 from os import PathLike, fspath
 from urllib.parse import unquote, urlsplit
 
-from redline.blobs.blobs import LastingBlobs
+from redline.blobs.blobs import Blobs, LastingBlobs
 from redline.blobs.bucket import BUCKET_SCHEMES
 from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.object_store import ObjectStoreBlobs
 from redline.errors import ValidationError
+from redline.values.checks import check_methods
 
-__all__ = ["open_blobs"]
+__all__ = ["make_blobs", "open_blobs"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def make_blobs(given: Blobs | str | PathLike[str] | None) -> Blobs | None:
+    """Blobs as a caller gives them: themselves, or their address; None for none."""
+    if given is None:
+        return None
+    if isinstance(given, str | PathLike):
+        return open_blobs(given)
+    check_methods("blobs", given, "put", "get")
+    return given
 
 
 def open_blobs(address: str | PathLike[str], *, max_seconds: float = 10.0, **options: object) -> LastingBlobs:

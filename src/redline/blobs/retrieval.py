@@ -6,8 +6,8 @@ from os import PathLike
 from typing import Any
 
 from redline.blobs.blobs import Blobs
-from redline.blobs.directory import DirectoryBlobs
 from redline.blobs.grep import grep_lines
+from redline.blobs.opening import open_blobs
 from redline.blobs.result_files import file_name_in, read_offloaded
 from redline.errors import ExecutionError, ValidationError
 from redline.values import payloads
@@ -155,7 +155,7 @@ def _stored(reference: str, blobs: Blobs | str | PathLike[str]) -> str:
     if isinstance(blobs, str | PathLike):
         if not found and file_name_in(reference):
             return read_offloaded(reference, blobs)
-        blobs = DirectoryBlobs(blobs)
+        blobs = open_blobs(blobs)
     content = blobs.get(found[-1] if found else reference)
     try:
         return content.decode("utf-8", "surrogatepass")

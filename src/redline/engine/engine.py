@@ -6,6 +6,8 @@ from collections import Counter as Tally
 from collections.abc import Sequence
 
 from redline.blobs import Blobs
+from redline.engine.bound_reasoning import restoring_problem
+from redline.engine.moving import head_moved
 from redline.engine.project import Ask, Projection, project
 from redline.engine.request import Lifted, Request
 from redline.engine.state import State
@@ -14,7 +16,7 @@ from redline.errors import ExecutionError, LogError, RedlineError
 from redline.formats.base import Format
 from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
-from redline.log.records import HeadMoved, Lift, Record, Strike, StrikesApplied, StrikesLifted
+from redline.log.records import Lift, Record, Strike, StrikesApplied, StrikesLifted
 from redline.log.timeline import Timeline, messages_in
 from redline.tokens import Counter
 
@@ -32,6 +34,8 @@ class Engine:
         self._expects_branches = isinstance(log, Timeline)
         """Whether the tree is shared with others, who go their own ways."""
         self._format, self._counter, self._blobs = format, counter, blobs
+        self.is_closed = False
+        """Whether nothing may be added any more."""
         self._stand_at(self.timeline.head)
 
     def fix_format(self, format: Format) -> None:
@@ -46,8 +50,16 @@ class Engine:
 
     # --- the record
 
+    def check_open(self) -> None:
+        """Refuse to go on with a conversation that was closed: its log would be opened, and claimed, once more."""
+        if self.is_closed:
+            raise ExecutionError("This conversation was closed. Open it again.")
+
     def commit(self, records: Sequence[Record]) -> None:
-        """Append records and take them into the state."""
+        """Append records and take them into the state. One that the state would refuse is not appended."""
+        self.check_open()
+        for record in records:
+            self.state.check(record)
         if not self.timeline.append(list(records)) and not self._expects_branches:
             _logger.warning("Another process went on from the same place: the conversation has a new branch")
         for record in records:
@@ -61,6 +73,7 @@ class Engine:
 
     def refresh(self) -> int:
         """Go to what was added last, by whomever; how many messages are new on the way there."""
+        self.check_open()
         before = [one.number for one in self.timeline.path()]
         self.timeline.read()
         latest = self.timeline.latest()
@@ -75,9 +88,21 @@ class Engine:
             self._stand_at(latest)
         return sum(messages_in(one.record) for one in new)
 
-    def move(self, number: int, strikes: tuple[Strike, ...] = ()) -> None:
-        """Make a record the one to go on from."""
-        self.timeline.append([HeadMoved(strikes)], parent=number)
+    def move(self, number: int, kept: tuple[Strike, ...] = ()) -> None:
+        """Make a record the one to go on from; there, the strikes that are kept come into force.
+
+        What was undone or pinned on messages that both ways have holds there, too.
+        """
+        self.check_open()
+        there, known = self._state_at(number), {one.number for one in self.timeline.path()}
+        common = sum(messages_in(one.record) for one in self.timeline.path(number) if one.number in known)
+
+        def must_stay(strike: Strike) -> bool:
+            return restoring_problem(there, strike) != ""
+
+        record = head_moved(self.state, there, common=common, kept=kept, must_stay=must_stay)
+        there.check(record)
+        self.timeline.append([record], parent=number)
         self._stand_at(self.timeline.head)
 
     def recover(self) -> None:
@@ -86,11 +111,15 @@ class Engine:
         self._stand_at(self.timeline.head)
 
     def _stand_at(self, head: int) -> None:
-        """Work out the state at a record."""
-        self.state = State(self._format)
-        for records, checkpoint in self.timeline.path_by_checkpoints(head):
-            self.state.apply_all(records, checkpoint)
+        self.state = self._state_at(head)
         self._workings: list[Workings] = []
+
+    def _state_at(self, head: int) -> State:
+        """Work out the state at a record."""
+        state = State(self._format)
+        for records, checkpoint in self.timeline.path_by_checkpoints(head):
+            state.apply_all(records, checkpoint)
+        return state
 
     # --- requests
 
@@ -103,8 +132,14 @@ class Engine:
         self._workings = [Workings(self.state, settings, self._counter), *self._workings[:1]]
         return self._workings[0]
 
+    def _skip_used_numbers(self) -> None:
+        """A strike's number is its name for `undo`, so that none is given out again that a strike on another branch has."""
+        self.state.next_strike = max(self.state.next_strike, self.timeline.records.next_strike)
+
     def request(self, settings: Settings, ask: Ask) -> Request:
         """What to send now. The strikes it applies are recorded and stay."""
+        self.check_open()
+        self._skip_used_numbers()
         try:
             lifted = self._lift(settings, ask.now)
             work = self.workings(settings)
@@ -123,11 +158,13 @@ class Engine:
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
+        self._skip_used_numbers()
         try:
             if self._lifts(settings, ask.now):
                 log = MemoryLog()
                 log.append([one.record for one in self.timeline.path()], parent=ROOT)
                 apart = Engine(log, self._format, self._counter)
+                apart.state.next_strike = self.state.next_strike
                 lifted = apart._lift(settings, ask.now)
                 return dataclasses.replace(apart.preview(settings, ask), lifted=lifted)
             return project(self.workings(settings), ask).request

@@ -45,8 +45,8 @@ class State:
         """Those that count, by number."""
         self.struck: dict[int, tuple[Strike, ...]] = {}
         """Those that count, by index. Where one is taken out, this dictionary is replaced: whoever holds it keeps it."""
-        self.undone: set[tuple[str, int, Path]] = set()
-        """Rule, index and part of strikes that a user undid: that rule leaves that part alone."""
+        self.undone: dict[tuple[str, int, Path], Strike] = {}
+        """By rule, index and part, the strikes that a user undid: that rule leaves that part alone."""
         self.ended: list[tuple[Strike, int]] = []
         """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
@@ -59,6 +59,9 @@ class State:
         self.saved_since_usage = 0
         """The tokens that strikes took out since usage was reported, less those that undoing brought back."""
         self.next_strike = 0
+        """Higher than the number of any strike that there was, in force or not: no number is given out twice."""
+        self._unnamed: set[int] = set()
+        """The strikes in force that the last move of the head did not name; see `_strike`."""
         self.requests = RequestHistory()
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
@@ -144,7 +147,7 @@ class State:
 
     def apply(self, record: Record, *, is_counted: bool = False) -> None:  # noqa: C901 - one case for each kind of record
         """Take one record in. `is_counted`: its messages have voted for their format before."""
-        self._check(record)
+        self.check(record)
         match record:
             case MessageAdded():
                 self._add((record,), is_counted=is_counted)
@@ -158,18 +161,13 @@ class State:
                 self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
                 self.requests.add(record, len(self))
-            case HeadMoved(strikes):
-                self._strike(strikes)
-                self.requests.add_strikes(strikes)
-                self.has_moved = True
-                self._start_over()
+            case HeadMoved():
+                self._move_head(record)
             case StrikesLifted(lifts):
                 self.has_moved = False
                 self._unstrike([lift.number for lift in lifts])
             case StrikeUndone(number):
-                strike = self.strikes[number]
-                self.undone.add((strike.rule, strike.index, strike.at))
-                self._unstrike([number])
+                self._undo(self.strikes[number])
             case PinSet(index, is_pinned):
                 self._pin(index, is_pinned=is_pinned)
             case UsageReported():
@@ -180,21 +178,23 @@ class State:
             case Originated(origin):
                 self.origin = origin
 
-    def _check(self, record: Record) -> None:
-        """Refuse a record that speaks of what is not there: the log was put together by something else."""
+    def check(self, record: Record) -> None:
+        """Refuse a record that `apply` could not take in: it speaks of what is not there."""
         match record:
             case ViewChanged(indices, appended, replaced):
                 count = len(self) + len(appended)
                 is_sound = all(0 <= start <= end <= count for start, end in indices)
                 is_sound = is_sound and all(0 <= index < count for index, _ in replaced)
-            case StrikesApplied(strikes) | HeadMoved(strikes):
-                own, known = {strike.number: strike.index for strike in strikes}, self.strikes
-                is_sound = all(
-                    0 <= one.index < len(self) and own[one.number] == one.index == known.get(one.number, one).index
-                    for one in strikes
-                )
+            case RolledBack(batch):
+                is_sound = batch in self.batches.numbers
+            case StrikesApplied(strikes):
+                is_sound = self._can_strike(strikes)
+            case HeadMoved(strikes, undone, pins):
+                is_sound = self._can_strike(strikes) and all(0 <= strike.index < len(self) for strike in undone)
+                is_sound = is_sound and all(0 <= index < len(self) for index, _ in pins)
             case StrikesLifted(lifts):
-                is_sound = all(lift.number in self.strikes for lift in lifts)
+                numbers = [lift.number for lift in lifts]
+                is_sound = self.strikes.keys() >= set(numbers) and len(set(numbers)) == len(numbers)
             case StrikeUndone(number):
                 is_sound = number in self.strikes
             case PinSet(index):
@@ -206,6 +206,10 @@ class State:
                 f"A record of the log ({type(record).__name__}) speaks of a message or a strike that the log does not have: "
                 "another program has changed it. Take it from a backup."
             )
+
+    def _can_strike(self, strikes: tuple[Strike, ...]) -> bool:
+        are_messages = all(0 <= strike.index < len(self) for strike in strikes)
+        return are_messages and len({strike.number for strike in strikes}) == len(strikes)
 
     def apply_all(self, records: Iterable[Record], checkpoint: Checkpoint | None = None) -> None:
         """Take many in, messages that follow each other all at once, then what was worked out by then.
@@ -262,6 +266,18 @@ class State:
         self.view = self.view.with_indices(chain.from_iterable(range(*run) for run in change.indices))
         self._move_view()
 
+    def _move_head(self, move: HeadMoved) -> None:
+        self._unnamed = self.strikes.keys() - {strike.number for strike in move.strikes}
+        self._strike(move.strikes)
+        self.requests.add_strikes(move.strikes)
+        undone = {(strike.rule, strike.index, strike.at): strike for strike in move.undone}
+        self.undone |= undone
+        self._unstrike([one.number for one in self.strikes.values() if (one.rule, one.index, one.at) in undone])
+        for index, is_pinned in move.pins:
+            self._pin(index, is_pinned=is_pinned)
+        self.has_moved = True
+        self._start_over()
+
     def _move_view(self) -> None:
         self.has_moved = True
         self.requests.start_view(self.next_strike)
@@ -273,12 +289,29 @@ class State:
         self.generation += 1
 
     def _strike(self, strikes: tuple[Strike, ...]) -> None:
+        """Put strikes in force.
+
+        Up to 0.1 a rewind forgot what was undone before it, and the numbers of those strikes were given out again. In such a
+        log the later strike of a number counts; the earlier one was undone if it was made before the rewind, and else belongs
+        to a request that failed.
+        """
         for strike in strikes:
+            earlier = self.strikes.get(strike.number, strike)
+            if (earlier.index, earlier.at) != (strike.index, strike.at):
+                if strike.number in self._unnamed:
+                    self._undo(earlier)
+                else:
+                    self._unstrike([strike.number])
+            if strike.number not in self.strikes:
+                self.saved_since_usage += strike.tokens_saved
             self.strikes[strike.number] = strike
             others = (one for one in self.struck.get(strike.index, ()) if one.number != strike.number)
             self.struck[strike.index] = (*others, strike)
-            self.saved_since_usage += strike.tokens_saved
-            self.next_strike = strike.number + 1
+            self.next_strike = max(self.next_strike, strike.number + 1)
+
+    def _undo(self, strike: Strike) -> None:
+        self.undone[strike.rule, strike.index, strike.at] = strike
+        self._unstrike([strike.number])
 
     def _unstrike(self, numbers: Sequence[int]) -> None:
         if not numbers:
@@ -286,6 +319,7 @@ class State:
         self.struck, self.strikes = dict(self.struck), dict(self.strikes)
         for number in numbers:
             strike = self.strikes.pop(number)
+            self._unnamed.discard(number)
             self.struck[strike.index] = tuple(one for one in self.struck[strike.index] if one.number != number)
             self.saved_since_usage -= strike.tokens_saved
             self.ended.append((strike, len(self)))

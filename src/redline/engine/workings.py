@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from redline.engine.bound_reasoning import BoundReasoning, restoring_problem
 from redline.engine.marks import Marks, marked_parts
@@ -80,9 +81,8 @@ class Workings:
         if self._generation != self.state.generation:
             self._start(self._checkpoints.latest())
         elif self._known_strikes != self.state.next_strike:
-            self.book(
-                tuple(self.state.strikes[number] for number in range(self._known_strikes, self.state.next_strike)), None, ()
-            )
+            latest = takewhile(lambda strike: strike.number >= self._known_strikes, reversed(self.state.strikes.values()))
+            self.book(tuple(latest)[::-1], None, ())
         self.view.catch_up()
         if not self.marks.catch_up():
             self._start()

@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
+from redline.errors import ExecutionError
 from redline.histories.given import GivenList
 from redline.histories.present import StruckMessages
 from redline.histories.tree import HistoryTree
@@ -57,10 +58,13 @@ class Forest:
         self._trees: OrderedDict[str, OpenTree] = OrderedDict()
         self._index: RecordTree | None = None
         self._lock = threading.RLock()
+        self._is_closed = False
 
     def open(self, name: str, namespace: str | None = None) -> OpenTree:
         """The tree of a name; of no namespace until somebody says of which it is."""
         with self._lock:
+            if self._is_closed:
+                raise ExecutionError("This Editor was closed. Make another one.")
             if name not in self._trees or self._trees[name].tree.is_stale:
                 tree = HistoryTree(self.store.open(name, Header(conversation=name)))
                 self._trees[name] = OpenTree(name, namespace, tree, self._counter)
@@ -115,6 +119,7 @@ class Forest:
     def close(self) -> None:
         """Let go of files and connections. What was worked out is stored, so that it need not be again."""
         with self._lock:
+            self._is_closed = True
             for one in self._trees.values():
                 with one.lock:
                     for engine in one.engines.values():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redline.engine.moving import head_moved
 from redline.histories.digests import chained
 from redline.log.log import ROOT, Log, Stored
 from redline.log.records import (
@@ -11,6 +12,7 @@ from redline.log.records import (
     LeftAlone,
     MessageAdded,
     PinSet,
+    Record,
     SessionJoined,
     Strike,
     StrikesApplied,
@@ -19,11 +21,17 @@ from redline.log.records import (
     UsageReported,
 )
 from redline.log.timeline import RecordTree
+from redline.values.payloads import Path
 
-__all__ = ["HistoryTree", "KnownPath", "strikes_in_force"]
+__all__ = ["HistoryTree", "KnownPath", "PathDecisions"]
 
 _SAID_OF_IT = StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageReported | LeftAlone | CacheTouched
 """Records that follow a message on every way that goes on from it. Others begin a way of their own."""
+
+
+def _is_said_of_it(record: Record) -> bool:
+    """A move that only brings along what users decided begins no way either."""
+    return isinstance(record, _SAID_OF_IT) or (isinstance(record, HeadMoved) and not record.strikes and record != HeadMoved())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +126,18 @@ class HistoryTree(RecordTree):
         """The last record that says something of what a record ends with. Of two that were made on the same one by processes
         that did not know of each other, the first counts, for everybody."""
         while True:
-            following = [one for one in self.children.get(number, ()) if isinstance(self.stored[one].record, _SAID_OF_IT)]
+            following = [one for one in self.children.get(number, ()) if _is_said_of_it(self.stored[one].record)]
             if not following:
                 return number
             number = following[0]
 
-    def later_strikes(self, spot: KnownPath) -> tuple[Strike, ...]:
-        """The strikes on the messages of a way that were made after it, by those who last went on from it."""
+    def move_to(self, spot: KnownPath) -> HeadMoved:
+        """What has been decided about the messages of a way after it, by those who last went on from it."""
         if spot.record not in self.children:
-            return ()
-        known = {strike.number for strike in strikes_in_force(self.path(spot.record))}
-        later = strikes_in_force(self.path(self._latest_after(spot.record)))
-        return tuple(strike for strike in later if strike.index < spot.length and strike.number not in known)
+            return HeadMoved()
+        there, here = PathDecisions(self.path(spot.record)), PathDecisions(self.path(self._latest_after(spot.record)))
+        later = (one for one in here.strikes.values() if one.index < spot.length and one.number not in there.strikes)
+        return head_moved(here, there, common=spot.length, kept=tuple(later), must_stay=lambda _: here.binds_reasoning)
 
     def _latest_after(self, start: int) -> int:
         """The latest record on any way that goes on from this one, which there is."""
@@ -150,18 +158,44 @@ class HistoryTree(RecordTree):
         return self._times.get(digest)
 
 
-def strikes_in_force(path: Sequence[Stored]) -> list[Strike]:
-    """The strikes that count at the end of a way."""
-    strikes: dict[int, Strike] = {}
-    for one in path:
-        match one.record:
-            case StrikesApplied(applied) | HeadMoved(applied):
-                strikes |= {strike.number: strike for strike in applied}
+class PathDecisions:
+    """What is struck, undone and pinned at the end of a way."""
+
+    def __init__(self, path: Sequence[Stored]) -> None:
+        self.strikes: dict[int, Strike] = {}
+        self.undone: dict[tuple[str, int, Path], Strike] = {}
+        self.pins: set[int] = set()
+        self.binds_reasoning = False
+        for one in path:
+            self._take(one.record)
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case StrikesApplied(strikes):
+                self.strikes |= {strike.number: strike for strike in strikes}
+                if record.sent_to is not None:
+                    self.binds_reasoning = record.sent_to.binds_reasoning
+            case HeadMoved(strikes, undone, pins):
+                self.strikes |= {strike.number: strike for strike in strikes}
+                self._undo(undone)
+                for index, is_pinned in pins:
+                    self._pin(index, is_pinned=is_pinned)
             case StrikesLifted(lifts):
                 for lift in lifts:
-                    strikes.pop(lift.number, None)
-            case StrikeUndone(number):
-                strikes.pop(number, None)
-            case PinSet(index, True):
-                strikes = {number: strike for number, strike in strikes.items() if strike.index != index}
-    return list(strikes.values())
+                    self.strikes.pop(lift.number, None)
+            case StrikeUndone(number) if number in self.strikes:
+                self._undo((self.strikes[number],))
+            case PinSet(index, is_pinned):
+                self._pin(index, is_pinned=is_pinned)
+
+    def _undo(self, strikes: Sequence[Strike]) -> None:
+        undone = {(strike.rule, strike.index, strike.at): strike for strike in strikes}
+        self.undone |= undone
+        self.strikes = {number: one for number, one in self.strikes.items() if (one.rule, one.index, one.at) not in undone}
+
+    def _pin(self, index: int, *, is_pinned: bool) -> None:
+        if not is_pinned:
+            self.pins.discard(index)
+            return
+        self.pins.add(index)
+        self.strikes = {number: strike for number, strike in self.strikes.items() if strike.index != index}

@@ -83,6 +83,7 @@ class _Walk:
                 self._visible, self._is_new_view = list(runs_of(self.state.view.indices)), True
                 if isinstance(record, HeadMoved):
                     self._begin([strike for strike in record.strikes if strike.number not in struck])
+                    self._end(record, [struck[number] for number in struck.keys() - self.state.strikes.keys()])
             case StrikesApplied():
                 time_ms = record.now if record.now is not None else record.marked_at
                 self._ask(before, time_ms or 0.0, one.number)
@@ -115,7 +116,7 @@ class _Walk:
         for strike in strikes:
             self.strikes[strike.number] = MadeStrike(strike, len(self.requests) if first is None else first)
 
-    def _end(self, record: StrikesLifted | StrikeUndone | PinSet, ended: Sequence[Strike]) -> None:
+    def _end(self, record: StrikesLifted | StrikeUndone | PinSet | HeadMoved, ended: Sequence[Strike]) -> None:
         match record:
             case StrikesLifted(lifts):
                 reasons = {lift.number: lift.because for lift in lifts}
@@ -123,6 +124,8 @@ class _Walk:
                 reasons = {number: "it was undone"}
             case PinSet():
                 reasons = {strike.number: "its message was pinned" for strike in ended}
+            case HeadMoved():
+                reasons = {strike.number: "it was undone on another branch" for strike in ended}
         for strike in ended:
             begun = self.strikes[strike.number]
             self.strikes[strike.number] = MadeStrike(strike, begun.first, len(self.requests), reasons[strike.number])

@@ -15,7 +15,7 @@ from redline.rules.stale_terminal import StaleTerminal
 from redline.tools import DEFAULT, ToolBook, choose_tools
 from redline.values.messages import Message
 from redline.values.payloads import Payload
-from redline.values.words import DOCUMENTS, Words
+from redline.values.words import DOCUMENTS, Words, make_words
 
 __all__ = ["simplify_historical_file_reads", "simplify_outdated_terminal_results"]
 
@@ -33,7 +33,7 @@ def simplify_outdated_terminal_results(
     keep_recent: int = 5,
     tools: Collection[str] | ToolBook | None = None,
     placeholder: str | None = None,
-    words: Words = DOCUMENTS,
+    words: Words | str = DOCUMENTS,
     format: str = "auto",
 ) -> list[Payload]:
     """The messages with outdated command output replaced by a line; `now` and their timestamps are in milliseconds.
@@ -43,7 +43,7 @@ def simplify_outdated_terminal_results(
     """
     if not isinstance(now, int | float) or isinstance(now, bool) or not abs(now) <= LATEST_MS:
         raise ValidationError(f"now must be the time in milliseconds since 1970, not {now!r}")
-    rule = StaleTerminal(max_age_ms, keep_recent, tools, placeholder, may_grow=True, words=words)
+    rule = StaleTerminal(max_age_ms, keep_recent, tools, placeholder, may_grow=True, words=make_words(words, ""))
     chosen, history = read_history(messages, format)
     # Seconds instead of milliseconds would make every message lie in the future, and silently keep all of them.
     if _SECONDS_FROM <= now < _SECONDS_TO and any((message.timestamp_ms or 0) >= _SECONDS_TO for message in history):
@@ -60,7 +60,7 @@ def simplify_historical_file_reads(
     keep_recent: int = 5,
     tools: Collection[str] | ToolBook | None = None,
     placeholder: str | None = None,
-    words: Words = DOCUMENTS,
+    words: Words | str = DOCUMENTS,
     shell_reads: bool = False,
     format: str = "auto",
 ) -> list[Payload]:
@@ -70,7 +70,9 @@ def simplify_historical_file_reads(
     With `shell_reads`, commands that do nothing but show files (`cat a.py`) are reads too. `placeholder` is the line, if
     not that of the words.
     """
-    rule = HistoricalReads(keep_recent, project_root, tools, placeholder, may_grow=True, shell_reads=shell_reads, words=words)
+    rule = HistoricalReads(
+        keep_recent, project_root, tools, placeholder, may_grow=True, shell_reads=shell_reads, words=make_words(words, "")
+    )
     chosen, history = read_history(messages, format)
     folded = _fold(history, rule, 0)
     _report("historical file reads", folded)

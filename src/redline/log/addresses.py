@@ -2,12 +2,22 @@
 
 import os
 import re
+from pathlib import PurePath
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from redline.errors import ValidationError
 
-__all__ = ["EXAMPLES", "Address", "address_text", "check_address", "masked", "parse_address", "without_password"]
+__all__ = [
+    "EXAMPLES",
+    "Address",
+    "address_text",
+    "check_address",
+    "check_file_name",
+    "masked",
+    "parse_address",
+    "without_password",
+]
 
 EXAMPLES = {"sqlite": "sqlite:///chats.db#NAME", "postgresql": "postgresql://user@host/database#NAME"}
 """What to write for each kind of database."""
@@ -37,7 +47,7 @@ def parse_address(address: str | os.PathLike[str]) -> Address:
             path = place[scheme.end() :]  # begins with a third slash, as other programs write it; absolute with a fourth
             if len(path) < 2 or not path.startswith("/"):
                 raise ValidationError(f"An SQLite address has three slashes and a path: {EXAMPLES['sqlite']}")
-            return Address("sqlite", unquote(path[1:]), unquote(conversation))
+            return Address("sqlite", check_file_name(unquote(path[1:])), unquote(conversation))
         case "postgresql" | "postgres":
             if masked(text).count("#") < text.count("#"):
                 raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
@@ -55,6 +65,13 @@ def check_address(address: object) -> str:
     except UnicodeEncodeError:
         raise _unnameable(text) from None
     return text
+
+
+def check_file_name(path: str) -> str:
+    """Refuse the path of a folder, such as `.`: a log is a file in it."""
+    if PurePath(path).name in ("", ".."):
+        raise ValidationError(f"{path} is a folder, and a log is a file. Give the path of one, for example chat.jsonl in it.")
+    return path
 
 
 def address_text(address: object) -> str:

@@ -12,9 +12,13 @@ from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Header, Redact, Stored, Torn
 from redline.log.migrations import check_version
 from redline.log.records import Record
+from redline.log.store import INDEX
 from redline.log.torn import RecordReader
 
-__all__ = ["DatabaseConnection", "DatabaseLog", "shared"]
+__all__ = ["MARK_BYTES", "DatabaseConnection", "DatabaseLog", "shared"]
+
+MARK_BYTES = 64
+"""Of a line, by which a record is known: the checksum, version, number and parent are in them."""
 
 
 class DatabaseLog(ABC):
@@ -33,6 +37,7 @@ class DatabaseLog(ABC):
         self._redact = redact
         self._reader = RecordReader(lambda number: f"Record {number} of the {name}")
         self._seen = ROOT  # up to which record it was read
+        self._last = ROOT, b""  # the highest record that was read or written, and its mark
         self._expected: int | None = None  # the next number, if nobody else appends
         self._is_alone = False
         self._threads = Exclusive()
@@ -71,11 +76,13 @@ class DatabaseLog(ABC):
                 self._is_alone = False  # unless this goes well
                 if is_alone and expected is not None and ROOT <= parent < expected:
                     lines = codec.sealed_lines(bodies, first=expected, parent=parent)
-                    first = expected if self._insert_at(expected, lines) else None
+                    first, line = (expected if self._insert_at(expected, lines) else None), lines[-1]
                 else:
                     first = self._insert_locked(bodies, parent)
+                    line = _last_line(bodies, first, parent) if first is not None else b""
                 self._is_alone = first is not None and expected in (None, first)
             self._expected = first + len(bodies)
+            self._last = self._expected - 1, self._mark_of(line)
             if self._seen == first - 1:  # what one has written oneself need not be read
                 self._seen = self._expected - 1
             return self._expected - 1
@@ -89,11 +96,37 @@ class DatabaseLog(ABC):
 
     def _read(self, after: int) -> Iterator[Stored]:
         known = last = min(after, self._seen)
-        for stored in self._reader.records(self._rows(known), expected=known + 1):
+        for stored in self._reader.records(self._rows_on(known), expected=known + 1):
             last = stored.number
             if last > after:
                 yield stored
         self._seen = max(self._seen, last)
+
+    def _rows_on(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """The lines after a record, each with its number, if the last record that is known is still the one it was."""
+        last, mark = self._last
+        is_same = last == ROOT
+        for number, line in self._rows(after, after if is_same else min(after, last - 1)):
+            if number == last and not line.startswith(mark):
+                break
+            is_same = is_same or number == last
+            if number > self._last[0]:
+                self._last = number, self._mark_of(line)
+            if number > after:
+                yield number, line
+        if not is_same:
+            raise self._lost_its_end()
+
+    def _mark_of(self, line: bytes) -> bytes:
+        """What a record is known by: the beginning of its line, with the checksum. The index's are blanked where they are."""
+        return b"" if self._conversation == INDEX else line[:MARK_BYTES]
+
+    def _lost_its_end(self) -> StaleLogError:
+        """The error where the database was restored, or a server took over that did not have the last appends."""
+        return StaleLogError(
+            f"The {self._name} has lost its last records, or has others in their place: the database was restored, or its "
+            "server crashed or was replaced. Open it again to go on with what is there; what was said since is not."
+        )
 
     @abstractmethod
     def close(self) -> None:
@@ -122,18 +155,19 @@ class DatabaseLog(ABC):
 
     @abstractmethod
     def _insert_at(self, first: int, lines: Sequence[bytes]) -> bool:
-        """Insert lines under the numbers from `first` on, all or none; none, and False, if another process has used one."""
+        """Insert lines under the numbers from `first` on, all or none; none, and False, if another process has used one, or
+        the last record that is known is not there."""
 
     @abstractmethod
     def _insert_locked(self, bodies: Sequence[bytes], parent: int) -> int | None:
-        """Keep others out, look for the next number, and insert encoded records from it on.
+        """Keep others out, look for the last record that is known and the next number, and insert encoded records from it on.
 
         The number of the first; None if another process, which thought to be alone, used it meanwhile.
         """
 
     @abstractmethod
-    def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
-        """The lines after a record, each with its number."""
+    def _rows(self, after: int, start: int) -> Iterator[tuple[int, bytes]]:
+        """The lines after the record `start`, each with its number; of those up to `after` only the first `MARK_BYTES`."""
 
     def _take_header(self, line: bytes) -> None:
         """Take over the header that a found conversation has."""
@@ -141,6 +175,13 @@ class DatabaseLog(ABC):
             self._header = codec.decode_header(line) or self._header
         except LogError as problem:
             raise LogError(f"The {self._name} cannot be opened: {problem}") from problem
+
+
+def _last_line(bodies: Sequence[bytes], first: int, parent: int) -> bytes:
+    """The last line of an append, as it was written."""
+    last = first + len(bodies) - 1
+    (line,) = codec.sealed_lines(bodies[-1:], first=last, parent=parent if last == first else last - 1)
+    return line
 
 
 class _Closable(Protocol):

@@ -15,6 +15,7 @@ from redline.errors import LogError, StaleLogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.log import codec
 from redline.log.acceptance import accept
+from redline.log.addresses import check_file_name
 from redline.log.claims import FileClaim
 from redline.log.exclusive import Exclusive, forget_after_fork
 from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, check_durability, check_parent
@@ -48,6 +49,7 @@ class JsonlLog:
         exclusive: bool = False,
     ) -> None:
         check_durability(durability)
+        check_file_name(os.fspath(path))
         self._file = AppendFile(Path(path), durability)
         self._claim = FileClaim(_lock_of(Path(path)), os.fspath(path), is_wanted=exclusive)
         name = Path(path).stem.encode("utf-8", "replace").decode()  # file names may hold bytes that are no text
@@ -56,7 +58,12 @@ class JsonlLog:
         self._reader = RecordReader(self._file.line_at)
         self._known = _Tail(0, 0, b"")
         self._seen = (ROOT, 0)  # up to which record, and where it ends, the file was read
-        self._file.locked(self._claimed_end)
+        self._claim.take()  # before the file is locked: whoever has the claim goes on appending while one waits for it
+        try:
+            self._file.locked(self._tidy_end)  # after an append that began before the claim
+        except BaseException:
+            self._claim.release()
+            raise
 
     @property
     def header(self) -> Header:
@@ -103,6 +110,7 @@ class JsonlLog:
                 self._seen = (first + len(bodies) - 1, self._known.end)
             return first + len(bodies) - 1
 
+        self._claim.take()  # a forked child has none
         return self._file.locked(write, create=True)
 
     def read(self, after: int = ROOT) -> Iterator[Stored]:
@@ -132,11 +140,6 @@ class JsonlLog:
         """Let go of the file, and of the claim to be its only writer."""
         self._file.close()
         self._claim.release()
-
-    def _claimed_end(self, size: int) -> int:
-        """On opening: a claim is taken while no other process is in the middle of an append."""
-        self._claim.take()
-        return self._tidy_end(size)
 
     # --- the end of the file
 

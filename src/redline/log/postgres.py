@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from redline.log import codec
 from redline.log.blanking import blanked
-from redline.log.database import DatabaseLog
+from redline.log.database import MARK_BYTES, DatabaseLog
 from redline.log.log import Durability, Header, Redact, check_durability, check_parent
 from redline.log.postgres_claims import IS_CLAIMED, MAY_WRITE, PostgresClaim
 from redline.log.postgres_pool import PostgresDatabase
@@ -34,10 +34,15 @@ CREATE TABLE IF NOT EXISTS redline_records (
 """
 
 _IS_THERE = "EXISTS (SELECT FROM redline_conversations WHERE key = %b)"
-_INSERT_ONE = f"INSERT INTO redline_records SELECT %b, %b, %b WHERE {_IS_THERE} AND "
+_HAS_LAST = (
+    "(%b < 0 OR EXISTS (SELECT FROM redline_records WHERE conversation = %b AND number = %b "
+    "AND substring(line FROM 1 FOR %b) = %b))"
+)
+"""Whether the last record that is known is still there: a server that takes over may not have it."""
+_INSERT_ONE = f"INSERT INTO redline_records SELECT %b, %b, %b WHERE {_IS_THERE} AND {_HAS_LAST} AND "
 _INSERT_SEVERAL = (
     "INSERT INTO redline_records SELECT %b, number, line FROM unnest(%b::bigint[], %b::bytea[]) AS new (number, line) "
-    f"WHERE {_IS_THERE} AND "
+    f"WHERE {_IS_THERE} AND {_HAS_LAST} AND "
 )
 """One statement is one round trip, and whole or nothing; the first form takes a quarter less time."""
 
@@ -119,6 +124,7 @@ class PostgresLog(DatabaseLog):
                     connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK_SPACE, (self._key or 0) % 2**31))
                     if tried and self._has(connection, *tried[-1]):
                         return tried[-1][0]
+                    self._check_end(connection)
                     first = self._next_number(connection)
                     check_parent(parent, first)
                     lines = codec.sealed_lines(bodies, first=first, parent=parent)
@@ -165,33 +171,49 @@ class PostgresLog(DatabaseLog):
     def _insert(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> None:
         if self._was_inserted(connection, first, lines):
             return
-        if not connection.execute("SELECT 1 FROM redline_conversations WHERE key = %s", (self._key,)).fetchone():
-            raise self._deleted()
+        self._check_end(connection)
         if not self._is_exclusive:
             raise self._claim.in_use()
         self._claim.take()  # the connection that held it broke
         if not self._was_inserted(connection, first, lines):
             raise self._claim.in_use()
 
+    def _check_end(self, connection: "Connection") -> None:
+        """Refuse to go on where the conversation, or the last record of it that is known, is not there any more."""
+        row = (self._key, self._conversation)
+        if not connection.execute("SELECT 1 FROM redline_conversations WHERE key = %s AND id = %s", row).fetchone():
+            raise self._deleted()
+        if connection.execute(f"SELECT 1 WHERE {_HAS_LAST}".encode(), self._last_known()).fetchone() is None:
+            raise self._lost_its_end()
+
+    def _last_known(self) -> tuple[object, ...]:
+        """What `_HAS_LAST` asks for."""
+        number, mark = self._last
+        return number, self._key, number, len(mark), mark
+
     def _was_inserted(self, connection: "Connection", first: int, lines: Sequence[bytes]) -> bool:
-        key, claim = self._key, self._claim.key
+        key, claim, known = self._key, self._claim.key, self._last_known()
         condition, of_claim = (IS_CLAIMED, (claim, self._claim.process)) if self._is_exclusive else (MAY_WRITE, (claim,))
         if len(lines) == 1:
-            done = connection.execute((_INSERT_ONE + condition).encode(), (key, first, lines[0], key, *of_claim))
+            done = connection.execute((_INSERT_ONE + condition).encode(), (key, first, lines[0], key, *known, *of_claim))
         else:
             numbers = list(range(first, first + len(lines)))
-            done = connection.execute((_INSERT_SEVERAL + condition).encode(), (key, numbers, list(lines), key, *of_claim))
+            values = (key, numbers, list(lines), key, *known, *of_claim)
+            done = connection.execute((_INSERT_SEVERAL + condition).encode(), values)
         return done.rowcount > 0
 
-    def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
+    def _rows(self, after: int, start: int) -> Iterator[tuple[int, bytes]]:
         if self._key is None:
             return
-        query = "SELECT number, line FROM redline_records WHERE conversation = %s AND number > %s ORDER BY number LIMIT %s"
+        query = (
+            f"SELECT number, CASE WHEN number > %s THEN line ELSE substring(line FROM 1 FOR {MARK_BYTES}) END "
+            "FROM redline_records WHERE conversation = %s AND number > %s ORDER BY number LIMIT %s"
+        )
         found = None
         while found is None or len(found) == _PAGE_ROWS:
-            found = self._database.rows(query, (self._key, after, _PAGE_ROWS))
-            for after, line in found:
-                yield after, line
+            found = self._database.rows(query, (after, self._key, start, _PAGE_ROWS))
+            for start, line in found:
+                yield start, line
 
 
 def postgres_conversations(address: str) -> list[str]:

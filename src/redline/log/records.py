@@ -176,11 +176,15 @@ class Originated(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
             msgspec.structs.force_setattr(self, "origin", masked(self.origin))
 
 
-class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type"):
+class HeadMoved(msgspec.Struct, frozen=True, tag="head", tag_field="type", omit_defaults=True):
     """The conversation goes on after an earlier record, its parent; what came after that stays as a branch."""
 
     strikes: tuple[Strike, ...] = ()
     """Strikes made after that record on messages that are still there: what was sent struck is sent struck."""
+    undone: tuple[Strike, ...] = ()
+    """Strikes on messages that are still there, undone after that record: they stay undone."""
+    pins: tuple[tuple[int, bool], ...] = ()
+    """Messages that are still there and were pinned or unpinned after that record: index, whether it is pinned."""
 
 
 class SessionJoined(msgspec.Struct, frozen=True, tag="session", tag_field="type"):

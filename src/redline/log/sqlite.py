@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from redline.errors import LogError, StaleLogError
 from redline.files import check_no_link, create_private, file_error, tighten
 from redline.log import codec
+from redline.log.addresses import check_file_name
 from redline.log.blanking import blanked
 from redline.log.claims import FileClaim
-from redline.log.database import DatabaseConnection, DatabaseLog, shared
+from redline.log.database import MARK_BYTES, DatabaseConnection, DatabaseLog, shared
 from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
@@ -26,6 +27,10 @@ CREATE TABLE IF NOT EXISTS records (place INTEGER PRIMARY KEY, line BLOB NOT NUL
 """
 
 _INSERT = "INSERT INTO records VALUES (?, ?)"
+_HAS_LAST = "EXISTS (SELECT 1 FROM records WHERE place = ? AND substr(line, 1, ?) = ?)"
+"""Whether the last record that is known is still there: a database may be restored."""
+_IS_THERE = "SELECT 1 FROM conversations WHERE key = ? AND id = ?"
+_INSERT_AFTER_LAST = f"INSERT INTO records SELECT ?, ? WHERE {_HAS_LAST}"
 
 _NUMBERS = 1 << 36
 """A record's place is its conversation's key times this, plus its number: one tree, in order, and no index beside it."""
@@ -69,6 +74,7 @@ class SqliteLog(DatabaseLog):
         exclusive: bool = False,
     ) -> None:
         check_durability(durability)
+        check_file_name(os.fspath(path))
         super().__init__(conversation, str(Path(path)), header=header, redact=redact)
         self._path, self._durability = Path(path), durability
         self._open_database: SqliteDatabase | None = None
@@ -109,10 +115,10 @@ class SqliteLog(DatabaseLog):
     def _insert_at(self, first: int, lines: Sequence[bytes]) -> bool:
         base = self._base or 0
         if len(lines) == 1:
-            return self._database.add(_INSERT, (base + first, lines[0]))
+            return self._database.add(_INSERT_AFTER_LAST, (base + first, lines[0], *self._last_known(base)))
 
         def insert(connection: sqlite3.Connection) -> bool:
-            if _last_record(connection, base)[0] + 1 != first:
+            if _last_record(connection, base)[0] + 1 != first or not self._has_last(connection, base):
                 return False
             connection.executemany(_INSERT, enumerate(lines, base + first))
             return True
@@ -127,8 +133,10 @@ class SqliteLog(DatabaseLog):
                 connection.execute("INSERT OR IGNORE INTO conversations (id, header) VALUES (?, ?)", row)
                 ((key,),) = connection.execute("SELECT key FROM conversations WHERE id = ?", (self._conversation,))
                 base = int(key) * _NUMBERS
-            elif not connection.execute("SELECT 1 FROM conversations WHERE key = ?", (base // _NUMBERS,)).fetchone():
+            elif not connection.execute(_IS_THERE, (base // _NUMBERS, self._conversation)).fetchone():
                 raise self._deleted()
+            elif not self._has_last(connection, base):
+                raise self._lost_its_end()
             last, line = _last_record(connection, base)
             self._check_last(line)
             first = last + 1
@@ -141,26 +149,39 @@ class SqliteLog(DatabaseLog):
         self._find()
         return first
 
-    def _rows(self, after: int) -> Iterator[tuple[int, bytes]]:
+    def _has_last(self, connection: sqlite3.Connection, base: int) -> bool:
+        is_new = self._last[0] == ROOT
+        return is_new or connection.execute(f"SELECT 1 WHERE {_HAS_LAST}", self._last_known(base)).fetchone() is not None
+
+    def _last_known(self, base: int) -> tuple[object, ...]:
+        """What `_HAS_LAST` asks for."""
+        number, mark = self._last
+        return base + number, len(mark), mark
+
+    def _rows(self, after: int, start: int) -> Iterator[tuple[int, bytes]]:
         if self._base is None:
             return
-        query = "SELECT place - ?, line FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
+        self._database.check_current()
+        query = (
+            f"SELECT place - ?, CASE WHEN place > ? THEN line ELSE substr(line, 1, {MARK_BYTES}) END "
+            "FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
+        )
         base, count = self._base, _PAGE_ROWS
         while True:
             try:
-                found = self._database.rows(query, (base, base + after, base + _NUMBERS, count))
+                found = self._database.rows(query, (base, base + after, base + start, base + _NUMBERS, count))
             except LogError as problem:
                 if not _is_damage(problem):
                     raise
                 if count == 1:
-                    self._reader.report("rest", Torn(f"What follows record {after} of the {self._name}", 0))
+                    self._reader.report("rest", Torn(f"What follows record {start} of the {self._name}", 0))
                     return
                 count = 1  # what comes before the damage is got one by one
                 continue
             yield from found
             if len(found) < count:
                 return
-            after = found[-1][0]
+            start = found[-1][0]
 
 
 def _is_damage(problem: LogError) -> bool:
@@ -271,9 +292,14 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
     def is_current(self) -> bool:
         """Whether the file that it is connected to, if it is, has not been deleted or replaced since."""
         try:
-            return self._connection is None or self.path.stat().st_ino == self._inode
+            return self._connection is None or os.stat(self._name).st_ino == self._inode  # noqa: PTH116 - see below
         except OSError:
             return False
+
+    def check_current(self) -> None:
+        """Refuse to read and write what nobody else will find. At each append: `Path.stat` takes three times as long."""
+        if not self.is_current():
+            raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """What a query finds; nothing if there is no database yet."""
@@ -289,14 +315,13 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
         return self._alone(find)
 
     def add(self, insert: str, row: tuple[object, ...]) -> bool:
-        """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken."""
+        """Insert one row, in a transaction of its own. False, and nothing is changed, if its key is taken, or it gives none."""
 
         def insert_row() -> bool:
             try:
-                self._writable().execute(insert, row)
+                return self._writable().execute(insert, row).rowcount > 0
             except sqlite3.IntegrityError:
                 return False
-            return True
 
         return self._alone(insert_row)
 
@@ -367,12 +392,7 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
 
     def _writable(self) -> sqlite3.Connection:
         connection = self._connection or self._connected() or self._created()
-        try:
-            inode = os.stat(self._name).st_ino  # noqa: PTH116 - a third of the time of Path.stat, at each append
-        except FileNotFoundError:
-            inode = 0
-        if inode != self._inode:
-            raise StaleLogError(f"{self.path} was deleted or replaced while it was open. Open it again.")
+        self.check_current()
         return connection
 
     def _connected(self) -> sqlite3.Connection | None:

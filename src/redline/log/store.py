@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from redline.errors import ValidationError
+from redline.files import file_error
 from redline.log.addresses import masked, parse_address
 from redline.log.log import Durability, Header, Log, Redact, check_durability
 from redline.log.memory import MemoryLog
@@ -26,12 +27,19 @@ class LogStore:
         self._kind, self._place, conversation = ("memory", "", "") if address is None else parse_address(address)
         if conversation:
             raise ValidationError(f"A store holds many conversations; leave #{conversation} out of its address.")
-        if self._kind == "file" and Path(self._place).exists() and not Path(self._place).is_dir():
+        if self._kind == "file" and self._is_other_file():
             raise ValidationError(
                 f"{self._place} is a file. A store is a folder, sqlite:///PATH or postgresql://HOST/DATABASE."
             )
         self._in_memory: dict[str, MemoryLog] = {}
         self._first: Log | None = None  # kept, so that the connections which logs of a database share stay open
+
+    def _is_other_file(self) -> bool:
+        place = Path(self._place)
+        try:
+            return place.exists() and not place.is_dir()
+        except OSError as problem:
+            raise file_error(place, problem) from problem
 
     @property
     def name(self) -> str:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from redline.errors import StaleLogError
 from redline.log.log import ROOT, Log, Stored
-from redline.log.records import BESIDE, Checkpoint, HeadMoved, MessageAdded, Record, SessionJoined, ViewChanged
+from redline.log.records import (
+    BESIDE,
+    Checkpoint,
+    HeadMoved,
+    MessageAdded,
+    Record,
+    SessionJoined,
+    StrikesApplied,
+    ViewChanged,
+)
 
 __all__ = ["Branch", "RecordTree", "Timeline", "messages_in"]
 
@@ -43,6 +52,8 @@ class RecordTree:
         """Whether the log is no longer what was read."""
         self.races = 0
         """How often a writer went on from a record from which another one had gone on already."""
+        self.next_strike = 0
+        """Higher than the number of any strike on any branch."""
         self.is_resent = False
         """Whether it holds lists that are sent again and again, which go several ways by themselves."""
         self.read()
@@ -81,6 +92,8 @@ class RecordTree:
             if isinstance(one.record, Checkpoint):
                 self.checkpoints[one.parent] = one.record
             return
+        if isinstance(one.record, StrikesApplied | HeadMoved):
+            self.next_strike = max(self.next_strike, *(strike.number + 1 for strike in one.record.strikes), 0)
         self.is_resent |= isinstance(one.record, SessionJoined) or (
             isinstance(one.record, MessageAdded) and one.record.digest != b""
         )

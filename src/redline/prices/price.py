@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from redline.errors import ValidationError
+from redline.values.checks import check_at_least, check_count, make_list, shown
 
 __all__ = ["PRICE_RULES", "Price", "PriceRule", "Tier", "parse_rule"]
 
@@ -19,9 +20,17 @@ class Tier(msgspec.Struct, frozen=True, gc=False):
     input_factor: float
     output_factor: float
 
+    def __post_init__(self) -> None:
+        """A price tier is checked where it is made."""
+        check_count("tier: above_tokens", self.above_tokens)
+        check_at_least(0, "tier", input_factor=self.input_factor, output_factor=self.output_factor)
+
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """The list prices of a model, in US dollars for a million tokens, and the facts of its cache."""
+    """The list prices of a model, in US dollars for a million tokens, and the facts of its cache.
+
+    A model that costs nothing, on a machine of one's own, has an input of 0.
+    """
 
     model: str
     """As in the provider's requests, without date or region."""
@@ -46,6 +55,24 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     date: str = ""
     """When the source said so."""
 
+    def __post_init__(self) -> None:
+        """A price is checked where it is made, so that no request fails by it."""
+        if not isinstance(self.model, str) or not self.model:
+            raise ValidationError(f"price: model must be the name of a model, not {shown(self.model)}")
+        owner = f"price of {self.model}"
+        check_at_least(0, owner, input=self.input, output=self.output, lifetime_minutes=self.lifetime_minutes)
+        check_at_least(0, owner, cache_read=self.cache_read, cache_write=self.cache_write)
+        if self.cache_write_1h is not None:
+            check_at_least(0, owner, cache_write_1h=self.cache_write_1h)
+        check_count(f"{owner}: min_cached_tokens", self.min_cached_tokens)
+        if self.window_tokens is not None:
+            check_count(f"{owner}: window_tokens", self.window_tokens, least=1)
+        tiers = make_list(f"{owner}: tiers", self.tiers)
+        if not all(isinstance(tier, Tier) for tier in tiers):
+            raise ValidationError(f"{owner}: tiers must be redline.prices.Tier, not {shown(self.tiers)}")
+        msgspec.structs.force_setattr(self, "tiers", tiers)
+        self.rule()
+
     def cost(self, *, fresh: int, read: int, written: int, output: int, is_long: bool = False) -> float:
         """US dollars for one request: tokens sent anew, read from the cache, written to it, and answered.
 
@@ -59,13 +86,17 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         return (input_factor * sent + output_factor * self.output * output) / _MILLION
 
     def rule(self, *, is_long: bool = False) -> "PriceRule":
-        """The prices as multiples of the price of input; for the cache that lives an hour, if asked and where there is one."""
+        """The prices as multiples of the price of input; for the cache that lives an hour, if asked and where there is one.
+
+        Where input is free, what is read from the cache is taken to cost nothing, and what is written as much as what is not
+        cached: then it is the time that counts.
+        """
         write, minutes = self.cache_write, self.lifetime_minutes
         if is_long and self.cache_write_1h is not None:
             write, minutes = self.cache_write_1h, 60
         return PriceRule(
-            read=self.cache_read / self.input,
-            write=write / self.input,
+            read=self.cache_read / self.input if self.input else 0.0,
+            write=write / self.input if self.input else 1.0,
             lifetime_ms=minutes * _MINUTE_MS,
             min_cached_tokens=self.min_cached_tokens,
             tiers=self.tiers,
@@ -84,6 +115,10 @@ class PriceRule(msgspec.Struct, frozen=True):
     """How long the cache lives after it was last used."""
     min_cached_tokens: int = 0
     tiers: tuple[Tier, ...] = ()
+
+    def __post_init__(self) -> None:
+        """A price rule is checked where it is made."""
+        check_at_least(0, "price rule", read=self.read, write=self.write, lifetime_ms=self.lifetime_ms)
 
     def factor(self, tokens: float) -> float:
         """By how much a request of this size is dearer than a small one."""

@@ -75,7 +75,7 @@ def default_rules(*, project_root: str | PathLike[str] = "") -> tuple[Rule, ...]
 
 
 def make_rules(
-    rules: Iterable[Rule | str], *, words: Words | None = None, project_root: str | PathLike[str] = ""
+    rules: Iterable[Rule | str], *, words: Words | str | None = None, project_root: str | PathLike[str] = ""
 ) -> tuple[Rule, ...]:
     """Rules by name or as objects, in this order, for one project and in one language.
 

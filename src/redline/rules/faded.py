@@ -10,7 +10,7 @@ from redline.errors import ValidationError
 from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_root, shown, text_of
+from redline.rules.settings import check_at_least, check_counts, check_flags, make_root, make_texts, shown, text_of
 from redline.rules.worth import WorthModel, chance, shipped_model
 from redline.rules.worth_facts import FollowedPart, ResultFollower, features_of
 from redline.rules.worth_words import texts_of
@@ -73,7 +73,7 @@ class Faded:
         check_counts(1, self.name, min_age=self.min_age)
         check_at_least(0, self.name, max_chance=self.max_chance)
         check_flags(self.name, inputs=self.inputs)
-        check_texts(self.name, self.words, placeholder=self.placeholder, input_placeholder=self.input_placeholder)
+        make_texts(self, placeholder=self.placeholder, input_placeholder=self.input_placeholder)
         if self.recall_tool is not None and not (isinstance(self.recall_tool, str) and self.recall_tool):
             raise ValidationError(
                 f"{self.name}: recall_tool must be the name of a tool, or None, not {shown(self.recall_tool)}"

@@ -8,7 +8,7 @@ import msgspec
 
 from redline.rules.facts import Seen
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_texts, text_of
+from redline.rules.settings import check_counts, make_texts, text_of
 from redline.values import payloads
 from redline.values.messages import ToolCall
 from redline.values.payloads import Path
@@ -34,7 +34,7 @@ class FailedInputs:
 
     def __post_init__(self) -> None:
         check_counts(0, self.name, after_steps=self.after_steps, min_chars=self.min_chars)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
 
     def fold(self) -> Fold:
         """A fresh fold."""

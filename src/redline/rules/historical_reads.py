@@ -12,7 +12,7 @@ from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.results import read_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_flags, check_texts, make_root, make_tools, text_of
+from redline.rules.settings import check_counts, check_flags, make_root, make_texts, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
@@ -44,7 +44,7 @@ class HistoricalReads:
     def __post_init__(self) -> None:
         check_counts(0, self.name, keep_recent=self.keep_recent)
         check_flags(self.name, may_grow=self.may_grow, shell_reads=self.shell_reads)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
         object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
         object.__setattr__(self, "tools", make_tools(self.tools, self.name))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, NoMemory, TimelessFold
-from redline.rules.settings import check_counts, check_flags, check_texts, text_of
+from redline.rules.settings import check_counts, check_flags, make_texts, text_of
 from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
 
 __all__ = ["LongResults"]
@@ -32,7 +32,7 @@ class LongResults:
     """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        check_texts(self.name, self.words, notice=self.notice)
+        make_texts(self, notice=self.notice)
         check_flags(self.name, errors_too=self.errors_too)
         notice = text_of(self.notice, self.words, "cut")
         check_template(notice, self.name, *TEMPLATE_FIELDS["cut"])

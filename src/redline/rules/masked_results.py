@@ -9,7 +9,7 @@ import msgspec
 from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_texts, make_names, text_of
+from redline.rules.settings import check_counts, make_names, make_texts, text_of
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
 
@@ -33,7 +33,7 @@ class MaskedResults:
 
     def __post_init__(self) -> None:
         check_counts(0, self.name, keep_recent=self.keep_recent)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
         object.__setattr__(self, "spared_tools", make_names(self.spared_tools, self.name, "spared_tools"))
 
     def fold(self) -> Fold:

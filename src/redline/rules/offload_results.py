@@ -12,7 +12,7 @@ from redline.errors import ValidationError
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_flags, check_texts, shown, text_of
+from redline.rules.settings import check_counts, check_flags, make_texts, shown, text_of
 from redline.values import payloads
 from redline.values.messages import Text, ToolResult
 from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
@@ -54,7 +54,7 @@ class OffloadResults:
         counts = {"min_chars": self.min_chars, "keep_recent": self.keep_recent, "preview_lines": self.preview_lines}
         check_counts(0, self.name, **counts)
         check_flags(self.name, errors_too=self.errors_too)
-        check_texts(self.name, self.words, stub=self.stub)
+        make_texts(self, stub=self.stub)
         if not isinstance(self.recall_tool, str) or not self.recall_tool:
             raise ValidationError(f"{self.name}: recall_tool must be the name of a tool, not {shown(self.recall_tool)}")
         check_template(text_of(self.stub, self.words, "offloaded"), self.name, *TEMPLATE_FIELDS["offloaded"])

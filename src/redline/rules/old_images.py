@@ -8,7 +8,7 @@ import msgspec
 
 from redline.rules.facts import Seen
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_texts, text_of
+from redline.rules.settings import check_counts, make_texts, text_of
 from redline.values.messages import Media
 from redline.values.payloads import Path
 from redline.values.words import TEMPLATE_FIELDS, Words, check_template
@@ -39,7 +39,7 @@ class OldImages:
 
     def __post_init__(self) -> None:
         check_counts(0, self.name, keep_messages=self.keep_messages)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
         check_template(text_of(self.placeholder, self.words, "old_image"), self.name, *TEMPLATE_FIELDS["old_image"])
 
     def fold(self) -> Fold:

@@ -10,7 +10,7 @@ from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.results import call_fingerprint
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_texts, text_of
+from redline.rules.settings import check_counts, make_texts, text_of
 from redline.tools import Asks, Resumes
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
@@ -36,7 +36,7 @@ class RepeatedCalls:
 
     def __post_init__(self) -> None:
         check_counts(1, self.name, keep_recent=self.keep_recent)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
 
     def fold(self) -> Fold:
         """A fresh fold."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from os import PathLike, fspath
+from typing import Any
 
 from redline.errors import ValidationError
 from redline.tools import ToolBook
 from redline.values.checks import check_at_least, check_counts, check_flags, shown
-from redline.values.words import DOCUMENTS, Words
+from redline.values.words import DOCUMENTS, Words, make_words
 
 __all__ = [
     "check_at_least",
@@ -15,16 +16,24 @@ __all__ = [
     "check_texts",
     "make_names",
     "make_root",
+    "make_texts",
     "make_tools",
     "shown",
     "text_of",
 ]
 
 
-def check_texts(rule: str, words: Words | None, **settings: str | None) -> None:
+def make_texts(rule: Any, **settings: str | None) -> None:
+    """Check the texts of a rule, and put the words in the place of their name."""
+    check_texts(rule.name, rule.words, **settings)
+    if rule.words is not None:
+        object.__setattr__(rule, "words", make_words(rule.words, f"{rule.name}: "))
+
+
+def check_texts(rule: str, words: Words | str | None, **settings: str | None) -> None:
     """Refuse words that are none, and texts that are neither text nor None."""
-    if not isinstance(words, Words | None):
-        raise ValidationError(f"{rule}: words must be redline.DOCUMENTS, redline.EN or Words of your own, not {shown(words)}")
+    if words is not None:
+        make_words(words, f"{rule}: ")
     for name, value in settings.items():
         if not isinstance(value, str | None):
             raise ValidationError(f"{rule}: {name} must be text, or None for that of the words, not {shown(value)}")

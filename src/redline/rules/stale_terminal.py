@@ -11,7 +11,7 @@ from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.results import plain_words
 from redline.rules.rule import Fold, Mark
-from redline.rules.settings import check_at_least, check_counts, check_flags, check_texts, make_tools, text_of
+from redline.rules.settings import check_at_least, check_counts, check_flags, make_texts, make_tools, text_of
 from redline.tools import ToolBook, choose_tools
 from redline.values.messages import Text, ToolResult
 from redline.values.payloads import Path
@@ -45,7 +45,7 @@ class StaleTerminal:
         check_at_least(0, self.name, max_age_ms=self.max_age_ms)
         check_counts(0, self.name, keep_recent=self.keep_recent)
         check_flags(self.name, may_grow=self.may_grow, text_blocks=self.text_blocks)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
         object.__setattr__(self, "tools", make_tools(self.tools, self.name))
 
     def fold(self) -> Fold:

@@ -11,7 +11,7 @@ from redline.rules.facts import Seen
 from redline.rules.placeholders import placeholder_for
 from redline.rules.results import read_paths, written_paths
 from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_flags, check_texts, make_root, text_of
+from redline.rules.settings import check_flags, make_root, make_texts, text_of
 from redline.values.payloads import Path
 from redline.values.words import DOCUMENTS, Words
 
@@ -38,7 +38,7 @@ class SupersededReads:
 
     def __post_init__(self) -> None:
         check_flags(self.name, until_read_again=self.until_read_again)
-        check_texts(self.name, self.words, placeholder=self.placeholder)
+        make_texts(self, placeholder=self.placeholder)
         object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
 
     def fold(self) -> Fold:

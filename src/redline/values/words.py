@@ -9,11 +9,13 @@ from redline.errors import ValidationError
 __all__ = [
     "DOCUMENTS",
     "EN",
+    "LANGUAGES",
     "REFERENCE",
     "TEMPLATE_FIELDS",
     "Words",
     "check_template",
     "is_placeholder",
+    "make_words",
     "starts_as_tools_heading",
 ]
 
@@ -144,6 +146,20 @@ EN = Words(
 _NOT_IN_PLACE_OF_A_PART = frozenset(
     {"cut", "interrupted", "not_shown", "tools_heading", "run_again", "read_again", "search_again", "call_again"}
 )
+
+
+LANGUAGES = {"documents": DOCUMENTS, "en": EN}
+"""Words by name."""
+
+
+def make_words(given: Words | str, owner: str) -> Words:
+    """Words as a caller gives them: themselves, or the name of a language."""
+    if isinstance(given, str) and given in LANGUAGES:
+        return LANGUAGES[given]
+    if isinstance(given, Words):
+        return given
+    known = ", ".join(map(repr, LANGUAGES))
+    raise ValidationError(f"{owner}words must be redline.DOCUMENTS, redline.EN, {known} or Words of your own, not {given!r}")
 
 
 def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:
