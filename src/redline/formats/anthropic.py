@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
 from redline.formats.cache_control import MOST_BREAKPOINTS, mark_paths
 from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in, null_fields_in
-from redline.formats.reading import input_as_object, kind_of, known_role, string_at
+from redline.formats.reading import input_as_object, is_flagged_failed, kind_of, known_role, string_at
 from redline.values import payloads
 from redline.values.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -212,7 +212,7 @@ def _read_result(block: dict[str, Any], at: Path, *, is_hosted: bool) -> ToolRes
             parts.append(part if isinstance(part, Text | Media | Opaque) else Opaque(kind_of(inner), inner, part.at))
     elif content is not None:
         parts.append(Opaque(kind_of(content), content, inside))
-    failed = bool(block.get("is_error"))
+    failed = bool(block.get("is_error")) or is_flagged_failed(block)
     return ToolResult(string_at(block, "tool_use_id"), tuple(parts), None, failed, is_hosted, at)
 
 

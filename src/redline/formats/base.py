@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from redline.errors import FormatError, ValidationError
 from redline.formats.flaws import KNOWN_FIELDS, Flaw, corrected
+from redline.formats.reading import is_flagged_failed
 from redline.values import payloads
 from redline.values.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -88,7 +90,10 @@ class Format(ABC):
     def interpret(self, native: dict[str, Any], payload: Payload) -> Message:
         """The message in a payload that is decoded already."""
         role = self._role(native)
-        return Message(role, self._parts(native, role), payload, self.name, read_timestamp(native))
+        parts = self._parts(native, role)
+        if is_flagged_failed(native):
+            parts = tuple([replace(part, is_error=True) if isinstance(part, ToolResult) else part for part in parts])
+        return Message(role, parts, payload, self.name, read_timestamp(native))
 
     def write(self, message: Message) -> Payload:
         """The payload of a message: as it was read, the very same object or bytes."""
@@ -171,7 +176,7 @@ class Format(ABC):
         composed = self.compose("user", [part for part in message.parts if isinstance(part, Text) and part.text.strip()])
         if not composed.payloads:
             return None
-        return msgspec.structs.replace(self.read(composed.payloads[0]), timestamp_ms=message.timestamp_ms)
+        return replace(self.read(composed.payloads[0]), timestamp_ms=message.timestamp_ms)
 
     def says_something(self, message: Message) -> bool:
         """Whether a message holds what the provider asks for, if only settings."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
 from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in
-from redline.formats.reading import input_as_object
+from redline.formats.reading import input_as_object, is_flagged_failed
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, value_at
@@ -241,7 +241,9 @@ def _response_words(response: Any, at: Path) -> tuple[Text, ...]:
 
 def _is_failure(response: Any) -> bool:
     """An empty `error` beside an output reports no failure; alone it does."""
-    return isinstance(response, dict) and (bool(response.get("error")) or list(response) == ["error"])
+    if not isinstance(response, dict):
+        return False
+    return bool(response.get("error")) or list(response) == ["error"] or is_flagged_failed(response)
 
 
 def _read_media(part: Any, at: Path) -> Media | Opaque:

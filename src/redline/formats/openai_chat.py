@@ -246,7 +246,7 @@ def _read_result(native: dict[str, Any], content: tuple[Content, ...]) -> ToolRe
             case _:
                 content += (Opaque(kind_of(image), image, ("images", position)),)
     call_id, name = string_at(native, "tool_call_id"), string_at(native, "name")
-    return ToolResult(call_id, content, name, is_failure(native, content), at=("content",))
+    return ToolResult(call_id, content, name, is_failure(content), at=("content",))
 
 
 def _read_refusal_and_audio(native: dict[str, Any]) -> Iterator[Part]:

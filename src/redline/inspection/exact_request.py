@@ -46,7 +46,7 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
     record = recording.requests[number].record
     timeline = Timeline(RecordTree(ReadOnlyLog(log.records)), record)
     engine = Engine(timeline, find_format(recording.format), Estimate())
-    made = engine.preview(Policy().settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
+    made = engine.preview(Policy(strategy="answer").settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
     repaired, after, sent_as_said = list[RepairMade](), -1, set[int]()
     for sent in made.sent:
         if isinstance(sent.piece, int):

@@ -30,6 +30,7 @@ from redline.replay.scheduled import ScheduledStrike, SizedMark, strikes_by
 from redline.replay.session import Session
 from redline.replay.strict import strict_uses_in
 from redline.rules.facts import Seen
+from redline.rules.failures import KNOWN_SIGNS, FailureSigns
 from redline.rules.protection import Protection
 from redline.rules.rule import Mark, Rule
 from redline.schedules import Budget, Rates, Schedule, WhenFree
@@ -120,7 +121,7 @@ class WhatIf:
         self._known_seen = lru_cache(maxsize=2)(partial(seen_in, session))
         self._known_marks = lru_cache(maxsize=_SETS_KEPT)(self._make_marks)
         self._uses: dict[_RiskKind, tuple[Use, ...]] = {
-            "quoted": uses_in(session, self._known_seen(DEFAULT)),
+            "quoted": uses_in(session, self._known_seen(DEFAULT, KNOWN_SIGNS)),
             "strict": strict_uses_in(session),
         }
 
@@ -162,16 +163,18 @@ class WhatIf:
         )
 
     def _marks_of(self, policy: Policy) -> tuple[SizedMark, ...]:
-        settings = policy.made_rules(), policy.protection, policy.tool_book
+        settings = policy.made_rules(), policy.protection, policy.tool_book, policy.failures
         try:
             hash(settings)
         except TypeError:  # a rule of somebody's own may have settings that nothing can be remembered by
             return self._make_marks(*settings)
         return self._known_marks(*settings)
 
-    def _make_marks(self, rules: tuple[Rule, ...], protection: Protection, tools: ToolBook) -> tuple[SizedMark, ...]:
+    def _make_marks(
+        self, rules: tuple[Rule, ...], protection: Protection, tools: ToolBook, failures: FailureSigns
+    ) -> tuple[SizedMark, ...]:
         """The marks in the order in which they become due; of several on one part the first counts."""
-        seen, found = self._known_seen(tools), dict[Target, SizedMark]()
+        seen, found = self._known_seen(tools, failures), dict[Target, SizedMark]()
         for number, mark in marks_made(self.session, rules, seen):
             if (mark.index, mark.at) in found:
                 continue
