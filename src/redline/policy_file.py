@@ -82,9 +82,8 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
             return _path_from(folder, value) if isinstance(value, str) else value
         case "strategy" | "preset" | "error_words" | "error_signs":
             return value
-        case "is_error":
-            raise ValidationError("a file cannot hold a function: pass it in Python, or teach words with error_words")
-    raise ValidationError(f"there is no setting {name!r}. {nearest(name, POLICY_KEYS)}")
+    hint = "A file holds no function: teach words with error_words." if name == "is_error" else nearest(name, POLICY_KEYS)
+    raise ValidationError(f"there is no setting {name!r}. {hint}")
 
 
 def _path_from(folder: Path, path: str) -> str:

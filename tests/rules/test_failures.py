@@ -153,7 +153,11 @@ def test_no_rule_strikes_a_failure(format, rules):
 
 def test_the_plain_functions_know_the_documents_signs_only():
     """R152: to the letter: a traceback is no sign there; `Error:`, the status and the exit code are."""
-    told = {"Traceback (most recent call last):\n  File": True, "Error: no": False, '{"stdout":"","stderr":"x","exitCode":1}': False}
+    told = {
+        "Traceback (most recent call last):\n  File": True,
+        "Error: no": False,
+        '{"stdout":"","stderr":"x","exitCode":1}': False,
+    }
     for text, is_struck in told.items():
         messages = _conversation("openai_chat", "command", text + " " * 40)
         messages = [{**message, "timestamp": 0} for message in messages]
@@ -176,7 +180,7 @@ def test_a_policy_is_taught_a_failure(format):
     policy = _teaching(is_error=lambda seen: seen.tool == "my_tool" and "rolled back" in seen.text)
     assert _is_kept(messages, policy, format)
     assert not _is_kept(messages, _MASKED, format)
-    assert _is_kept(_conversation(format, "unknown", "Error: x"), _teaching(is_error=lambda seen: False), format)
+    assert _is_kept(_conversation(format, "unknown", "Error: x"), _teaching(is_error=lambda seen: seen is None), format)
 
 
 def test_an_editor_is_taught_a_failure():
@@ -198,7 +202,7 @@ def test_a_policy_is_taught_words(tmp_path):
     assert redline.Policy.load(file) == policy
 
 
-@pytest.mark.parametrize("wrong", [3, "Error", int, lambda: True, lambda a, b: True], ids=str)
+@pytest.mark.parametrize("wrong", [3, "Error", int, lambda: True, lambda seen, other: seen is other], ids=str)
 def test_what_cannot_be_asked_is_refused(wrong):
     """R152: where the policy is made, and not in mid-conversation."""
     with pytest.raises(redline.ValidationError, match="is_error must be"):
@@ -245,7 +249,7 @@ def test_a_function_may_ask_what_is_known():
 def test_a_function_has_no_place_in_a_file():
     """R152: what cannot be written is said."""
     with pytest.raises(redline.ValidationError, match="Pass it in Python"):
-        redline.Policy(is_error=lambda seen: True).toml()
+        redline.Policy(is_error=lambda seen: seen.tool is None).toml()
     with pytest.raises(redline.ValidationError, match="error_words"):
         redline.Policy.of_table({"is_error": "x"})
 

@@ -68,6 +68,8 @@ class Format(ABC):
     calls_follow_user: ClassVar[bool] = False
     """Whether the provider refuses calls directly after another message of the model."""
     refuses_blank_text: ClassVar[bool] = False
+    results_are_text: ClassVar[bool] = False
+    """Whether the provider refuses pictures and other media in a result."""
     takes_empty_answer: ClassVar[bool] = False
     """Whether the last message may be the assistant's and empty: an answer that the provider goes on with."""
     has_system_messages: ClassVar[bool] = True
@@ -210,6 +212,10 @@ class Format(ABC):
             path = self._id_path(payloads.decode(payload), message.parts[place])
             payload = payloads.replace(payload, path, other)
         return self.read(payload)
+
+    def answering_by_name(self, message: Message, name: str) -> Message:  # noqa: ARG002 - for most providers one result is like another
+        """The message whose result answers a call that has no id, as the provider takes it."""
+        return message
 
     def answer(self, message: Message, call: ToolCall, words: str) -> Message | None:  # noqa: ARG002 - a format may look at it
         """A result that reports a failure, for a call of the message; None where the provider takes no words for it."""

@@ -106,7 +106,8 @@ _ENDED_WITH = re.compile(
     r"""^ (?: <returncode>
             | [\[<(]? (?: shellId:\ \S+\ )? (?:The\ )? (?:Process|Command|Script|Program|Task|Shell|Job)? \ ?
               (?: (?:has\ )? (?:finished|completed|failed|ended|terminated|returned)\ (?:with\ )? (?:an?\ )? (?:non-?zero\ )? )?
-              (?: (?:exit|return)[\ _-]?(?:code|status) | exited\ (?:with\ )?(?:exit\ )?(?:code|status)? | (?-i:EXIT) | exit(?=:) )
+              (?: (?:exit|return)[\ _-]?(?:code|status) | exited\ (?:with\ )?(?:exit\ )?(?:code|status)?
+                | (?-i:EXIT) | exit(?=:) )
               \ ?[:=]?\ ? )
         (?P<code> -?\d+ ) (?= [.\])>;,]* [\ \t]* (?: \r?$ | \( ) | </ )""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
