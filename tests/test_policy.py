@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import redline
 from redline import DOCUMENTS, EN, Conversation, Editor, Policy, Protection, ValidationError
+from redline.inspection.presets import PRESETS, find_policy
 from redline.rules import HistoricalReads, MaskedResults, StaleTerminal
 from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.tools import DEFAULT
@@ -248,3 +250,66 @@ def test_a_file_names_a_preset(tmp_path):
     file.write_text('preset = "daring"\n')
     with pytest.raises(ValidationError, match=r"redline\.toml: There is no policy named 'daring'"):
         Policy.load(file)
+
+
+# --- interrupted calls
+
+
+def _sent_and_killed() -> list[dict[str, object]]:
+    """Two calls at once: the mail was sent, the deployment was killed before it answered."""
+    calls = [
+        {"type": "tool_use", "id": "t1", "name": "send_email", "input": {"to": "me"}},
+        {"type": "tool_use", "id": "t2", "name": "deploy", "input": {}},
+    ]
+    sent = {"type": "tool_result", "tool_use_id": "t1", "content": "the mail was sent"}
+    return [
+        {"role": "user", "content": "mail me and deploy"},
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": [sent]},
+        {"role": "user", "content": "go on"},
+    ]
+
+
+def _is_told(messages: object) -> bool:
+    """Whether the model sees that the mail was sent, and that the deployment was interrupted."""
+    said = str(messages)
+    return "the mail was sent" in said and "side effects" in said
+
+
+@pytest.mark.parametrize("name", ["careful", "balanced", "bold"])
+def test_presets_answer_interrupted_calls(name):
+    """R154: what ran is not hidden, or the model would do it again."""
+    chat = redline.Conversation(_sent_and_killed(), policy=name, format="anthropic")
+    assert _is_told(chat.request().messages)
+    assert getattr(redline.Policy, name)(strategy="drop").strategy == "drop"
+
+
+@pytest.mark.parametrize("policy", [redline.Policy(), redline.Policy.documents(), "documents", None])
+def test_the_documents_drop_interrupted_calls(policy):
+    """R154: by default, and where the documents are named, the message goes whole as they say."""
+    chat = redline.Conversation(_sent_and_killed(), policy=policy, format="anthropic")
+    assert "send_email" not in str(chat.request().messages)
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "documents"])
+def test_surfaces_answer_interrupted_calls(preset):
+    """R154: the presets that proxy, run and inspector take by name."""
+    assert find_policy(preset).strategy == "answer"
+    assert _is_told(redline.Editor(policy=find_policy(preset)).edit(_sent_and_killed(), session="a").messages)
+
+
+def test_an_editor_answers_interrupted_calls():
+    """R154: also where no policy is named, and in English."""
+    sent = redline.Editor().edit(_sent_and_killed(), session="a").messages
+    assert _is_told(sent)
+    assert "Interrupted before it finished" in str(sent)
+    assert "send_email" not in str(redline.Editor(policy=redline.Policy()).edit(_sent_and_killed(), session="a").messages)
+
+
+def test_a_file_of_a_surface_answers_unless_it_says_otherwise(tmp_path):
+    """R154: a policy file that does not name a strategy; `Policy.load` by itself keeps the documents' default."""
+    file = tmp_path / "redline.toml"
+    file.write_text('rules = ["masked_results"]\n')
+    assert (find_policy(str(file)).strategy, redline.Policy.load(file).strategy) == ("answer", "drop")
+    file.write_text('rules = ["masked_results"]\nstrategy = "strip"\n')
+    assert find_policy(str(file)).strategy == "strip"

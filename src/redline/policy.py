@@ -1,6 +1,6 @@
 """The settings of a conversation: which rules mark, when marks are applied, how interrupted calls are repaired."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,7 +12,9 @@ from redline.policy_file import policy_toml, read_policy_file, read_policy_table
 from redline.prices.model import Model
 from redline.repair import Strategy
 from redline.rules import DEFAULT_RULES, make_rules
+from redline.rules.facts import Seen
 from redline.rules.faded import Faded
+from redline.rules.failures import FailureSigns, SignSet
 from redline.rules.presets import PRESET_RULES
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
@@ -21,7 +23,7 @@ from redline.tools import DEFAULT, ToolBook
 from redline.values.checks import shown
 from redline.values.words import DOCUMENTS, EN, Words, make_words
 
-__all__ = ["Policy", "make_policy"]
+__all__ = ["EDITOR_POLICY", "Policy", "make_policy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -42,6 +44,12 @@ class Policy:
     """What relative paths start from."""
     tool_book: ToolBook = DEFAULT
     """What tools do, by name; add those that only your agent has."""
+    is_error: Callable[[Seen], object] | None = None
+    """Whether a result reports a failure, asked where nothing else shows it: given the result as rules see it."""
+    error_words: tuple[str, ...] = ()
+    """Words that results of your tools begin with when they report a failure."""
+    error_signs: SignSet = "known"
+    """By what failures are known besides: all that Redline knows, or nothing but the signs of the `documents`."""
     _made_rules: tuple[Rule, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +68,7 @@ class Policy:
                 raise ValidationError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
         if self.schedule is not None:
             find_schedule(self.schedule)
+        object.__setattr__(self, "error_words", self.failures.words)
         made = make_rules(self.rules, words=self.words, project_root=self.project_root)
         object.__setattr__(self, "_made_rules", made)
 
@@ -70,15 +79,15 @@ class Policy:
         return f"Policy({', '.join(changed)})"
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "Policy":
+    def load(cls, path: str | PathLike[str], *, base: "Policy | None" = None) -> "Policy":
         """The policy in a `redline.toml`, or in the table `[tool.redline]` of a `pyproject.toml`.
 
-        What the file does not say is as in the `preset` that it names, or as by default; a relative `project_root` starts from
-        the file's folder.
+        What the file does not say is as in the `preset` that it names, else as in `base`, else as by default; a relative
+        `project_root` starts from the file's folder.
         """
         settings = read_policy_file(path)
         try:
-            return cls._of_settings(settings)
+            return cls._of_settings(settings, base)
         except ValidationError as problem:
             raise ValidationError(f"{fspath(path)}: {problem}") from problem
 
@@ -88,10 +97,10 @@ class Policy:
         return cls._of_settings(read_policy_table(table, Path.cwd()))
 
     @classmethod
-    def _of_settings(cls, settings: dict[str, Any]) -> "Policy":
-        """As a file says them; what it does not say is as in its preset, or as by default."""
+    def _of_settings(cls, settings: dict[str, Any], base: "Policy | None" = None) -> "Policy":
+        """As a file says them; what it does not say is as in its preset, or as in the base."""
         preset = settings.pop("preset", None)
-        return cls(**settings) if preset is None else replace(cls.named(preset), **settings)
+        return replace((base or cls()) if preset is None else cls.named(preset), **settings)
 
     def toml(self) -> str:
         """The policy as the text of a `redline.toml`, which `load` reads again."""
@@ -99,8 +108,9 @@ class Policy:
 
     @classmethod
     def documents(cls, **settings: Any) -> "Policy":
-        """To the letter of the requirement documents: their two rules, applied at once, whatever the model."""
-        return cls(schedule="eager", **settings)
+        """To the letter of the requirement documents: their two rules, applied at once, whatever the model, and their signs of
+        a failure."""
+        return cls(**{"schedule": "eager", "error_signs": "documents", **settings})
 
     @classmethod
     def careful(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
@@ -134,7 +144,12 @@ class Policy:
     @classmethod
     def _preset(cls, name: str, recall_tool: str | None, settings: Mapping[str, Any]) -> "Policy":
         rules = [replace(rule, recall_tool=recall_tool) if isinstance(rule, Faded) else rule for rule in PRESET_RULES[name]]
-        return cls(**{"rules": rules, "schedule": "when_free", "words": EN, **settings})
+        return cls(**{"rules": rules, "schedule": "when_free", "words": EN, "strategy": "answer", **settings})
+
+    @property
+    def failures(self) -> FailureSigns:
+        """By what results are known to report failures, which no rule strikes."""
+        return FailureSigns(self.error_signs, self.error_words, self.is_error)
 
     def made_rules(self, rules: Iterable[Rule | str] | None = None) -> tuple[Rule, ...]:
         """The rules as objects, for this project and in these words; others for one request."""
@@ -143,7 +158,13 @@ class Policy:
     def settings(self, rules: Iterable[Rule | str] | None = None, *, lifts_all_system: bool = False) -> Settings:
         """What the engine makes requests with."""
         return Settings(
-            self.made_rules(rules), self.strategy, self.protection, self.tool_book, self.project_root, lifts_all_system
+            self.made_rules(rules),
+            self.strategy,
+            self.protection,
+            self.tool_book,
+            self.project_root,
+            lifts_all_system,
+            self.failures,
         )
 
     def made_schedule(self, schedule: Schedule | str | None, model: Model | None) -> Schedule:
@@ -157,10 +178,14 @@ class Policy:
 _DEFAULT = Policy()
 
 
-def make_policy(given: Policy | str | None) -> Policy:
+EDITOR_POLICY = Policy(strategy="answer", words=EN)
+"""The default where histories are resent whole: the model is told in English which calls were interrupted."""
+
+
+def make_policy(given: Policy | str | None, default: Policy = _DEFAULT) -> Policy:
     """The policy that a caller gives: itself, its name, or the default for None."""
     if given is None:
-        return _DEFAULT
+        return default
     if isinstance(given, str):
         return Policy.named(given)
     if not isinstance(given, Policy):

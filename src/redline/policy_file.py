@@ -79,9 +79,10 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
             return DEFAULT.with_tools({tool: _make(Tool, given, tool) for tool, given in _table(value).items()})
         case "project_root":
             return _path_from(folder, value) if isinstance(value, str) else value
-        case "strategy" | "preset":
+        case "strategy" | "preset" | "error_words" | "error_signs":
             return value
-    raise ValidationError(f"there is no setting {name!r}. {nearest(name, POLICY_KEYS)}")
+    hint = "A file holds no function: teach words with error_words." if name == "is_error" else nearest(name, POLICY_KEYS)
+    raise ValidationError(f"there is no setting {name!r}. {hint}")
 
 
 def _path_from(folder: Path, path: str) -> str:
@@ -131,7 +132,10 @@ def policy_toml(settings: Mapping[str, Any]) -> str:
     if (words := settings["words"]) != DOCUMENTS:
         language = min(LANGUAGES, key=lambda name: len(_changed(words, LANGUAGES[name])))
         lines.append(f"words = {_value({'language': language, **_changed(words, LANGUAGES[language])})}")
-    lines += [f"{name} = {_value(settings[name])}" for name in ("strategy", "project_root") if settings[name]]
+    lines += [f"{name} = {_value(settings[name])}" for name in ("strategy", "project_root", "error_words") if settings[name]]
+    lines += ['error_signs = "documents"'] if settings["error_signs"] == "documents" else []
+    if settings["is_error"] is not None:
+        raise ValidationError("is_error is a function of your own, so that no file can hold it. Pass it in Python.")
     own = {name: tool for name, tool in settings["tool_book"].tools.items() if DEFAULT.tools.get(name) != tool}
     protection = _changed(settings["protection"], Protection())
     tables = {"protection": protection, **{f"tools.{_value(name)}": _changed(tool, Tool()) for name, tool in own.items()}}

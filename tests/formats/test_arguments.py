@@ -9,7 +9,8 @@ import pytest
 from google import genai
 from pydantic import BaseModel
 
-from redline.errors import ValidationError
+import redline
+from redline.errors import ExecutionError, ValidationError
 from redline.formats.arguments import sdk_arguments
 from redline.testing import fake_provider
 from tests.formats.test_tool_definitions import OWN, PLAIN
@@ -141,9 +142,25 @@ def test_a_model_is_needed(model):
 def test_the_rest_is_checked():
     """Formats without an SDK in Python, and settings that are none."""
     with pytest.raises(ValidationError, match="ai_sdk"):
-        sdk_arguments("ai_sdk", [], model="m")
+        sdk_arguments("ai_sdk", [{"role": "user", "content": "hi"}], model="m")
     with pytest.raises(ValidationError, match="config"):
         arguments("gemini", config=7)
+
+
+@pytest.mark.parametrize("format", MESSAGES)
+def test_a_request_without_messages_is_refused(format):
+    """R163: every provider refuses it; the error says what to do instead."""
+    with pytest.raises(ExecutionError, match="Add a message"):
+        sdk_arguments(format, [], model="m")
+    assert redline.make_legal([], format=format) == []
+
+
+def test_a_system_prompt_of_white_space_is_left_out():
+    """R156: Anthropic refuses white space for text, alone or beside other blocks."""
+    messages = MESSAGES["anthropic"]
+    assert "system" not in sdk_arguments("anthropic", messages, model="m", system=" \n")
+    said = [{"type": "text", "text": " "}, {"type": "text", "text": "Be brief."}]
+    assert sdk_arguments("anthropic", messages, model="m", system=said)["system"] == said[1:]
 
 
 def test_the_messages_are_not_changed():

@@ -70,11 +70,11 @@ def compare(log, bodies):
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-@given(story=steps)
-def test_every_recorded_request_is_as_it_was_sent(format, story, tmp_path_factory):
-    """With strikes, repairs, undone strikes, pins, rewinds, batches and truncations, in every format."""
+@given(story=steps, strategy=st.sampled_from(["drop", "answer", "strip"]))
+def test_every_recorded_request_is_as_it_was_sent(format, story, strategy, tmp_path_factory):
+    """With strikes, repairs, undone strikes, pins, rewinds, batches and truncations, in every format, by every strategy."""
     path = tmp_path_factory.mktemp("logs") / "chat.jsonl"
-    with redline.open(path, format=format) as talk:
+    with redline.open(path, format=format, strategy=strategy) as talk:
         bodies = talk_about(talk, format, story)
     if path.exists():
         compare(read_log_file(path), bodies)

@@ -1,5 +1,6 @@
 import pytest
 
+import redline
 from redline import check
 
 
@@ -27,15 +28,16 @@ def test_anthropic_refuses_blank_text():
     assert laws(history, "anthropic") == [(0, 0, "present_content")]
 
 
-def test_white_space_beside_other_blocks_passes():
-    """The model writes such blocks itself; only an empty text is refused there."""
+def test_white_space_beside_other_blocks_is_found():
+    """R156: the model writes such blocks itself, and the provider refuses them when they come back."""
     call = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
     answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
-    start = {"role": "user", "content": "hi"}
-    spaced = {"role": "assistant", "content": [{"type": "text", "text": "\n\n"}, call]}
-    empty = {"role": "assistant", "content": [{"type": "text", "text": ""}, call]}
-    assert laws([start, spaced, answer], "anthropic") == []
-    assert laws([start, empty, answer], "anthropic") == [(1, 0, "present_content")]
+    for blank in ("", " ", "\n\n", "\u3000"):
+        spoken = {"role": "assistant", "content": [{"type": "text", "text": blank}, call]}
+        history = [{"role": "user", "content": "hi"}, spoken, answer]
+        assert laws(history, "anthropic") == [(1, 0, "present_content")]
+        sent = redline.Conversation(history, format="anthropic").request().messages
+        assert sent == [history[0], {"role": "assistant", "content": [call]}, answer]
 
 
 def test_openai_takes_an_empty_string():

@@ -15,6 +15,7 @@ from redline.errors import FormatError, ValidationError
 from redline.formats import FORMATS, read_messages
 from redline.lists.simplify import simplify_historical_file_reads, simplify_outdated_terminal_results
 from redline.rules.facts import Facts, Seen
+from redline.rules.failures import DOCUMENTS_SIGNS
 from redline.rules.results import read_paths
 from redline.testing import conversations
 from redline.tools import DEFAULT
@@ -179,7 +180,7 @@ def damaged(draw: st.DrawFn, format_name: str) -> list[dict[str, Any]]:
 
 def shown(messages: list, format_name: str) -> list[Seen]:
     """The results, each as it is seen in its list."""
-    facts = Facts()
+    facts = Facts(signs=DOCUMENTS_SIGNS)
     parts = [seen for index, message in enumerate(read_messages(messages, format_name)) for seen in facts.add(index, message)]
     return [seen for seen in parts if seen.result is not None]
 

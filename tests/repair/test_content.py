@@ -51,9 +51,9 @@ def test_message_that_says_nothing_goes(format, empty):
 
 
 def test_empty_text_goes_and_the_rest_stays():
-    """Anthropic refuses an empty text; white space beside other blocks passes."""
+    """R156: Anthropic refuses an empty text and one of white space, also beside other blocks."""
     after = presented(ANTHROPIC, heard=[user("", " ", "hi")])
-    assert both(after) == [user(" ", "hi")]
+    assert both(after) == [user("hi")]
     assert str(after.changes[0]) == "message 1: removed from it: a blank text"
 
 

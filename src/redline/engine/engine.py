@@ -146,7 +146,7 @@ class Engine:
             done = project(work, ask)
             if problem := self._store_blobs(done.blobs):
                 done = project(work, dataclasses.replace(ask, no_blobs=problem))
-            self._record(done, ask)
+            self._record(done, ask, settings)
             work.marks.settle(done.pending, work.marking_time(ask.now))
             work.book(done.strikes, done.ledger, done.refused)
             done.request.sent.share()
@@ -245,7 +245,7 @@ class Engine:
             return f"it could not be stored elsewhere: {problem}"
         return ""
 
-    def _record(self, done: Projection, ask: Ask) -> None:
+    def _record(self, done: Projection, ask: Ask, settings: Settings) -> None:
         """What a request decided, if it did, and where it went, if that is news."""
         requests, weighed, sent_to = self.state.requests, ask.schedule.weighs_requests, ask.sent_to
         is_news = sent_to != requests.sent_to
@@ -261,5 +261,6 @@ class Engine:
             held=done.held,
             ledger=done.ledger,
             marked_at=None if weighed else ask.now,
+            strategy=settings.strategy,
         )
         self.commit([record])

@@ -14,6 +14,7 @@ from redline.engine.sizes import Sizes
 from redline.engine.state import State
 from redline.errors import ValidationError
 from redline.rules.facts import Facts, FactsSnapshot, Seen
+from redline.rules.failures import KNOWN_SIGNS, FailureSigns
 from redline.rules.offload_results import moved_content
 from redline.rules.protection import Protection
 from redline.rules.rule import Fold, Mark, Rule
@@ -65,12 +66,14 @@ class Marks:
         *,
         protection: Protection,
         tools: ToolBook,
+        failures: FailureSigns = KNOWN_SIGNS,
         root: str = "",
     ) -> None:
         self._state, self._view, self._sizes = state, view, sizes
         self._folds: list[Fold] = [rule.fold() for rule in rules]
-        self._protection, self._tools, self._facts = protection, tools, Facts(tools)
-        self.pointers = Pointers(state, root, tools)
+        self._protection, self._tools, self._failures = protection, tools, failures
+        self._facts = Facts(tools, failures)
+        self.pointers = Pointers(state, root, lambda: Facts(tools, failures))
         """Which results must stay, because something that is sent points to them."""
         self._withheld: dict[Target, Mark] = {}
         """The marks on such results."""
@@ -156,7 +159,7 @@ class Marks:
             return False
         for fold, memory in pairs:
             fold.memory = memory
-        self._facts = Facts(self._tools)
+        self._facts = Facts(self._tools, self._failures)
         self._facts.restore(snapshot.facts)
         for piece in self._shown_pieces(snapshot.facts.messages, snapshot.shown):
             self._look_at(piece)
@@ -241,17 +244,22 @@ class Marks:
         pieces, state = self._view.pieces, self._state
         while start > 0 and not (_role(pieces[start], state) == "assistant" != _role(pieces[start - 1], state)):
             start -= 1
-        facts, found = Facts(self._tools), list[Seen]()
+        facts, found = Facts(self._tools, self._failures), list[Seen]()
         for piece in pieces[start : end + 1]:
             found = facts.add_parts(*_parts_of(piece, state))
         return next((seen for seen in found if seen.index == mark.index and seen.part.at in (mark.at, mark.at[:-2])), None)
 
 
 def marked_parts(
-    state: State, view: RepairedView, rules: Iterable[Rule], now: float, tools: ToolBook
+    state: State,
+    view: RepairedView,
+    rules: Iterable[Rule],
+    now: float,
+    tools: ToolBook,
+    failures: FailureSigns = KNOWN_SIGNS,
 ) -> set[tuple[str, int, Path]]:
     """Rule, index and place of every part that rules mark in what is sent, struck already or not."""
-    facts, folds = Facts(tools), [rule.fold() for rule in rules]
+    facts, folds = Facts(tools, failures), [rule.fold() for rule in rules]
     marked: set[tuple[str, int, Path]] = set()
     for piece in (*view.pieces, *view.complete_tail):
         for seen in facts.add_parts(*_parts_of(piece, state)):

@@ -1,7 +1,7 @@
 """Results that must stay whole: those that a sent message points to, and those that the agent asked for a second time."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -11,7 +11,7 @@ from redline.rules.back_pointers import points_to_latest
 from redline.rules.facts import Facts, Seen
 from redline.rules.results import call_fingerprint, read_paths, written_paths
 from redline.rules.rule import Mark
-from redline.tools import Reads, ToolBook
+from redline.tools import Reads
 from redline.values.messages import Text, ToolResult
 from redline.values.payloads import Path
 from redline.values.words import is_placeholder
@@ -67,8 +67,8 @@ class PointersMemory(msgspec.Struct):
 class Pointers:
     """Is shown each part that is sent, once, and says which results stay whole."""
 
-    def __init__(self, state: State, root: str, tools: ToolBook) -> None:
-        self._state, self._root, self._tools = state, root, tools
+    def __init__(self, state: State, root: str, make_facts: Callable[[], Facts]) -> None:
+        self._state, self._root, self._make_facts = state, root, make_facts
         self.restore(PointersMemory())
 
     def restore(self, memory: PointersMemory) -> None:
@@ -147,7 +147,7 @@ class Pointers:
         """Find the result that it points to: the latest of the same call, else of the same file; if need be, a hidden one."""
         pointed, is_hidden = self._pointed_by(seen), False
         if pointed is None:
-            record, facts = Pointers(self._state, self._root, self._tools), Facts(self._tools)
+            record, facts = Pointers(self._state, self._root, self._make_facts), self._make_facts()
             for index in range(seen.index):
                 for one in facts.add(index, self._state.current(index)):
                     if one.result is not None and not one.is_error:

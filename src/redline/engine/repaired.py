@@ -277,7 +277,8 @@ class _OriginFinder:
         if self._known is None:
             self._known = {}
             for index, given in self._list_given():
-                for part in given.parts:
+                pictures = [inner for result in given.results for inner in result.parts if isinstance(inner, Media)]
+                for part in (*given.parts, *pictures):  # a picture may be moved out of its result
                     for key in _keys(part):
                         self._known.setdefault(key, []).append((index, part))
         found: list[Origin] = []

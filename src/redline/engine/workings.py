@@ -13,6 +13,7 @@ from redline.engine.state import State
 from redline.log.records import Checkpoint, Destination, LedgerEntry, Lift, Strike, UsageReported
 from redline.repair import Strategy
 from redline.rules import RULES, Mark, Rule, make_rules
+from redline.rules.failures import KNOWN_SIGNS, FailureSigns
 from redline.rules.protection import Protection
 from redline.schedules.choose import WaitingMark
 from redline.schedules.ledger import Ledger, LedgerSnapshot, Target
@@ -33,6 +34,8 @@ class Settings:
     project_root: str = ""
     lifts_all_system: bool = False
     """Whether the model takes what the system says beside the messages only, also what it says later."""
+    failures: FailureSigns = KNOWN_SIGNS
+    """By what results are known to report failures."""
 
 
 class Workings:
@@ -57,6 +60,7 @@ class Workings:
             settings.rules,
             protection=settings.protection,
             tools=settings.tools,
+            failures=settings.failures,
             root=settings.project_root,
         )
         if snapshot is not None and not self.marks.restore(snapshot.marks):
@@ -185,10 +189,11 @@ class Workings:
     def groundless(self, now: float) -> tuple[Lift, ...]:
         """The strikes whose rules, shown what is sent now, would not mark those parts. Rules that nobody knows are believed."""
         self.catch_up()
-        state, own = self.state, {rule.name for rule in self.settings.rules}
+        state, settings = self.state, self.settings
+        own = {rule.name for rule in settings.rules}
         others = sorted({one.rule for one in state.strikes.values() if one.rule in RULES and one.rule not in own})
-        known = (*self.settings.rules, *make_rules(others, project_root=self.settings.project_root))
-        marked = marked_parts(state, self.view, known, self.marking_time(now), self.settings.tools)
+        known = (*settings.rules, *make_rules(others, project_root=settings.project_root))
+        marked = marked_parts(state, self.view, known, self.marking_time(now), settings.tools, settings.failures)
         find, names = self.view.find_part(), {rule.name for rule in known}
         return tuple(
             Lift(strike.number, f"{strike.rule} does not mark it in the view as it is now")

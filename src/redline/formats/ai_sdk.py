@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from redline.formats.base import Composed, Evidence, Format, base64_text, result_words, what_is_lost
 from redline.formats.flaws import Flaw
-from redline.formats.reading import kind_of, known_role, split_data_url, string_at
+from redline.formats.reading import is_flagged_failed, kind_of, known_role, split_data_url, string_at
 from redline.values import payloads
 from redline.values.messages import Media, MediaSource, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, value_at
@@ -264,7 +264,7 @@ def _is_failure(block: dict[str, Any]) -> bool:
     if isinstance(output, dict) and output.get("type") in ("error-text", "error-json", "execution-denied"):
         return True
     value = output.get("value") if isinstance(output, dict) else None
-    return any(isinstance(held, dict) and held.get("isError") is True for held in (block, value, block.get("result")))
+    return any(isinstance(held, dict) and is_flagged_failed(held) for held in (block, value, block.get("result")))
 
 
 # --- composing

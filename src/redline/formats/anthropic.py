@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from redline.formats.base import Composed, Evidence, Format, what_is_lost
 from redline.formats.cache_control import MOST_BREAKPOINTS, mark_paths
 from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in, null_fields_in
-from redline.formats.reading import input_as_object, kind_of, known_role, string_at
+from redline.formats.reading import input_as_object, is_flagged_failed, kind_of, known_role, string_at
 from redline.values import payloads
 from redline.values.messages import Media, MediaSource, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -135,7 +135,7 @@ class Anthropic(Format):
         for message in messages:
             held = payloads.decode(self.sendable(message.native)).get("content")
             said = [_text_block(held)] if isinstance(held, str) else held
-            blocks += [block for block in said or () if kind_of(block) == "text" and block.get("text")]
+            blocks += [block for block in said or () if kind_of(block) == "text" and not _is_blank(block)]
         return blocks
 
     def says_something(self, message: Message) -> bool:
@@ -212,7 +212,7 @@ def _read_result(block: dict[str, Any], at: Path, *, is_hosted: bool) -> ToolRes
             parts.append(part if isinstance(part, Text | Media | Opaque) else Opaque(kind_of(inner), inner, part.at))
     elif content is not None:
         parts.append(Opaque(kind_of(content), content, inside))
-    failed = bool(block.get("is_error"))
+    failed = bool(block.get("is_error")) or is_flagged_failed(block)
     return ToolResult(string_at(block, "tool_use_id"), tuple(parts), None, failed, is_hosted, at)
 
 
@@ -343,7 +343,7 @@ def _result_flaws(block: dict[str, Any], at: Path) -> Iterator[Flaw]:
         yield Flaw("block_shapes", (*at, "content"), f"the content is {type(content).__name__}", str(content))
         return
     blocks = content if isinstance(content, list) else []
-    is_silent = not any(kind_of(inner) != "text" or inner.get("text") for inner in blocks) if blocks else not content
+    is_silent = all(_is_blank(inner) for inner in blocks) if blocks else not str(content or "").strip()
     if is_error and is_silent:
         yield Flaw("failed_results", (*at, "content"), "a failure without a word", _FAILED_SILENTLY)
     elif is_error and any(kind_of(inner) != "text" for inner in blocks):
@@ -359,14 +359,20 @@ def _accepted_in_result(blocks: list[Any]) -> list[Any]:
     accepted: list[Any] = []
     for inner in blocks:
         kind = kind_of(inner)
-        if isinstance(inner, str) and inner:
+        if isinstance(inner, str) and inner.strip():
             accepted.append(_text_block(inner))
         elif kind == "image":
             refused = _refused_image(inner)
             accepted.append(refused[1] if refused else inner)
-        elif kind not in _NOT_IN_RESULTS and kind != "unknown" and (kind != "text" or inner.get("text")):
+        elif kind not in _NOT_IN_RESULTS and kind != "unknown" and not _is_blank(inner):
             accepted.append(inner)
     return accepted
+
+
+def _is_blank(block: Any) -> bool:
+    """A block of text without a word: `text content blocks must contain non-whitespace text`."""
+    words = block.get("text") if kind_of(block) == "text" else "-"
+    return not (isinstance(words, str) and words.strip())
 
 
 def _refused_image(block: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redline.errors import ValidationError
+from redline.errors import ExecutionError, ValidationError
 from redline.formats.tool_definitions import write_tools
 
 __all__ = ["System", "join_system", "sdk_arguments"]
@@ -30,11 +30,16 @@ def sdk_arguments(
     """
     if not isinstance(model, str) or not model:
         raise ValidationError(f"model must be the name of a model, not {model!r}. Name it where the conversation is made.")
+    if not messages:
+        raise ExecutionError(
+            "There is no message to send, and every provider refuses a request without one. Add a message first."
+        )
     written = write_tools(format, tools)
     usable = {"tools": written} if written else {}  # OpenAI refuses an empty list
     match format:
         case "anthropic":
-            prompt = {"system": system} if system else {}
+            said = _without_blanks(system)
+            prompt = {"system": said} if said else {}
             return _joined({"model": model, **prompt, **usable, "messages": list(messages)}, more)
         case "openai_chat":
             first = [{"role": "system", "content": system}] if system else []
@@ -64,6 +69,13 @@ def _joined(said: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     if twice := sorted(said.keys() & names):
         raise ValidationError(f"{', '.join(twice)} is set by the conversation; leave it out here, or set it only here.")
     return {**said, **more}
+
+
+def _without_blanks(system: System) -> System:
+    """The system prompt without white space that is all there is, which Anthropic refuses as text."""
+    if system is None or isinstance(system, str):
+        return system if system and system.strip() else None
+    return [block for block in system if not (isinstance(block.get("text"), str) and not str(block["text"]).strip())]
 
 
 def _words(system: str | Sequence[Mapping[str, Any]]) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from redline.errors import FormatError, ValidationError
 from redline.formats.flaws import KNOWN_FIELDS, Flaw, corrected
+from redline.formats.reading import is_flagged_failed
 from redline.values import payloads
 from redline.values.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, Payload, value_at
@@ -66,6 +68,8 @@ class Format(ABC):
     calls_follow_user: ClassVar[bool] = False
     """Whether the provider refuses calls directly after another message of the model."""
     refuses_blank_text: ClassVar[bool] = False
+    results_are_text: ClassVar[bool] = False
+    """Whether the provider refuses pictures and other media in a result."""
     takes_empty_answer: ClassVar[bool] = False
     """Whether the last message may be the assistant's and empty: an answer that the provider goes on with."""
     has_system_messages: ClassVar[bool] = True
@@ -88,7 +92,10 @@ class Format(ABC):
     def interpret(self, native: dict[str, Any], payload: Payload) -> Message:
         """The message in a payload that is decoded already."""
         role = self._role(native)
-        return Message(role, self._parts(native, role), payload, self.name, read_timestamp(native))
+        parts = self._parts(native, role)
+        if is_flagged_failed(native):
+            parts = tuple([replace(part, is_error=True) if isinstance(part, ToolResult) else part for part in parts])
+        return Message(role, parts, payload, self.name, read_timestamp(native))
 
     def write(self, message: Message) -> Payload:
         """The payload of a message: as it was read, the very same object or bytes."""
@@ -171,7 +178,7 @@ class Format(ABC):
         composed = self.compose("user", [part for part in message.parts if isinstance(part, Text) and part.text.strip()])
         if not composed.payloads:
             return None
-        return msgspec.structs.replace(self.read(composed.payloads[0]), timestamp_ms=message.timestamp_ms)
+        return replace(self.read(composed.payloads[0]), timestamp_ms=message.timestamp_ms)
 
     def says_something(self, message: Message) -> bool:
         """Whether a message holds what the provider asks for, if only settings."""
@@ -205,6 +212,10 @@ class Format(ABC):
             path = self._id_path(payloads.decode(payload), message.parts[place])
             payload = payloads.replace(payload, path, other)
         return self.read(payload)
+
+    def answering_by_name(self, message: Message, name: str) -> Message:  # noqa: ARG002 - for most providers one result is like another
+        """The message whose result answers a call that has no id, as the provider takes it."""
+        return message
 
     def answer(self, message: Message, call: ToolCall, words: str) -> Message | None:  # noqa: ARG002 - a format may look at it
         """A result that reports a failure, for a call of the message; None where the provider takes no words for it."""

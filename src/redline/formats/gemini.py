@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from redline.formats.base import Composed, Evidence, Format, base64_text, what_is_lost
-from redline.formats.flaws import STORED_FIELDS, Flaw, fields_in
-from redline.formats.reading import input_as_object
+from redline.formats.flaws import STORED_FIELDS, Flaw, corrected, fields_in
+from redline.formats.reading import input_as_object, is_flagged_failed
 from redline.values import payloads
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, value_at
@@ -16,6 +16,8 @@ __all__ = ["Gemini"]
 
 _KNOWN_ROLES = (None, "user", "model", "function", "tool", "system")
 """`system` is known, and its place is beside the contents: another law."""
+_TAKEN_ROLES = (None, "user", "model", "function", "system")
+"""`Please use a valid role: user, model` (https://ai.google.dev/api/caching#Content); `function` was one earlier."""
 _WIRE_ROLES = {"assistant": "model", "system": "system"}
 _ANY_PART_KEYS = frozenset({"thought", "thoughtSignature", "thought_signature", "partMetadata", "part_metadata"})
 """What may be beside the data of any kind of part, and is none."""
@@ -131,11 +133,18 @@ class Gemini(Format):
         return {"parts": [part for native in natives for part in _part_list(native)]}
 
     def _flaws(self, native: dict[str, Any]) -> Iterator[Flaw]:
-        if native.get("role") not in _KNOWN_ROLES:
+        if native.get("role") not in _TAKEN_ROLES:
             yield Flaw("known_roles", ("role",), f"the role {native.get('role')!r}", "user")
         if not native.keys() <= _CONTENT_FIELDS:
             yield from fields_in(native, native.keys() - _CONTENT_FIELDS)
-        for position, part in enumerate(_part_list(native)):
+        parts = _part_list(native)
+        if any(len(_kinds_in(part)) > 1 for part in parts):
+            apart = {"parts": [one for part in parts for one in _apart(part)]}
+            flaws = [flaw for place, part in enumerate(apart["parts"]) for flaw in _part_flaws(part, ("parts", place))]
+            held = payloads.decode(corrected(apart, flaws))["parts"]
+            yield Flaw("block_shapes", ("parts",), "a part that holds data of two kinds", held)
+            return
+        for position, part in enumerate(parts):
             yield from _part_flaws(part, ("parts", position))
 
 
@@ -176,11 +185,27 @@ _RANKS = {spelling: rank for rank, spelling in enumerate(_NAMES)}
 
 def _kind(part: Any) -> tuple[str, str]:
     """What a part is, and the key that says so as it is spelled there; both empty for a kind not known here."""
-    told = [key for key, held in part.items() if held is not None and key in _NAMES] if isinstance(part, dict) else []
+    told = _kinds_in(part)
     for key in told if len(told) < 2 else sorted(told, key=_RANKS.__getitem__):
         if isinstance(part[key], _SHAPES[_NAMES[key]]):
             return _NAMES[key], key
     return "", ""
+
+
+def _kinds_in(part: Any) -> list[str]:
+    """The keys of a part that hold data, as they are spelled; there may be one of them only."""
+    return [key for key, held in part.items() if held is not None and key in _NAMES] if isinstance(part, dict) else []
+
+
+def _apart(part: Any) -> list[Any]:
+    """A part for each kind of data in it; what is beside the data stays with the kind that counts."""
+    keys = _kinds_in(part)
+    if len(keys) < 2:
+        return [part]
+    main = _kind(part)[1] or keys[0]
+    others = [key for key in keys if key != main and part[key] != ""]
+    rest = {key: held for key, held in part.items() if key == main or key not in keys}
+    return [rest if key == main else {key: part[key]} for key in keys if key == main or key in others]
 
 
 # --- reading
@@ -241,7 +266,9 @@ def _response_words(response: Any, at: Path) -> tuple[Text, ...]:
 
 def _is_failure(response: Any) -> bool:
     """An empty `error` beside an output reports no failure; alone it does."""
-    return isinstance(response, dict) and (bool(response.get("error")) or list(response) == ["error"])
+    if not isinstance(response, dict):
+        return False
+    return bool(response.get("error")) or list(response) == ["error"] or is_flagged_failed(response)
 
 
 def _read_media(part: Any, at: Path) -> Media | Opaque:
@@ -320,6 +347,8 @@ _CONTENT_FIELDS = frozenset({"role", "parts"})
 """`Unknown name "…" at 'contents[0]': Cannot find field`; in the SDK, types.Content."""
 _NOT_IN_PARTS = STORED_FIELDS | {"type", "id"}
 _NO_DATA = _NOT_IN_PARTS | _ANY_PART_KEYS
+_PART_FIELDS = _ANY_PART_KEYS | _NAMES.keys() | {"videoMetadata", "video_metadata", "mediaResolution", "media_resolution"}
+"""`Unknown name "…" at 'contents[0].parts[0]': Cannot find field`; in the SDK, types.Part."""
 
 
 def _part_flaws(part: Any, at: Path) -> Iterator[Flaw]:
@@ -332,7 +361,8 @@ def _part_flaws(part: Any, at: Path) -> Iterator[Flaw]:
     if not has_data and not _get(fields, "thoughtSignature"):
         yield Flaw("block_shapes", at, "a part that holds no data")
         return
-    yield from fields_in(part, _NOT_IN_PARTS, at)
+    # A part of a kind that is not known here is carried as it is.
+    yield from fields_in(part, part.keys() - _PART_FIELDS if _kinds_in(part) else _NOT_IN_PARTS, at)
     for key, held in part.items():
         kind = _NAMES.get(key)
         if kind in ("functionCall", "functionResponse") and isinstance(held, dict):

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from redline.errors import ValidationError
 from redline.formats.base import Composed, Evidence, Format, result_words, what_is_lost
 from redline.formats.flaws import KNOWN_FIELDS, STORED_FIELDS, Flaw, fields_in, null_fields_in, stored_fields_in
@@ -69,6 +71,7 @@ class OpenAIChat(Format):
     messages_field: ClassVar[str] = "messages"
     volatile_fields: ClassVar[frozenset[str]] = frozenset({"cache_control", "index"})
     system_field: ClassVar[str | None] = None
+    results_are_text: ClassVar[bool] = True
 
     # --- reading
 
@@ -141,6 +144,15 @@ class OpenAIChat(Format):
     def _id_path(self, native: dict[str, Any], part: Part) -> Path:  # noqa: ARG002 - the same in every message
         return (*part.at, "id") if isinstance(part, ToolCall) else ("tool_call_id",)
 
+    def answering_by_name(self, message: Message, name: str) -> Message:
+        """A `function_call` is answered by a message of the function, in plain words."""
+        native = payloads.decode(message.native)
+        if native.get("role") == "function" or not message.results:
+            return message
+        return replace(
+            self.read({"role": "function", "name": name, "content": message.results[0].text}), timestamp_ms=message.timestamp_ms
+        )
+
     def answer(self, message: Message, call: ToolCall, words: str) -> Message | None:
         """As for every format; a `function_call` is answered by name."""
         if call.at == ("function_call",):
@@ -191,7 +203,10 @@ class OpenAIChat(Format):
             yield Flaw("tool_names", ("name",), f"the name {speaker[:40]!r}", _REFUSED_IN_SPEAKERS.sub("_", speaker))
         if "tool_calls" in native:
             yield from _tool_calls_flaws(native["tool_calls"])
-        if isinstance(called := native.get("function_call"), dict):
+        called, calls = native.get("function_call"), native.get("tool_calls")
+        if isinstance(called, dict) and isinstance(calls, list) and any(map(_call_kind, calls)):
+            yield Flaw("block_shapes", ("function_call",), "a function_call beside tool_calls, which took its place")
+        elif isinstance(called, dict):
             yield from _called_flaws(called, "arguments", ("function_call",))
 
 
@@ -245,8 +260,9 @@ def _read_result(native: dict[str, Any], content: tuple[Content, ...]) -> ToolRe
                 content += (Media(media_type, data, "base64", ("images", position)),)
             case _:
                 content += (Opaque(kind_of(image), image, ("images", position)),)
-    call_id, name = string_at(native, "tool_call_id"), string_at(native, "name")
-    return ToolResult(call_id, content, name, is_failure(native, content), at=("content",))
+    call_id = None if native.get("role") == "function" else string_at(native, "tool_call_id")  # a function answers by name
+    name = string_at(native, "name")
+    return ToolResult(call_id, content, name, is_failure(content), at=("content",))
 
 
 def _read_refusal_and_audio(native: dict[str, Any]) -> Iterator[Part]:
@@ -378,7 +394,7 @@ def _content_flaws(native: dict[str, Any]) -> Iterator[Flaw]:
     has_no_part = isinstance(content, list) and not any(isinstance(part, str | dict) for part in content)
     if role == "tool" and (content is None or has_no_part):
         yield Flaw("block_shapes", ("content",), "a result whose content is null or no part", "")
-    elif has_no_part and role == "assistant" and (native.get("tool_calls") or native.get("function_call")):
+    elif has_no_part and role == "assistant" and (native.get("tool_calls") or isinstance(native.get("function_call"), dict)):
         yield Flaw("block_shapes", ("content",), "the content is an empty list", None)
     elif isinstance(content, dict | int | float):
         yield Flaw("block_shapes", ("content",), f"the content is {type(content).__name__}", input_as_text(content))

@@ -87,10 +87,8 @@ def read_audio(block: dict[str, Any], at: Path) -> Media | None:
     return None
 
 
-def is_failure(native: dict[str, Any], parts: Iterable[Part]) -> bool:
-    """Whether a result reports a failure. The wire has no field for it: a stored status or the first word tells."""
-    if native.get("messageStatus") == "error":
-        return True
+def is_failure(parts: Iterable[Part]) -> bool:
+    """Whether the first word of a result says that it failed; the wire has no field for it."""
     for part in parts:
         if isinstance(part, Text) and (said := part.text.lstrip()):
             return said.startswith("Error:")

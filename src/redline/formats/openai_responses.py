@@ -376,7 +376,7 @@ def _read_output(native: dict[str, Any], kind: str) -> ToolResult:
         parts = (Opaque("tools", held, (key,)),)
     else:
         parts = read_content(native, key, _read_part)
-    is_error = native.get("status") == "failed" or is_failure(native, parts) or has_failed_run
+    is_error = is_failure(parts) or has_failed_run
     call_id = string_at(native, "call_id") or (string_at(native, "id") if kind == "local_shell_call_output" else None)
     return ToolResult(call_id, parts, string_at(native, "name"), is_error, _is_hosted_output(native, kind), (key,))
 

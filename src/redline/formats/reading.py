@@ -6,7 +6,7 @@ from typing import Any
 
 from redline.values.messages import Role, ToolCall
 
-__all__ = ["input_as_object", "kind_of", "known_role", "split_data_url", "string_at"]
+__all__ = ["input_as_object", "is_flagged_failed", "kind_of", "known_role", "split_data_url", "string_at"]
 
 _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,(.*)", re.DOTALL | re.IGNORECASE)
 
@@ -15,6 +15,13 @@ def string_at(holder: Mapping[str, Any], key: str) -> str | None:
     """The id, name or words under a key, where they are a string."""
     value = holder.get(key)
     return value if isinstance(value, str) else None
+
+
+def is_flagged_failed(holder: Mapping[str, Any]) -> bool:
+    """Whether a stored message or block is marked as a failure, by any of the flags that agents and SDKs write beside it."""
+    if holder.get("is_error") is True or holder.get("isError") is True:
+        return True
+    return holder.get("messageStatus") == "error" or holder.get("status") in ("error", "failed")
 
 
 def known_role(native: Mapping[str, Any], roles: Mapping[str, Role]) -> Role | None:

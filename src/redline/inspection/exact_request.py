@@ -8,9 +8,11 @@ from redline.engine.project import Ask
 from redline.formats import find_format
 from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
 from redline.inspection.recording import Recording
+from redline.log.records import StrikesApplied
 from redline.log.timeline import RecordTree, Timeline
 from redline.policy import Policy
-from redline.repair import Change
+from redline.repair import Change, Strategy
+from redline.repair.strategies import STRATEGIES
 from redline.schedules import Eager
 from redline.tokens import Estimate
 from redline.values.messages import Message
@@ -46,7 +48,8 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
     record = recording.requests[number].record
     timeline = Timeline(RecordTree(ReadOnlyLog(log.records)), record)
     engine = Engine(timeline, find_format(recording.format), Estimate())
-    made = engine.preview(Policy().settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
+    strategy = _strategy_of(log, record)
+    made = engine.preview(Policy(strategy=strategy).settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
     repaired, after, sent_as_said = list[RepairMade](), -1, set[int]()
     for sent in made.sent:
         if isinstance(sent.piece, int):
@@ -58,3 +61,10 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
             after = max([after, *origins])
     visible = chain.from_iterable(range(*run) for run in recording.requests[number].visible)
     return ExactRequest(made.repairs, tuple(repaired), frozenset(visible) - sent_as_said, made.body)
+
+
+def _strategy_of(log: StoredLog, number: int | None) -> Strategy:
+    """How calls without a result were repaired in a request: as the latest request says that was recorded by then."""
+    earlier = log.records[: 0 if number is None else number + 1]
+    made = next((one.record for one in reversed(earlier) if isinstance(one.record, StrikesApplied)), None)
+    return next((one for one in STRATEGIES if made is not None and one == made.strategy), "drop")

@@ -30,15 +30,15 @@ _STALE = (StaleTerminal(text_blocks=True), "historical_reads")
 
 
 def _stale() -> Policy:
-    return Policy(rules=_STALE, words=EN)
+    return Policy(rules=_STALE, words=EN, strategy="answer")
 
 
 def _superseded() -> Policy:
-    return Policy(rules=(*_STALE, SupersededReads(until_read_again=False)), words=EN)
+    return Policy(rules=(*_STALE, SupersededReads(until_read_again=False)), words=EN, strategy="answer")
 
 
 def _masking() -> Policy:
-    return Policy(rules=(MaskedResults(keep_recent=10),), words=EN)
+    return Policy(rules=(MaskedResults(keep_recent=10),), words=EN, strategy="answer")
 
 
 PRESETS: dict[str, Preset] = {
@@ -57,12 +57,12 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_policy(name: str) -> Policy:
-    """A policy by its name, or from its file."""
+    """A policy by its name, or from its file; an interrupted call is answered unless the file says otherwise."""
     if name in PRESETS:
         return PRESETS[name].make()
     if not Path(name).exists() and os.sep not in name and "." not in name:
         raise ValidationError(f"There is no policy named {name!r}, and no such file. Names are {', '.join(PRESETS)}.")
-    return Policy.load(name)
+    return Policy.load(name, base=Policy(strategy="answer"))
 
 
 def says_of(kind: type) -> str:

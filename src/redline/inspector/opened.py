@@ -204,7 +204,11 @@ def custom_policy(custom: dict[str, Any]) -> Policy:
     """The policy of `{"rules": [{"name", "settings"}], "schedule": {"name", "settings"}}`; a preset's where it names one."""
     if custom.get("rules") is None and isinstance(custom.get("preset"), str):
         return policy_named(custom["preset"])
-    table: dict[str, Any] = {"words": "en", "rules": [_named(rule) for rule in _listed(custom.get("rules"))]}
+    table: dict[str, Any] = {
+        "words": "en",
+        "strategy": "answer",
+        "rules": [_named(rule) for rule in _listed(custom.get("rules"))],
+    }
     if custom.get("schedule") is not None:
         table["schedule"] = _named(custom["schedule"])
     return Policy.of_table(table)

@@ -150,6 +150,8 @@ def _python(policy: Policy, model: str | None) -> str:
         imports.append(f"from redline.schedules import {type(policy.schedule).__name__}")
     if policy.schedule is not None:
         settings.append(f"    schedule={_called(policy.schedule)},")
+    if policy.strategy != Policy().strategy:
+        settings.append(f"    strategy={json.dumps(policy.strategy)},")
     lines = ["import redline", *imports, "", "policy = redline.Policy(", *settings, "    words=redline.EN,", ")"]
     opened = f'redline.open("chat.jsonl", policy=policy, model={json.dumps(model or "your-model")})'
     return "\n".join([*lines, f"with {opened} as conversation:", "    request = conversation.request()"]) + "\n"

@@ -1,25 +1,25 @@
 """Every message says something."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from redline.formats.base import Format
 from redline.laws.law import Broken, History
-from redline.values.messages import Message, Text
+from redline.values.messages import Message, Part, Text
 
-__all__ = ["PresentContent", "may_end_empty"]
+__all__ = ["PresentContent", "is_blank", "may_end_empty"]
 
 
 class PresentContent:
     """Every message says something.
 
-    Anthropic also refuses empty texts, and messages of nothing but white space. White space beside other blocks passes: the
-    model itself writes such blocks, and recorded sessions went on with them.
+    Anthropic also refuses texts of nothing but white space, alone or beside other blocks (anthropics/claude-code#23369), though
+    its models write such blocks.
     """
 
     name: ClassVar[str] = "present_content"
     rules: ClassVar[Mapping[str, str]] = {
-        "anthropic": "all messages must have non-empty content, and text content must be non-empty",
+        "anthropic": "all messages must have non-empty content, and text content blocks must contain non-whitespace text",
         "openai_chat": "a message needs content, or tool_calls if it is the assistant's",
         "openai_responses": "a message item needs content",
         "gemini": "a content needs at least one part, and each part must hold data",
@@ -34,7 +34,8 @@ class PresentContent:
                 if index != last or not may_end_empty(message, history.format):
                     yield Broken(index, None, "the message is empty")
             elif refuses_blank_text:
-                yield from _blank_texts(index, message)
+                blank = [place for place, part in enumerate(message.parts) if is_blank(part)]
+                yield from (Broken(index, place, "the text is blank") for place in blank)
 
 
 def may_end_empty(message: Message, format: Format) -> bool:
@@ -42,13 +43,6 @@ def may_end_empty(message: Message, format: Format) -> bool:
     return format.takes_empty_answer and message.role == "assistant" and not message.parts
 
 
-def _blank_texts(index: int, message: Message) -> Sequence[Broken]:
-    blank = [
-        (place, part.text)
-        for place, part in enumerate(message.parts)
-        if type(part) is Text and (not part.text or part.text.isspace())
-    ]
-    if not blank:
-        return ()
-    is_all_blank = len(blank) == len(message.parts)
-    return [Broken(index, place, "the text is blank") for place, text in blank if is_all_blank or not text]
+def is_blank(part: Part) -> bool:
+    """Whether a part is a text of nothing but white space."""
+    return type(part) is Text and (not part.text or part.text.isspace())

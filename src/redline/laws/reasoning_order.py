@@ -20,9 +20,9 @@ class ReasoningOrder:
     }
 
     def broken(self, history: History) -> Iterator[Broken]:
-        """Reasoning that nothing of the assistant's follows, and items at the beginning that are tied to what came before."""
-        for index, message in enumerate(history.messages[: tied_length(history.messages, history.format)]):
-            if history.format.untied(message) is not message:
+        """Reasoning that nothing of the assistant's follows, and items that are tied to what came before it, or was cut off."""
+        for index in _items_cut_off(history):
+            if history.format.untied(history.messages[index]) is not history.messages[index]:
                 yield Broken(index, None, "its id ties the item to reasoning that is not there")
         for index, message in enumerate(history.messages):
             if message.role != "assistant" or not ends_in_reasoning(message):
@@ -35,6 +35,23 @@ class ReasoningOrder:
 def ends_in_reasoning(message: Message) -> bool:
     """Whether reasoning is the last thing in the message."""
     return bool(message.parts) and isinstance(message.parts[-1], Reasoning)
+
+
+def _items_cut_off(history: History) -> Iterator[int]:
+    """The items whose reasoning is not before them: a cut may have taken it, or something was said in between."""
+    if not history.format.items_are_messages:
+        return
+    yield from range(tied_length(history.messages, history.format))
+    is_cut_off = was_reasoning = is_input = False
+    for index, message in enumerate(history.messages):
+        if message.role != "assistant":
+            is_cut_off, was_reasoning, is_input = was_reasoning or (is_input and is_cut_off), False, True
+            continue
+        was_reasoning, is_input = ends_in_reasoning(message), False
+        if was_reasoning:
+            is_cut_off = False
+        elif is_cut_off:
+            yield index
 
 
 def tied_length(messages: Sequence[Message], format: Format) -> int:

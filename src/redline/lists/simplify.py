@@ -9,6 +9,7 @@ from redline.engine.strike import struck_payload
 from redline.errors import ValidationError
 from redline.formats import Format, read_history
 from redline.rules.facts import LATEST_MS, Facts
+from redline.rules.failures import DOCUMENTS_SIGNS
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.rule import Mark
 from redline.rules.stale_terminal import StaleTerminal
@@ -90,7 +91,7 @@ class _Folded:
 
 
 def _fold(history: Sequence[Message], rule: StaleTerminal | HistoricalReads, now: float) -> _Folded:
-    facts, fold, folded = Facts(), rule.fold(), _Folded()
+    facts, fold, folded = Facts(signs=DOCUMENTS_SIGNS), rule.fold(), _Folded()
     is_reported = _log.isEnabledFor(logging.INFO)
     choice = choose_tools(rule.tools if isinstance(rule, HistoricalReads) else (), "reads")
     reading = (choice.book or DEFAULT).read_tools() if choice.names is None else choice.names

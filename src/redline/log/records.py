@@ -135,6 +135,8 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """None for a schedule that does not weigh requests, and in logs of older versions."""
     marked_at: float | None = None
     """The time that rules were told, where `now` does not say it."""
+    strategy: str = "drop"
+    """What became of calls without a result."""
 
 
 class Lift(msgspec.Struct, frozen=True):

@@ -52,15 +52,17 @@ class ExchangeDraft(NamedTuple):
     said: Sequence[Item]
     heard: Sequence[Item]
     changes: Sequence[Change]
+    has_lost_reasoning: bool = False
+    """Whether reasoning was dropped of which the outcome may be in the next exchange."""
 
     def changed(
         self, changes: Sequence[Change], *, said: Sequence[Item] | None = None, heard: Sequence[Item] | None = None
     ) -> "ExchangeDraft":
         """The exchange after one more step of the repair."""
-        return ExchangeDraft(
-            self.said if said is None else said,
-            self.heard if heard is None else heard,
-            [*self.changes, *changes],
+        return self._replace(
+            said=self.said if said is None else said,
+            heard=self.heard if heard is None else heard,
+            changes=[*self.changes, *changes],
         )
 
 

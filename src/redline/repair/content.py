@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from redline.formats.base import Format
 from redline.laws.hosted_results import HostedResults, open_hosted_calls, stray_hosted_results
 from redline.laws.parts_by_role import PartsByRole, is_misplaced
-from redline.laws.present_content import may_end_empty
+from redline.laws.present_content import is_blank, may_end_empty
 from redline.laws.reasoning_order import ReasoningOrder, ends_in_reasoning, tied_length
 from redline.laws.trailing_space import TrailingSpace, ends_in_space
 from redline.repair.changes import Change, ExchangeDraft, Item
@@ -56,17 +56,17 @@ def without_refused_content(draft: ExchangeDraft, format: Format, *, is_end: boo
     said, heard = _without_refused_parts(draft.said, format, changes), _without_refused_parts(draft.heard, format, changes)
     if is_end and said and not heard and format.name in TrailingSpace.rules:
         said = _without_last_space(said, format, changes)
+    kept = len(said)
     if format.items_are_messages and format.name in ReasoningOrder.rules:
-        kept = len(said)
         while kept and ends_in_reasoning(said[kept - 1].message):
             kept -= 1
         changes += [Change(item.index, "dropped: nothing follows the reasoning") for item in said[kept:]]
-        said = said[:kept]
-    return draft.changed(changes, said=said, heard=heard) if changes else draft
+    after = draft._replace(has_lost_reasoning=kept < len(said))
+    return after.changed(changes, said=said[:kept], heard=heard) if changes else draft
 
 
 def without_lost_reasoning(draft: ExchangeDraft, format: Format) -> ExchangeDraft:
-    """The first exchange without the ids by which items are tied to reasoning that came before them."""
+    """The exchange without the ids by which its first items are tied to reasoning that came before it."""
     said = list(draft.said)
     changes: list[Change] = []
     for number, item in enumerate(said[: tied_length([item.message for item in said], format)]):
@@ -119,27 +119,21 @@ def _refused_parts(message: Message, format: Format) -> Sequence[Part] | None:
     refused: list[Part] = []
     for part in parts:
         if type(part) is Text:
-            if refuses_blank and not part.text:
+            if refuses_blank and is_blank(part):
                 refused.append(part)
         elif checks_roles and type(part) in _OF_ONE_SIDE and is_misplaced(part, role):
             refused.append(part)
-    if not refused and type(parts[-1]) is not Reasoning and not _is_blank(parts[0]):
+    if not refused and type(parts[-1]) is not Reasoning:
         return None
     places = {part.at for part in refused}
     kept = [part for part in parts if part.at not in places]
     if role == "assistant" and not format.items_are_messages and format.name in ReasoningOrder.rules:
         while kept and type(kept[-1]) is Reasoning:
             refused.append(kept.pop())
-    if refuses_blank and all(_is_blank(part) for part in kept):
-        refused += kept
     return refused or None
 
 
 _OF_ONE_SIDE = frozenset({Reasoning, ToolCall, ToolResult})
-
-
-def _is_blank(part: Part) -> bool:
-    return type(part) is Text and (not part.text or part.text.isspace())
 
 
 def _why_refused(part: Part, role: Role) -> str:

@@ -43,7 +43,10 @@ def with_good_ids(draft: ExchangeDraft, format: Format, taken: Set[str]) -> Exch
         answer = step.answers[spot]
         message = items[answer.message].message
         result = message.parts[answer.part]
-        if own is None or not isinstance(result, ToolResult) or result.call_id == own:
+        if own is None:
+            items[answer.message] = Item(format.answering_by_name(message, call.name), items[answer.message].source)
+            continue
+        if not isinstance(result, ToolResult) or result.call_id == own:
             continue
         # A result without an id that is matched by name may do without.
         if result.call_id is not None or not format.accepts_id(message, result):
@@ -68,7 +71,7 @@ def fresh_id(old: str | None, index: int, place: int, *taken: Collection[str | N
 def _has_good_ids(draft: ExchangeDraft, format: Format, taken: Set[str]) -> bool:
     """Whether every call has an id that is good and its own, and every result that of a call, or none and may do without."""
     ids: set[str] = set()
-    has_calls = False
+    has_calls = is_by_name = False
     for item in draft.said:
         for part in item.message.parts:
             if type(part) is not ToolCall or part.is_hosted:
@@ -77,12 +80,14 @@ def _has_good_ids(draft: ExchangeDraft, format: Format, taken: Set[str]) -> bool
             # The ids taken grow with the history and are only ever looked up, never gone through.
             if part.id in ids or part.id in taken or not format.accepts_id(item.message, part):
                 return False
+            is_by_name |= part.id is None
             if part.id is not None:
                 ids.add(part.id)
     for item in draft.heard if has_calls else ():
         for part in item.message.parts:
             if type(part) is not ToolResult or part.is_hosted or part.call_id in ids:
                 continue
-            if not format.accepts_id(item.message, part):
+            is_as_taken = not is_by_name or format.answering_by_name(item.message, part.name or "") is item.message
+            if not format.accepts_id(item.message, part) or not is_as_taken:
                 return False
     return True

@@ -30,7 +30,7 @@ from redline.repair.content import (
 from redline.repair.exchanges import Exchanges, MessageExchange, start_of_exchange
 from redline.repair.ids import with_good_ids
 from redline.repair.preceding import Preceding
-from redline.repair.results import gather_results, misplaced_results, split_results
+from redline.repair.results import gather_results, misplaced_results, split_results, with_media_after_results
 from redline.repair.strategies import apply_strategy, check_strategy, match_again, with_calls_answered
 from redline.values import payloads
 from redline.values.messages import Message, Text
@@ -235,13 +235,13 @@ class Legalizer:
         while closed and (closed[0].step.is_answered or not may_move):
             draft = self._legal(closed.popleft(), is_end=False)
             self.changes += draft.changes
-            self._finish([*draft.said, *draft.heard])
+            self._finish([*draft.said, *draft.heard], has_lost_reasoning=draft.has_lost_reasoning)
 
-    def _finish(self, items: Sequence[Item]) -> None:
+    def _finish(self, items: Sequence[Item], *, has_lost_reasoning: bool = False) -> None:
         """Add what is final, and remember of it what the next exchanges depend on."""
         self.settled += items
         messages = [item.message for item in items]
-        self._preceding = self._preceding.followed_by(messages, self._format)
+        self._preceding = self._preceding.followed_by(messages, self._format, has_lost_reasoning=has_lost_reasoning)
         if self._format.call_ids_are_unique:
             self._ids.update((call.id, None) for message in messages for call in message.calls if call.id is not None)
 
@@ -252,11 +252,12 @@ class Legalizer:
         gathered = gather_results(draft, format)
         if gathered is not draft or exchange.has_late_results:
             gathered = match_again(gathered, format, self._strategy)
+        gathered = with_media_after_results(gathered, format)
         may_go_on = is_end and not exchange.has_last_word
         resolved = None if may_go_on else exchange.hosted_results_next
         draft = without_interrupted_hosted_calls(gathered, format, pending=before.open_hosted_ids, resolved=resolved)
         draft = without_refused_content(draft, format, is_end=is_end, has_begun=before.has_begun)
-        if not before.has_input:
+        if before.has_lost_reasoning or not before.has_input:
             draft = without_lost_reasoning(draft, format)
         if not self._lifts_system:
             draft = with_system_in_place(draft, format, has_begun=before.has_begun)

@@ -26,11 +26,13 @@ class Preceding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the assistant was given anything yet, or reasoned: what it says then is not cut off from its reasoning."""
     open_hosted_ids: tuple[str | None, ...] = ()
     """Of the provider's own calls in the assistant's last message, those without a result."""
+    has_lost_reasoning: bool = False
+    """Whether reasoning was dropped whose outcome the assistant says next."""
 
-    def followed_by(self, messages: Sequence[Message], format: Format) -> "Preceding":
-        """These messages and more."""
+    def followed_by(self, messages: Sequence[Message], format: Format, *, has_lost_reasoning: bool = False) -> "Preceding":
+        """These messages and more; reasoning at the end of them may have been dropped."""
         if not messages:
-            return self
+            return msgspec.structs.replace(self, has_lost_reasoning=has_lost_reasoning or self.has_lost_reasoning)
         has_begun, ends_with_assistant, hosted_ids = self.has_begun, self.ends_with_assistant, self.open_hosted_ids
         for message in reversed(messages):
             if message.role != "system":
@@ -45,4 +47,5 @@ class Preceding(msgspec.Struct, frozen=True, omit_defaults=True):
             ends_in_space=format.name in TrailingSpace.rules and ends_in_space(messages[-1]),
             has_input=self.has_input or tied_length(messages, format) < len(messages),
             open_hosted_ids=hosted_ids,
+            has_lost_reasoning=has_lost_reasoning or (self.has_lost_reasoning and spoken is None),
         )

@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from redline.formats.base import Format
+from redline.laws.accepted_media import refused_media
 from redline.laws.equal_counts import EqualCounts
 from redline.laws.front_results import FrontResults
 from redline.repair.changes import Change, ExchangeDraft, Item
-from redline.values.messages import Message, ToolCall, ToolResult
+from redline.values.messages import Message, Part, Text, ToolCall, ToolResult
 from redline.values.pairs import ToolStep
 
-__all__ = ["SplitMessage", "gather_results", "misplaced_results", "split_results"]
+__all__ = ["SplitMessage", "gather_results", "misplaced_results", "split_results", "with_media_after_results"]
 
 
 class SplitMessage(NamedTuple):
@@ -65,6 +68,30 @@ def gather_results(draft: ExchangeDraft, format: Format) -> ExchangeDraft:
     changes = [Change(base.index, taken if others else "its results were moved to the front")]
     changes += [Change(item.index, f"its results were merged into message {base.index}") for item in others]
     return draft.changed(changes, heard=[merged, *draft.heard[len(holders) :]])
+
+
+def with_media_after_results(draft: ExchangeDraft, format: Format) -> ExchangeDraft:
+    """The exchange in which the user shows what its results may not hold, directly after the results."""
+    if not any(refused_media(item.message, format) for item in draft.heard):
+        return draft
+    results: list[Item] = []
+    shown: list[Part] = []
+    changes: list[Change] = []
+    for item in draft.heard:
+        message = item.message
+        for media in refused_media(message, format):
+            may_show = bool(format.compose("user", (media,)).payloads)
+            note = f"[{media.media_type} {'attached below' if may_show else 'not shown: the provider does not take it'}]"
+            message = format.rewrite(message, media, note)
+            shown += [Text(f"[{media.media_type} from the result of {message.results[0].call_id}]"), media] if may_show else []
+            changes.append(Change(item.index, f"{media.media_type} was taken out of its result: a result is text"))
+        if message is not item.message:
+            results.append(Item(replace(message, timestamp_ms=item.message.timestamp_ms), item.source))
+        elif message.results:
+            results.append(item)
+    others = [item for item in draft.heard if not item.message.results]
+    said = [Item(format.read(payload), None) for payload in format.compose("user", shown).payloads]
+    return draft.changed(changes, heard=[*results, *said, *others])
 
 
 def _has_results_after_others(message: Message) -> bool:

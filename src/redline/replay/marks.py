@@ -8,6 +8,7 @@ import msgspec
 from redline.replay.session import Session
 from redline.rules import make_rules
 from redline.rules.facts import Facts, Seen
+from redline.rules.failures import KNOWN_SIGNS, FailureSigns
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.masked_results import MaskedResults
 from redline.rules.presets import PRESET_RULES
@@ -55,12 +56,12 @@ def rules_of(mark_set: str, project_root: str = "") -> tuple[Rule, ...]:
             return (MaskedResults(keep_recent=10),)
 
 
-def seen_in(session: Session, tools: ToolBook = DEFAULT) -> tuple[list[Seen], ...]:
+def seen_in(session: Session, tools: ToolBook = DEFAULT, failures: FailureSigns = KNOWN_SIGNS) -> tuple[list[Seen], ...]:
     """By message, what is known of its parts when it is first sent. A new window is a new view."""
-    starts, facts, found = {request.start for request in session.requests}, Facts(tools), list[list[Seen]]()
+    starts, facts, found = {request.start for request in session.requests}, Facts(tools, failures), list[list[Seen]]()
     for place, message in enumerate(session.messages):
         if place in starts:
-            facts = Facts(tools)
+            facts = Facts(tools, failures)
         found.append(facts.add(place, message))
     return tuple(found)
 

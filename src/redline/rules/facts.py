@@ -1,14 +1,15 @@
 """What is known about a view: each part with its call, its tool and its age, learned once when the message appears."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 
+from redline.errors import RedlineError, ValidationError
 from redline.rules.back_pointers import PointerKind, pointer_kind
-from redline.rules.failures import is_command_output, is_failure
-from redline.tools import DEFAULT, Action, ToolBook, describe
-from redline.values.messages import Message, Part, ToolCall, ToolResult
+from redline.rules.failures import KNOWN_SIGNS, FailureSigns, Origin, is_command_output
+from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
+from redline.values.messages import Media, Message, Opaque, Part, ToolCall, ToolResult
 from redline.values.pairs import CallFinder
 
 __all__ = ["LATEST_MS", "Facts", "FactsSnapshot", "Seen"]
@@ -33,6 +34,8 @@ class Seen(msgspec.Struct, eq=False, gc=False):
     tools: ToolBook = DEFAULT
     asked: "Seen | None" = None
     """For a result: its call as it was seen, the nearest before it with its id."""
+    signs: FailureSigns = KNOWN_SIGNS
+    """By what failures are known."""
     known_actions: tuple[Action, ...] | None = None
     known_failure: bool | None = None
     known_pointer: PointerKind | Literal[False] | None = None
@@ -74,6 +77,11 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         return self.part.name if isinstance(self.part, ToolResult) else None
 
     @property
+    def text(self) -> str:
+        """The words of a result or of what was said; empty for a call."""
+        return "" if isinstance(self.part, ToolCall | Media | Opaque) else self.part.text
+
+    @property
     def actions(self) -> tuple[Action, ...]:
         """What the call does; nothing where the call is unknown."""
         if self.asked is not None:
@@ -89,10 +97,7 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         name = self.tool
         if name is None:
             return isinstance(self.part, ToolResult) and is_command_output(self.part.text)
-        tool = self.tools.tools.get(name)
-        if tool is None:  # only now are the arguments parsed, which few tools need
-            call = self.call
-            tool = self.tools.find(name, call.arguments if call is not None else {})
+        tool = self._in_tools(name)
         return tool is not None and tool.is_terminal
 
     @property
@@ -100,8 +105,33 @@ class Seen(msgspec.Struct, eq=False, gc=False):
         """Whether it is a result that reports a failure."""
         if self.known_failure is None:
             part = self.part
-            self.known_failure = isinstance(part, ToolResult) and is_failure(part, is_terminal=self.is_terminal)
+            self.known_failure = isinstance(part, ToolResult) and self.signs.in_result(part, self._origin())
+            if self.signs.is_error is not None and isinstance(part, ToolResult) and not self.known_failure:
+                self.known_failure = self._is_taught_error(self.signs.is_error)
         return self.known_failure
+
+    def _origin(self) -> Origin:
+        if self.is_terminal:
+            return "command"
+        return "unknown" if self.tool is None or self._in_tools(self.tool) is None else "known tool"
+
+    def _in_tools(self, name: str) -> Tool | None:
+        tool = self.tools.tools.get(name)
+        if tool is None:  # only now are the arguments parsed, which few tools need
+            call = self.call
+            tool = self.tools.find(name, call.arguments if call is not None else {})
+        return tool
+
+    def _is_taught_error(self, is_error: Callable[["Seen"], object]) -> bool:
+        try:
+            return bool(is_error(self))
+        except RedlineError:
+            raise
+        except Exception as problem:
+            raise ValidationError(
+                f"is_error of the policy raised {type(problem).__name__}: {problem}, asked about the result of "
+                f"{self.tool or 'an unknown tool'} in message {self.index}. Let it return True or False for every result."
+            ) from problem
 
     def in_book(self, tools: ToolBook | None) -> "Seen":
         """The part as another book of tools explains it; None for the book there is."""
@@ -122,8 +152,8 @@ class FactsSnapshot(msgspec.Struct, frozen=True):
 class Facts:
     """Grows with the view: each message is looked at once, when it is added."""
 
-    def __init__(self, tools: ToolBook = DEFAULT) -> None:
-        self._tools = tools
+    def __init__(self, tools: ToolBook = DEFAULT, signs: FailureSigns = KNOWN_SIGNS) -> None:
+        self._tools, self._signs = tools, signs
         self._calls: CallFinder[Seen] = CallFinder()
         self._messages = self._orders = self._steps = 0
         self._is_speaking = False
@@ -141,7 +171,7 @@ class Facts:
         found: list[Seen] = []
         for index, place, message in parts:
             part = message.parts[place]
-            seen = Seen(index, place, part, message, self._orders, self._steps, self._tools)
+            seen = Seen(index, place, part, message, self._orders, self._steps, self._tools, None, self._signs)
             self._orders += 1
             if isinstance(part, ToolCall) and not part.is_hosted:
                 self._calls.add(part, seen)

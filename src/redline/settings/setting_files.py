@@ -15,7 +15,10 @@ from redline.settings.declared import SECTIONS, SETTINGS, Setting, SettingData
 __all__ = ["FILE_NAME", "POLICY_KEYS", "SettingFile", "nearest", "project_file", "user_file"]
 
 FILE_NAME = "redline.toml"
-POLICY_KEYS = ("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools")
+POLICY_KEYS = (
+    *("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools"),
+    *("error_words", "error_signs"),
+)
 """What is said at the top of a file: the policy, which `Policy.load` reads."""
 
 _MOST_BYTES = 1 << 20

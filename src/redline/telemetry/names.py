@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 from redline.editor import EditedRequest
 from redline.engine.request import Request
-from redline.policy import Policy
+from redline.policy import EDITOR_POLICY, Policy
 from redline.rules import RULES
 from redline.rules.presets import PRESET_RULES
 
@@ -48,7 +48,7 @@ def rule_label(rule: str) -> str:
 
 def policy_label(policy: Policy) -> str:
     """The preset that it is; `custom` if it is none."""
-    if policy == Policy():
+    if policy in (Policy(), EDITOR_POLICY):
         return "default"
     return next((name for name in ("documents", *PRESET_RULES) if policy == Policy.named(name)), "custom")
 

@@ -7,7 +7,7 @@ from redline.testing.builders import Turn, asks, conversation, says
 from redline.testing.provider import FakeProvider, fake_provider
 
 if TYPE_CHECKING:
-    from redline.testing.strategies import conversations, json_values, turns
+    from redline.testing.strategies import conversations, hostile_messages, json_values, turns
 
 __all__ = [
     "FakeProvider",
@@ -16,6 +16,7 @@ __all__ = [
     "conversation",
     "conversations",
     "fake_provider",
+    "hostile_messages",
     "json_values",
     "says",
     "turns",

@@ -59,6 +59,15 @@ def pair_up(messages: Iterable[Message], *, items_are_messages: bool = False) ->
     return Pairs(tuple(steps), tuple(orphans))
 
 
+_LONGEST_ID = 64
+"""OpenAI's ids of calls are no longer, and only its API names calls without repeating them."""
+
+
+def _may_refer(result: ToolResult) -> bool:
+    """Whether a result can be the answer to a call that is only named: it has an id as such calls have."""
+    return result.call_id is not None and 0 < len(result.call_id) <= _LONGEST_ID
+
+
 @dataclass(slots=True)
 class ToolStep(Generic[Name]):
     """The calls that the assistant made at once, and the results they got."""
@@ -150,7 +159,7 @@ class CallMatcher:
         for place, part in enumerate(message.parts):
             if type(part) is not ToolResult or part.is_hosted:
                 are_all_results = False
-            elif step.take(part, spot := Spot(number, place)) is None and not step.has_references:
+            elif step.take(part, spot := Spot(number, place)) is None and not (step.has_references and _may_refer(part)):
                 orphans.append(spot)
         if not are_all_results:
             self.step = ToolStep()
