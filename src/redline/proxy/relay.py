@@ -141,7 +141,8 @@ class Relay:
             return
         outcome = EditOutcome(body)
         if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
-            call = Call(exchange.method, exchange.path, headers, body, exchange.project)
+            query = scope["query_string"].decode("latin-1")
+            call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
             outcome = await self._threads.edit(EncodedCall(call, headers.get("content-encoding", "").strip().lower()))
         exchange.outcome = outcome
         try:
