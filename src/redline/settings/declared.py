@@ -201,7 +201,7 @@ _DECLARED = (
         name="allow_others",
         kind="switch",
         default=False,
-        help="Let other machines look; they need the token in the address printed.",
+        help="Let other machines look; they need the address printed, with its token.",
     ),
     Setting(section="inspector", name="allow_host", kind="list", default=(), metavar="NAME", help=_ALLOW_HOST),
     Setting(
