@@ -3,11 +3,13 @@
 import contextlib
 import hmac
 import ipaddress
+import re
 import signal
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
+from urllib.parse import urlsplit
 
 from redline.errors import ExecutionError
 
@@ -29,6 +31,8 @@ class Access:
     """Empty: none is asked for."""
     allowed_hosts: frozenset[str] = frozenset()
     """Further names under which clients reach it."""
+    allowed_origins: frozenset[str] = frozenset()
+    """Web pages that may send requests, in lower case: `http://localhost:3000`."""
 
     def host_problem(self, headers: Mapping[str, str]) -> str:
         """Why this `Host` is refused; empty if it is not.
@@ -42,6 +46,20 @@ class Access:
         if _is_address(name) and (self.host in _ANY_ADDRESS or is_loopback(name)):
             return ""
         return f"It does not answer to the host {name[:100]!r}. Start it with --allow-host NAME if it should."
+
+    def page_problem(self, headers: Mapping[str, str], *tokens: str) -> str:
+        """Why a request that a web page sent is refused; empty for one of a program, or of a page that was let in.
+
+        A browser sends what any page asks it to send to this machine; it names the page in `Origin`, or says with
+        `Sec-Fetch-Site` that there is one. Pages of this machine are no better: every port is somebody's server. What has
+        another scheme (vscode-webview://, app://, chrome-extension://) is a program that the user has installed.
+        """
+        origin = headers.get("origin", "").lower()
+        is_page = origin == "null" or urlsplit(origin).scheme in ("http", "https")
+        is_beside = not origin and headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
+        if not (is_page or is_beside) or origin in self.allowed_origins or (self.token and self.takes_token(*tokens)):
+            return ""
+        return f"It takes no requests of web pages ({origin[:100] or 'of another site'}). Start it with --allow-origin if it should."
 
     def takes_token(self, *given: str) -> bool:
         """Whether the token, if one is asked for, is among those given."""
@@ -57,7 +75,8 @@ def _host_name(host: str) -> str:
     """A `Host` without its port."""
     name = host.strip().lower()
     if name.startswith("["):
-        return name[1:].partition("]")[0]
+        inside, _, port = name[1:].partition("]")
+        return inside if re.fullmatch(r"(:\d*)?", port) else name
     return name.rpartition(":")[0] if name.count(":") == 1 else name
 
 

@@ -71,6 +71,8 @@ class Relay:
         headers = plain_headers(scope["headers"])
         if problem := self._access.host_problem(headers):
             await _answer_problem(send, "", 403, problem)
+        elif problem := self._access.page_problem(headers, headers.get(TOKEN_HEADER, ""), target.token):
+            await _answer_problem(send, provider_of(target.path, headers), 403, problem)
         elif not target.path.startswith("/"):
             await _answer_problem(send, "", 400, f"No provider has the path {target.path[:100]!r}.")
         elif target.path.startswith("/redline/"):

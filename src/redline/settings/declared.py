@@ -149,6 +149,15 @@ _DECLARED = (
     Setting(section="proxy", name="allow_host", kind="list", default=(), metavar="NAME", help=_ALLOW_HOST),
     Setting(
         section="proxy",
+        name="allow_origin",
+        kind="list",
+        default=(),
+        metavar="ORIGIN",
+        example=("http://localhost:3000",),
+        help="A web page that may use it, by its origin; all others are refused; again for each.",
+    ),
+    Setting(
+        section="proxy",
         name="edit_subscriptions",
         kind="switch",
         default=False,
