@@ -18,6 +18,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from redline.agents.agent import Route
 from redline.agents.keeper import LOG_NAME
+from redline.agents.project_files import reached_directly
 from redline.agents.survivors import RUN_VARIABLE
 from redline.errors import ExecutionError
 from redline.files import create_private
@@ -73,7 +74,7 @@ def proxy_status(url: str) -> dict[str, Any]:
 
 def run_agent(program: str, route: Route, run: str, folder: Path) -> int:
     """Start the agent in this terminal and wait for it: its exit code, or 128 + the signal that ended it, as in a shell."""
-    added = {**route.environment, RUN_VARIABLE: run}
+    added = {**reached_directly(os.environ), **route.environment, RUN_VARIABLE: run}
     for number, (variable, text) in enumerate(route.private_files.items()):
         path = folder / f"private-{number}.json"
         with os.fdopen(create_private(path), "wb") as file:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from click.core import ParameterSource
 from redline.agents import BaseUrl, Launch, Route, find_agent
 from redline.agents.endings import RunTotals
 from redline.agents.ports import free_port, is_dead
+from redline.agents.project_files import shield
 from redline.agents.runs import proxy_status, run_agent, started_proxy
 from redline.agents.survivors import survivors_of
 from redline.cli.output import complain, say
@@ -59,7 +61,8 @@ def command(
 
     A proxy is started on this launch and ends with the agent; if the agent leaves a daemon, the proxy stays until that has
     ended too. Only the agent's own flags and environment are set; no file is changed. An address in your flags wins over
-    Redline's; one in your settings or environment is where the proxy sends requests on to.
+    Redline's; one in your settings or environment is where the proxy sends requests on to. An address in a file of the working
+    directory is named and not followed, by Redline or by the agent: whoever wrote that file would get your key.
 
     Exit code: the agent's; 127 if it is not installed, 2 if the proxy cannot be started.
 
@@ -78,8 +81,9 @@ def command(
     url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
     label = label or _label(launch.folder)
     route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
-    for note in route.notes:
+    for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
         complain(note)
+    route = replace(route, environment={**shield(launch), **route.environment})
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
     options += [*SETTINGS["proxy.upstream"].words(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]
