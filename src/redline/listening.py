@@ -3,6 +3,7 @@
 import contextlib
 import hmac
 import ipaddress
+import os
 import re
 import signal
 import socket
@@ -13,7 +14,19 @@ from urllib.parse import urlsplit
 
 from redline.errors import ExecutionError
 
-__all__ = ["TOKEN_HEADER", "Access", "bind", "ended_by_signals", "is_loopback"]
+__all__ = [
+    "SOCKET_VARIABLE",
+    "TOKEN_HEADER",
+    "Access",
+    "bind",
+    "ended_by_signals",
+    "handed_over",
+    "handles_to_pass",
+    "is_loopback",
+]
+
+SOCKET_VARIABLE = "REDLINE_LISTENING_SOCKET"
+"""The number of a socket that whoever starts a server has bound for it: nobody else can take the port in between."""
 
 TOKEN_HEADER = "x-redline-token"
 _BACKLOG = 2048
@@ -59,7 +72,8 @@ class Access:
         is_beside = not origin and headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
         if not (is_page or is_beside) or origin in self.allowed_origins or (self.token and self.takes_token(*tokens)):
             return ""
-        return f"It takes no requests of web pages ({origin[:100] or 'of another site'}). Start it with --allow-origin if it should."
+        page = origin[:100] or "of another site"
+        return f"It takes no requests of web pages ({page}). Start it with --allow-origin ORIGIN if it should."
 
     def takes_token(self, *given: str) -> bool:
         """Whether the token, if one is asked for, is among those given."""
@@ -102,6 +116,25 @@ def bind(host: str, port: int) -> socket.socket:
             f"Port {port} of {host} cannot be used: {problem.strerror}. Give another with --port; 0 takes any that is free."
         ) from problem
     listening.set_inheritable(True)
+    return listening
+
+
+def handles_to_pass() -> tuple[int, ...]:
+    """The socket that was handed to this process for the server that it starts, as `subprocess` takes it."""
+    number = os.environ.get(SOCKET_VARIABLE, "")
+    return (int(number),) if number.isdecimal() else ()
+
+
+def handed_over() -> socket.socket | None:
+    """The listening socket that was handed to this process; None if there is none, and it binds its own."""
+    handles = handles_to_pass()
+    os.environ.pop(SOCKET_VARIABLE, None)
+    try:
+        listening = socket.socket(fileno=handles[0]) if handles else None
+    except OSError as problem:
+        raise ExecutionError(f"The socket in {SOCKET_VARIABLE} cannot be used: {problem.strerror}. Unset it.") from problem
+    if listening is not None and not listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        raise ExecutionError(f"{SOCKET_VARIABLE} names a socket that does not listen. Unset it.")
     return listening
 
 

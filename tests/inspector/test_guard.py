@@ -125,7 +125,10 @@ def test_links_out_of_the_folder_are_not_served(tmp_path):
 ALL_ROUTES = (
     *ROUTES,
     "/api/sessions/{id}",
-    *(f"/api/sessions/{{id}}/{name}" for name in ("messages", "part", "image", "find", "strikes", "timeline", "records", "compare")),
+    *(
+        f"/api/sessions/{{id}}/{name}"
+        for name in ("messages", "part", "image", "find", "strikes", "timeline", "records", "compare")
+    ),
     "/api/sessions/{id}/requests/0",
     "/api/none",
 )
@@ -144,7 +147,9 @@ def test_everything_asks_for_the_token_always(tmp_path, options):
             status, headers, told = served.ask("GET", path, headers=wrong, token="wrong")
             assert (status, headers["set-cookie"]) == (401, None), path
             assert served.token not in str(told)
-        acted = [served.ask("POST", f"/api/sessions/{row['id']}/{one}", {}, is_known=False)[0] for one in ("actions", "what-if")]
+        acted = [
+            served.ask("POST", f"/api/sessions/{row['id']}/{one}", {}, is_known=False)[0] for one in ("actions", "what-if")
+        ]
         assert acted == [403, 403]
 
 

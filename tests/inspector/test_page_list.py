@@ -116,7 +116,7 @@ def test_a_new_session_appears_by_itself(tabs, serve, tmp_path):
 
 
 def test_the_token_leaves_the_address_and_the_browser_stays_let_in(running, tabs):
-    """R126: what can be copied or read over a shoulder has no token; a reload and a second tab work, a stranger's browser not."""
+    """R126: what can be copied from the address has no token; a reload and a second tab work, a stranger's browser not."""
     page = tabs.open(f"{running.url}/?text=parser")
     expect(page.get_by_role("link", name="Fix the parser")).to_be_visible()
     assert page.url == f"{running.url}/?text=parser"

@@ -94,6 +94,7 @@ def test_namespaces_are_hashes():
 
 
 ALONE = {"x-api-key": "one"}
+LOGIN, TEAM = {"anthropic-beta": "oauth-2025-04-20"}, {"chatgpt-account-id": "team"}
 
 
 @pytest.mark.parametrize(
@@ -113,12 +114,15 @@ ALONE = {"x-api-key": "one"}
         (({**ALONE, "openai-organization": "a"}, "", ""), ({**ALONE, "openai-organization": "b"}, "", "")),
         (({"cookie": "session=a"}, "", ""), ({"cookie": "session=b"}, "", "")),
         (({"cookie": "session=a", **ALONE}, "", ""), (ALONE, "", "")),
-        (({"anthropic-beta": "oauth-2025-04-20", "authorization": "Bearer a"}, "", ""), ({"anthropic-beta": "oauth-2025-04-20", "authorization": "Bearer b"}, "", "")),
+        (({**LOGIN, "authorization": "Bearer a"}, "", ""), ({**LOGIN, "authorization": "Bearer b"}, "", "")),
         (({"authorization": "Bearer sk-ant-oat01-a"}, "", ""), ({"authorization": "Bearer sk-ant-oat01-b"}, "", "")),
-        (({"chatgpt-account-id": "team", "authorization": "Bearer e30." + JANE + ".x"}, "", ""), ({"chatgpt-account-id": "team", "authorization": "Bearer e30." + JOHN + ".x"}, "", "")),
+        (
+            ({**TEAM, "authorization": f"Bearer e30.{JANE}.x"}, "", ""),
+            ({**TEAM, "authorization": f"Bearer e30.{JOHN}.x"}, "", ""),
+        ),
         (({"chatgpt-account-id": "a"}, "", ""), ({"chatgpt-account-id": "b"}, "", "")),
     ],
-)  # fmt: skip
+)
 def test_whoever_pays_is_apart(first, second):
     """R132: another label or another credential, wherever it is shown, is another namespace; none of them is in its name."""
     names = [namespace_of(headers, label, b"k", query=query) for headers, label, query in (first, second)]

@@ -23,7 +23,7 @@ class ClaudeCodeAgent(Agent):
     losses = ("Remote Control is off behind any base URL.",)
 
     def route(self, launch: Launch, proxy: str) -> Route:
-        """One `--settings` flag: the user's, if there is one, with the address added, and what a project's file redirects undone."""
+        """One `--settings` flag: the user's, if there is one, with the address added, and a project's redirects undone."""
         if flagged := self.flagged(launch):
             return flagged
         if cloud := next((name for name in _OTHER_CLOUDS if launch.environment.get(name)), None):
@@ -32,7 +32,7 @@ class ClaudeCodeAgent(Agent):
         own, rest = _without_settings(launch.arguments)
         settings = _settings(own, launch) if own is not None else {}
         own_file = _variables_in(read_json(_own_folder(launch) / "settings.json"))
-        kept = {}
+        kept: dict[str, str] = {}
         for _, variables in _project_variables(launch):
             kept |= harmless(variables, launch, own_file)
         # Without ENABLE_TOOL_SEARCH some versions load every tool at once when the address is not Anthropic's.

@@ -49,7 +49,7 @@ class OpenCodeAgent(Agent):
         return Route(launch.arguments, {_SETTINGS: json.dumps(told)})
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
-        """The project's files, which are not followed, the variable with settings, the user's files, and the SDKs' variables."""
+        """The project's files, which are not followed; the variable with settings, the user's files, the SDKs' variables."""
         for path, held in _project_settings(launch):
             for name, url in _addresses(held):
                 provider = _PROVIDERS[name][0] if name in _PROVIDERS else ""
@@ -60,8 +60,8 @@ class OpenCodeAgent(Agent):
                 if name in _PROVIDERS:
                     yield BaseUrl(_PROVIDERS[name][0], url, f"baseURL of {name} in {where}")
         for provider, variable in (("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")):
-            if url := launch.environment.get(variable):
-                yield BaseUrl(provider, url, f"the variable {variable}")
+            if set_to := launch.environment.get(variable):
+                yield BaseUrl(provider, set_to, f"the variable {variable}")
 
 
 def _own_folder(launch: Launch) -> Path:
@@ -71,7 +71,7 @@ def _own_folder(launch: Launch) -> Path:
 def _own_settings(launch: Launch) -> Iterator[tuple[str, object]]:
     """What the user has set, the strongest first, and where."""
     yield _SETTINGS, _content(launch)
-    named = [Path(path)] if (path := launch.environment.get("OPENCODE_CONFIG")) else []
+    named = [Path(file)] if (file := launch.environment.get("OPENCODE_CONFIG")) else []
     for path in (*named, *(_own_folder(launch) / f"opencode{end}" for end in _ENDS)):
         yield str(path), read_json(path)
 

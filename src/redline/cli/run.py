@@ -21,7 +21,7 @@ from redline.agents import BaseUrl, Launch, Route, find_agent
 from redline.agents.endings import RunTotals
 from redline.agents.ports import free_port, is_dead
 from redline.agents.project_files import shield
-from redline.agents.runs import proxy_status, run_agent, started_proxy
+from redline.agents.runs import ProxyPort, check_own_proxy, proxy_status, run_agent, started_proxy
 from redline.agents.survivors import survivors_of
 from redline.cli.output import complain, say
 from redline.cli.setting_options import config_of, found_setting, with_settings
@@ -78,7 +78,8 @@ def command(
     if running and (options or is_upstream_given or port):
         raise ValidationError("--proxy names a proxy that runs already, with its own store, policy, upstreams, port and mode.")
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
-    url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
+    taken = None if running or show else ProxyPort.take(port or 0)
+    url = (running or (taken.url if taken else f"http://127.0.0.1:{port or free_port()}")).rstrip("/")
     label = label or _label(launch.folder)
     route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
     for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
@@ -96,8 +97,10 @@ def command(
         return _NOT_FOUND
     run = f"{Path(program).name}-{secrets.token_hex(4)}"
     if not route.is_routed:
+        if taken is not None:
+            taken.listening.close()
         return run_agent(program, route, run, Path())
-    with _behind(run, url, proxy) as folder:
+    with _behind(run, url, taken, proxy) as folder:
         before = RunTotals.of(proxy_status(url), label)
         code = run_agent(program, route, run, folder)
         try:
@@ -156,14 +159,14 @@ def _show(program: str, route: Route, proxy: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _behind(run: str, url: str, proxy: Sequence[str] | None) -> Iterator[Path]:
+def _behind(run: str, url: str, taken: ProxyPort | None, proxy: Sequence[str] | None) -> Iterator[Path]:
     """A folder for the agent's private files, with a proxy to go with it unless one runs already."""
-    if proxy is None:
-        proxy_status(url)
+    if taken is None or proxy is None:
+        check_own_proxy(url)
         with tempfile.TemporaryDirectory(prefix="redline-run-") as folder:
             yield Path(folder)
         return
-    with started_proxy(run, url, [sys.executable, "-P", "-m", "redline", *proxy]) as kept:
+    with started_proxy(run, taken, [sys.executable, "-P", "-m", "redline", *proxy]) as kept:
         yield kept
 
 

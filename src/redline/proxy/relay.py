@@ -3,13 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import aiohttp
 from starlette.applications import Starlette
 
 from redline.listening import TOKEN_HEADER
+from redline.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
 from redline.proxy.access import Target, parse_target
 from redline.proxy.accounts import Accounts
 from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
@@ -108,7 +110,14 @@ class Relay:
         if not is_known and target.path != "/redline/health":
             await _answer_problem(send, "", 401, _NO_TOKEN)
             return
-        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send)
+        proof = proofs(self.settings.keys, headers.get(CHALLENGE_HEADER, ""), self.settings.port).encode()
+
+        async def send_proven(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and CHALLENGE_HEADER in headers:
+                message["headers"].append((PROOF_HEADER.encode(), proof))
+            await send(message)
+
+        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send_proven)
 
     async def _relay_until_gone(
         self, scope: Scope, incoming: Incoming, send: Send, target: Target, headers: dict[str, str]

@@ -41,6 +41,8 @@ class ProxySettings:
     """To where the variables OTEL_… say."""
     started_at: float = 0.0
     """Seconds since 1970; all workers count this run from here."""
+    keys: tuple[bytes, ...] = field(default=(), repr=False)
+    """By which it proves to its owner's programs whose it is."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be served, or not safely."""
