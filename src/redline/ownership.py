@@ -14,6 +14,7 @@ __all__ = [
     "CHALLENGE_HEADER",
     "KEY_VARIABLE",
     "PROOF_HEADER",
+    "SERVED_RUN",
     "is_proven",
     "key_of_token",
     "known_keys",
@@ -27,6 +28,8 @@ CHALLENGE_HEADER = "x-redline-challenge"
 PROOF_HEADER = "x-redline-proof"
 KEY_VARIABLE = "REDLINE_PROXY_KEY"
 """By which `redline run` hands the key of a run to the proxy that it starts."""
+SERVED_RUN = "REDLINE_PROXY_RUN"
+"""By which it tells the proxy the name of the run."""
 _KEY_BYTES = 32
 _MOST_CHALLENGE = 200
 

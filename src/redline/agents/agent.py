@@ -92,7 +92,7 @@ class Agent(ABC):
         return Route(launch.arguments, notes=(note,), is_routed=False)
 
     def upstreams(self, launch: Launch) -> dict[str, BaseUrl]:
-        """Where the user's own settings send it, by provider, and no project's file: that is where the proxy must send it on."""
+        """Where the user's own settings send it, by provider, not a project's file: there the proxy must send it on."""
         found: dict[str, BaseUrl] = {}
         for one in self.base_urls(launch):
             if not one.is_project:

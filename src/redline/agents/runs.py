@@ -30,7 +30,16 @@ from redline.agents.survivors import RUN_VARIABLE
 from redline.errors import ExecutionError
 from redline.files import create_private
 from redline.listening import SOCKET_VARIABLE, bind, is_loopback
-from redline.ownership import CHALLENGE_HEADER, KEY_VARIABLE, PROOF_HEADER, is_proven, key_of_token, make_key, own_key
+from redline.ownership import (
+    CHALLENGE_HEADER,
+    KEY_VARIABLE,
+    PROOF_HEADER,
+    SERVED_RUN,
+    is_proven,
+    key_of_token,
+    make_key,
+    own_key,
+)
 
 __all__ = ["ProxyPort", "check_own_proxy", "proxy_status", "run_agent", "started_proxy"]
 
@@ -72,7 +81,7 @@ def started_proxy(run: str, port: ProxyPort, command: Sequence[str]) -> Iterator
     """
     folder = Path(tempfile.mkdtemp(prefix="redline-run-"))
     handle = port.listening.fileno()
-    told = {SOCKET_VARIABLE: str(handle), KEY_VARIABLE: port.key.hex()}
+    told = {SOCKET_VARIABLE: str(handle), KEY_VARIABLE: port.key.hex(), SERVED_RUN: run}
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "redline.agents.keeper", run, str(folder), *command],
         stdin=subprocess.PIPE,

@@ -22,7 +22,7 @@ from redline.agents.endings import RunTotals
 from redline.agents.ports import free_port, is_dead
 from redline.agents.project_files import shield
 from redline.agents.runs import ProxyPort, check_own_proxy, proxy_status, run_agent, started_proxy
-from redline.agents.survivors import survivors_of
+from redline.agents.survivors import STORE_VARIABLE, survivors_of
 from redline.cli.output import complain, say
 from redline.cli.setting_options import config_of, found_setting, with_settings
 from redline.errors import ExecutionError, ValidationError
@@ -84,7 +84,7 @@ def command(
     route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
     for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
         complain(note)
-    route = replace(route, environment={**shield(launch), **route.environment})
+    route = replace(route, environment={**shield(launch), **_store_of_run(store), **route.environment})
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
     options += [*SETTINGS["proxy.upstream"].words(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]
@@ -110,6 +110,11 @@ def command(
             return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
+
+
+def _store_of_run(store: str | None) -> dict[str, str]:
+    """Where `redline mcp` finds the record of this run, if it was told here."""
+    return {STORE_VARIABLE: store if "://" in store else str(Path(store).expanduser().resolve())} if store else {}
 
 
 def _kept_to_this_run(ctx: click.Context) -> list[str]:

@@ -125,7 +125,7 @@ class Relay:
         """Relay, and stop the moment the client goes: nobody pays for what nobody reads."""
         api = find_api(scope["method"], target.path)
         provider = api.provider if api else provider_of(target.path, headers)
-        exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label)
+        exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label, self.settings.run)
         relaying = asyncio.ensure_future(self._relay(scope, incoming, send, exchange, headers))
         leaving = asyncio.ensure_future(incoming.gone())
         self.open_requests += 1

@@ -41,6 +41,8 @@ class ProxySettings:
     """To where the variables OTEL_… say."""
     started_at: float = 0.0
     """Seconds since 1970; all workers count this run from here."""
+    run: str = ""
+    """The run of `redline run` that it was started for, and that all its requests belong to."""
     keys: tuple[bytes, ...] = field(default=(), repr=False)
     """By which it proves to its owner's programs whose it is."""
 
