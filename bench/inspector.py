@@ -30,8 +30,8 @@ def main() -> None:
         path = Path(folder) / "session.jsonl"
         lines = write_claude_code_session(path, _BYTES)
         print(f"A session of {_BYTES / 1e6:.0f} MB, {lines:,} messages\n")
-        with _inspector(path) as (url, _):
-            _print_first_paint(url)
+        with _inspector(path) as (url, token):
+            _print_first_paint(url, token)
         with _inspector(path) as (url, token):
             _print_answers(url, token)
     contents = [file.read_bytes() for file in _PAGE.iterdir()]
@@ -39,7 +39,7 @@ def main() -> None:
     print(f"\nThe page's own code: {written / 1000:.1f} kB in {len(contents)} files, {sent / 1000:.1f} kB as sent")
 
 
-def _print_first_paint(url: str) -> None:
+def _print_first_paint(url: str, token: str) -> None:
     """From typing the address to the first message on the screen, in a browser that has never been there."""
     program = next(filter(None, map(shutil.which, _CHROMIUM)), None)
     if program is None:
@@ -47,13 +47,13 @@ def _print_first_paint(url: str) -> None:
         return
     from playwright.sync_api import sync_playwright
 
-    key = json.load(urlopen(f"{url}api/sessions"))["sessions"][0]["id"]
+    key = json.load(urlopen(_asked(f"{url}api/sessions", token)))["sessions"][0]["id"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page()
         page.goto("about:blank")
         begun = time.perf_counter()
-        page.goto(f"{url}s/{key}")
+        page.goto(f"{url}s/{key}?token={token}")
         page.get_by_text("#0", exact=True).first.wait_for()
         shown = time.perf_counter() - begun
         page.get_by_text("counting…").wait_for(state="detached", timeout=120_000)
@@ -64,9 +64,9 @@ def _print_first_paint(url: str) -> None:
 
 def _print_answers(url: str, token: str) -> None:
     """The middle of several, after the first: what a person feels who moves about."""
-    key = json.load(urlopen(f"{url}api/sessions"))["sessions"][0]["id"]
+    key = json.load(urlopen(_asked(f"{url}api/sessions", token)))["sessions"][0]["id"]
     session = f"{url}api/sessions/{key}"
-    while json.load(urlopen(session))["is_pending"]:
+    while json.load(urlopen(_asked(session, token)))["is_pending"]:
         time.sleep(0.2)
     routes = {
         "the list": f"{url}api/sessions",
@@ -92,10 +92,9 @@ def _print_answers(url: str, token: str) -> None:
 
 
 def _asked(address: str, token: str) -> Request:
-    if not address.endswith("what-if"):
-        return Request(address)
     headers = {"Content-Type": "application/json", "X-Redline-Token": token}
-    return Request(address, json.dumps({"preset": "superseded"}).encode(), headers)
+    body = json.dumps({"preset": "superseded"}).encode() if address.endswith("what-if") else None
+    return Request(address, body, headers)
 
 
 @contextmanager
@@ -107,7 +106,7 @@ def _inspector(path: Path) -> Iterator[tuple[str, str]]:
     try:
         told = json.loads(process.stdout.readline())
         time.sleep(4)  # the numbers of the list are worked out first, as for a user who looks at it
-        yield told["url"], told["token"]
+        yield told["url"].partition("?")[0], told["token"]
     finally:
         process.terminate()
         process.wait()

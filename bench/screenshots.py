@@ -31,15 +31,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         session = write_sample_sessions(Path(folder) / "sessions")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        with _inspector(session.parent) as url:
-            _take_all(browser, url, session.stem)
+        with _inspector(session.parent) as (url, token):
+            _take_all(browser, url, token, session.stem)
         browser.close()
 
 
-def _take_all(browser: Any, url: str, name: str) -> None:
-    rows = json.load(urlopen(f"{url}api/sessions"))["sessions"]
+def _take_all(browser: Any, url: str, token: str, name: str) -> None:
+    rows = json.load(urlopen(f"{url}api/sessions?token={token}"))["sessions"]
     session = next(row["id"] for row in rows if row["name"] == name)
-    strikes = json.load(urlopen(f"{url}api/sessions/{session}/strikes"))["strikes"]
+    strikes = json.load(urlopen(f"{url}api/sessions/{session}/strikes?token={token}"))["strikes"]
     index = max(strikes, key=lambda strike: strike["tokens_before"])["index"]
     pictures = {
         "inspector-sessions": ("", "light"),
@@ -50,7 +50,7 @@ def _take_all(browser: Any, url: str, name: str) -> None:
     for picture, (path, scheme) in pictures.items():
         context = browser.new_context(viewport=_WIDE, color_scheme=scheme, reduced_motion="reduce")
         page = context.new_page()
-        page.goto(url + path)
+        page.goto(f"{url}{path}{'&' if '?' in path else '?'}token={token}")
         page.wait_for_timeout(1500)  # events keep the connection open, so that the network is never idle
         if picture.endswith("conversation"):
             page.locator("button[aria-expanded]", has_text="would be struck").first.click()
@@ -60,13 +60,14 @@ def _take_all(browser: Any, url: str, name: str) -> None:
 
 
 @contextmanager
-def _inspector(folder: Path) -> Iterator[str]:
-    """The inspector over the sessions, with a home of its own."""
+def _inspector(folder: Path) -> Iterator[tuple[str, str]]:
+    """The address and the token of an inspector over the sessions, with a home of its own."""
     command = [sys.executable, "-m", "redline", "serve", str(folder), "--port", "0", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": str(folder)})
     assert process.stdout is not None
     try:
-        yield json.loads(process.stdout.readline())["url"]
+        told = json.loads(process.stdout.readline())
+        yield told["url"].partition("?")[0], told["token"]
     finally:
         process.terminate()
         process.wait()

@@ -243,3 +243,15 @@ def test_every_dependency_has_its_reason():
     note = (ROOT / "docs" / "decisions" / "001-dependencies.md").read_text(encoding="utf-8")
     assert [name for name in sorted(names) if not re.search(rf"(?<![\w-]){name}(?![\w-])", note)] == []
     assert [extra for extra in sorted(extras) if extra not in ("all", "dev") and f"`[{extra}]`" not in note] == []
+
+
+def test_every_promise_of_security_has_its_test():
+    """Each row of its tables names tests, and there are tests of those names."""
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    written = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) > 20
+    for row in rows:
+        named = re.findall(r"`(test_\w+)`", row.rstrip(" |").rpartition(" | ")[2])
+        assert named, f"a promise without a test: {row}"
+        assert [name for name in named if f"def {name}(" not in written] == []

@@ -42,7 +42,12 @@ _BODIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     ("/what-if", {"policy": "careful", "price": "claude-sonnet-4-5"}),
 )
-_HEADERS = {"host": "localhost", "cookie": "redline_token=x; a=b", "accept-encoding": "gzip", "origin": "http://localhost"}
+_HEADERS = {
+    "host": "localhost",
+    "cookie": f"a[b]=c; redline_token_8585={_TOKEN}",
+    "accept-encoding": "gzip",
+    "origin": "http://localhost",
+}
 _OTHER_PATHS = ("/api/sessions", "/api/policies", "/api/none", "/page/dom.js", "/page/../x", "/s/x?token=y")
 
 
@@ -69,7 +74,9 @@ def _opened(sandbox: Sandbox) -> Iterator[Trial]:
     (sandbox.kept / "session.jsonl").write_bytes(session_files()[0])
     app = make_app(InspectorSettings(places=(str(sandbox.kept),), token=_TOKEN))
     with asyncio.Runner() as runner:
-        listing = HttpCase.of({"method": "GET", "path": "/api/sessions", "headers": {"host": "localhost"}})
+        listing = HttpCase.of(
+            {"method": "GET", "path": "/api/sessions", "headers": {"host": "localhost", "x-redline-token": _TOKEN}}
+        )
         listed = json.loads(runner.run(ask(app, listing)).body)["sessions"]
         ids = sorted((row["path"], row["id"]) for row in listed)
 

@@ -3,15 +3,30 @@
 import contextlib
 import hmac
 import ipaddress
+import os
+import re
 import signal
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
+from urllib.parse import urlsplit
 
 from redline.errors import ExecutionError
 
-__all__ = ["TOKEN_HEADER", "Access", "bind", "ended_by_signals", "is_loopback"]
+__all__ = [
+    "SOCKET_VARIABLE",
+    "TOKEN_HEADER",
+    "Access",
+    "bind",
+    "ended_by_signals",
+    "handed_over",
+    "handles_to_pass",
+    "is_loopback",
+]
+
+SOCKET_VARIABLE = "REDLINE_LISTENING_SOCKET"
+"""The number of a socket that whoever starts a server has bound for it: nobody else can take the port in between."""
 
 TOKEN_HEADER = "x-redline-token"
 _BACKLOG = 2048
@@ -29,6 +44,8 @@ class Access:
     """Empty: none is asked for."""
     allowed_hosts: frozenset[str] = frozenset()
     """Further names under which clients reach it."""
+    allowed_origins: frozenset[str] = frozenset()
+    """Web pages that may send requests, in lower case: `http://localhost:3000`."""
 
     def host_problem(self, headers: Mapping[str, str]) -> str:
         """Why this `Host` is refused; empty if it is not.
@@ -42,6 +59,21 @@ class Access:
         if _is_address(name) and (self.host in _ANY_ADDRESS or is_loopback(name)):
             return ""
         return f"It does not answer to the host {name[:100]!r}. Start it with --allow-host NAME if it should."
+
+    def page_problem(self, headers: Mapping[str, str], *tokens: str) -> str:
+        """Why a request that a web page sent is refused; empty for one of a program, or of a page that was let in.
+
+        A browser sends what any page asks it to send to this machine; it names the page in `Origin`, or says with
+        `Sec-Fetch-Site` that there is one. Pages of this machine are no better: every port is somebody's server. What has
+        another scheme (vscode-webview://, app://, chrome-extension://) is a program that the user has installed.
+        """
+        origin = headers.get("origin", "").lower()
+        is_page = origin == "null" or urlsplit(origin).scheme in ("http", "https")
+        is_beside = not origin and headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
+        if not (is_page or is_beside) or origin in self.allowed_origins or (self.token and self.takes_token(*tokens)):
+            return ""
+        page = origin[:100] or "of another site"
+        return f"It takes no requests of web pages ({page}). Start it with --allow-origin ORIGIN if it should."
 
     def takes_token(self, *given: str) -> bool:
         """Whether the token, if one is asked for, is among those given."""
@@ -57,7 +89,8 @@ def _host_name(host: str) -> str:
     """A `Host` without its port."""
     name = host.strip().lower()
     if name.startswith("["):
-        return name[1:].partition("]")[0]
+        inside, _, port = name[1:].partition("]")
+        return inside if re.fullmatch(r"(:\d*)?", port) else name
     return name.rpartition(":")[0] if name.count(":") == 1 else name
 
 
@@ -83,6 +116,25 @@ def bind(host: str, port: int) -> socket.socket:
             f"Port {port} of {host} cannot be used: {problem.strerror}. Give another with --port; 0 takes any that is free."
         ) from problem
     listening.set_inheritable(True)
+    return listening
+
+
+def handles_to_pass() -> tuple[int, ...]:
+    """The socket that was handed to this process for the server that it starts, as `subprocess` takes it."""
+    number = os.environ.get(SOCKET_VARIABLE, "")
+    return (int(number),) if number.isdecimal() else ()
+
+
+def handed_over() -> socket.socket | None:
+    """The listening socket that was handed to this process; None if there is none, and it binds its own."""
+    handles = handles_to_pass()
+    os.environ.pop(SOCKET_VARIABLE, None)
+    try:
+        listening = socket.socket(fileno=handles[0]) if handles else None
+    except OSError as problem:
+        raise ExecutionError(f"The socket in {SOCKET_VARIABLE} cannot be used: {problem.strerror}. Unset it.") from problem
+    if listening is not None and not listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        raise ExecutionError(f"{SOCKET_VARIABLE} names a socket that does not listen. Unset it.")
     return listening
 
 

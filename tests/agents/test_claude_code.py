@@ -57,14 +57,15 @@ def test_another_cloud_is_not_routed(tmp_path):
     assert "CLAUDE_CODE_USE_BEDROCK" in route.notes[0]
 
 
-def test_settings_files_come_before_the_variable(tmp_path):
-    """The project's before the user's, as Claude Code has it."""
+def test_the_users_settings_file_comes_before_the_variable(tmp_path):
+    """R124: as Claude Code has it; the project's file is listed and never an upstream."""
     for folder, url in (("home/.claude", "http://user"), (".claude", "http://project")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": url}}))
     found = list(AGENT.base_urls(launch(tmp_path, ANTHROPIC_BASE_URL="http://variable")))
     assert [one.url for one in found] == ["http://project", "http://user", "http://variable"]
-    assert AGENT.upstreams(launch(tmp_path)) == {"anthropic": found[0]}
+    assert [one.is_project for one in found] == [True, False, False]
+    assert AGENT.upstreams(launch(tmp_path)) == {"anthropic": found[1]}
     assert found[2] == BaseUrl("anthropic", "http://variable", "the variable ANTHROPIC_BASE_URL")
 
 

@@ -47,17 +47,20 @@ def test_without_a_key_it_is_not_routed(tmp_path):
 
 
 def test_every_place_of_an_address_is_found(tmp_path):
-    """The variable with settings, the project's file with comments, the user's file, the SDK's variable: in this order."""
+    """R124: the project's file with comments, not followed; the variable with settings, the user's file, the SDK's variable."""
     folder = tmp_path / "home" / ".config" / "opencode"
     folder.mkdir(parents=True)
 
     def settings(url):
         return json.dumps({"provider": {"anthropic": {"options": {"baseURL": url}}}})
 
-    (tmp_path / "opencode.jsonc").write_text("// mine\n" + settings("http://project"))
+    commented = settings("http://project").replace("}}}}", '}},/* "//" */}, // last\n}')
+    (tmp_path / "opencode.jsonc").write_text(commented)
     (folder / "opencode.json").write_text(settings("http://user"))
     found = AGENT.base_urls(launch(tmp_path, **{CONTENT: settings("http://a"), "ANTHROPIC_BASE_URL": "http://variable"}))
-    assert [one.url for one in found] == ["http://a", "http://project", "http://user", "http://variable"]
+    found = list(found)
+    assert [one.url for one in found] == ["http://project", "http://a", "http://user", "http://variable"]
+    assert [one.is_project for one in found] == [True, False, False, False]
 
 
 def test_a_variable_that_is_not_json_is_refused(tmp_path):

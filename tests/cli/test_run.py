@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -14,18 +16,19 @@ from redline.testing import fake_provider
 from tests.cli.run import SOURCE, redline
 
 STAND_IN = Path(__file__).resolve().parents[1] / "agents" / "stand_in.py"
+TOKEN = "a-token-of-16-letters"
 PRINT = "import os, sys; print(os.environ['ANTHROPIC_BASE_URL'], *sys.argv[1:]); sys.exit(7)"
 
 
 @pytest.fixture(scope="module")
 def proxy():
-    """A stand-in for a running proxy."""
+    """A stand-in for a running proxy, which proves itself by its token."""
     url = f"http://127.0.0.1:{free_port()}"
-    with subprocess.Popen([sys.executable, str(STAND_IN), url.rpartition(":")[2]]) as server:
+    with subprocess.Popen([sys.executable, str(STAND_IN), url.rpartition(":")[2], TOKEN]) as server:
         deadline = time.monotonic() + 10
         while is_dead(url) and time.monotonic() < deadline:
             time.sleep(0.02)
-        yield url
+        yield f"{url}/t/{TOKEN}"
         server.terminate()
 
 
@@ -213,11 +216,59 @@ def test_a_proxy_that_is_gone_at_the_end_takes_no_exit_code_away():
     """The agent's own is what counts; that there are no last lines is said."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with subprocess.Popen([sys.executable, str(STAND_IN), str(port)]) as server:
+    with subprocess.Popen([sys.executable, str(STAND_IN), str(port), TOKEN]) as server:
         deadline = time.monotonic() + 10
         while is_dead(url) and time.monotonic() < deadline:
             time.sleep(0.02)
         end = f"import os, sys; os.kill({server.pid}, 9); sys.exit(7)"
-        done = redline("run", "--proxy", url, "--", sys.executable, "-c", end)
+        done = redline("run", "--proxy", f"{url}/t/{TOKEN}", "--", sys.executable, "-c", end)
     assert done.returncode == 7, done.stderr
     assert "No Redline proxy answers" in done.stderr
+
+
+class _Fake(BaseHTTPRequestHandler):
+    """Somebody else's program, which says of itself what a proxy says."""
+
+    def do_GET(self):
+        """Any JSON, with a proof of its own making."""
+        self.server.got.append((self.path, self.headers.get("x-api-key")))
+        said = json.dumps({"mode": "edit", "store": "/x", "projects": {}}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(said)))
+        self.send_header("x-redline-proof", "0" * 64)
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_POST = do_GET  # noqa: N815 - as the server calls it
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+@pytest.mark.parametrize("option", ["--port", "--proxy"])
+def test_somebody_else_at_the_port_gets_nothing(tmp_path, option):
+    """R127: where another program listens and answers as a proxy would, the agent is not started, and no key is sent there."""
+    ask = "import os, urllib.request as u; u.urlopen(u.Request(os.environ['ANTHROPIC_BASE_URL'], headers={'x-api-key': 'k'}))"
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Fake) as fake:
+        fake.got = []
+        Thread(target=fake.serve_forever, daemon=True).start()
+        where = fake.server_port if option == "--port" else f"http://127.0.0.1:{fake.server_port}"
+        done = redline("run", option, where, "--", sys.executable, "-c", ask, HOME=tmp_path)
+        fake.shutdown()
+    assert done.returncode == 2, done.stderr
+    assert [key for _, key in fake.got if key] == []
+    assert ("cannot be used" if option == "--port" else "cannot prove") in done.stderr
+
+
+def test_a_running_proxy_of_this_user_is_known(tmp_path):
+    """R127: `redline proxy` and `redline run --proxy` of one user share a key that nobody else can read."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HOME": str(tmp_path)}
+    environment.pop("XDG_STATE_HOME", None)
+    command = [sys.executable, "-m", "redline", "proxy", "--port", "0", "--store", str(tmp_path / "store")]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as proxy:
+        url = proxy.stdout.readline().split()[3]
+        done = [
+            redline("run", "--proxy", url, "--", sys.executable, "-c", PRINT, HOME=home) for home in (tmp_path, tmp_path / "b")
+        ]
+        proxy.terminate()
+    assert [one.returncode for one in done] == [7, 2], done

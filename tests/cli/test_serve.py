@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
@@ -29,7 +30,9 @@ def test_it_says_where_it_listens_and_ends_quietly(tmp_path, number):
     url, shows = line.split()[-1], process.stdout.readline()
     assert line == f"Redline inspector at {url}\n"
     assert "<title>Redline" in urlopen(url).read().decode()
-    assert [row["name"] for row in json.load(urlopen(f"{url}api/sessions"))["sessions"]] == ["session"]
+    assert [row["name"] for row in json.load(urlopen(url.replace("/?", "/api/sessions?")))["sessions"]] == ["session"]
+    with pytest.raises(HTTPError, match="401"):
+        urlopen(url.partition("?")[0])
     process.send_signal(number)
     _, complained = process.communicate(timeout=20)
     assert (process.returncode, complained) == (0, "")
@@ -37,12 +40,12 @@ def test_it_says_where_it_listens_and_ends_quietly(tmp_path, number):
 
 
 def test_json_for_programs(tmp_path):
-    """One object with the address, the port and the token."""
+    """One object with the address as it is printed, the port and the token."""
     process, line = started(tmp_path, "--port", "0", "--json", home=tmp_path)
     process.terminate()
     process.communicate(timeout=20)
     told = json.loads(line)
-    assert told["url"] == f"http://127.0.0.1:{told['port']}/"
+    assert told["url"] == f"http://127.0.0.1:{told['port']}/?token={told['token']}"
     assert len(told["token"]) >= 32
 
 
@@ -64,7 +67,7 @@ def test_the_sessions_of_this_computer_without_a_name(tmp_path):
     folder.mkdir(parents=True)
     write_session(folder / "one.jsonl")
     process, line = started("--port", "0", "--json", home=tmp_path)
-    rows = json.load(urlopen(f"{json.loads(line)['url']}api/sessions"))["sessions"]
+    rows = json.load(urlopen(json.loads(line)["url"].replace("/?", "/api/sessions?")))["sessions"]
     process.terminate()
     process.communicate(timeout=20)
     assert [(row["name"], row["agent"]) for row in rows] == [("one", "Claude Code")]

@@ -8,6 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.inspector.support import TOKENS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 VIEWS = ("", "/timeline", "/branches", "/compare", "/what-if")
 PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
@@ -37,14 +39,15 @@ class Tabs:
         self.chromium, self.problems, self.contexts = chromium, [], []
 
     def open(self, url, **options):
-        """A page at an address."""
+        """A page at an address of an inspector, with its token in it, as the command prints it."""
+        origin = "/".join(url.split("/")[:3])
         context = self.chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, "timezone_id": "UTC", **options})
         context.set_default_timeout(20_000)
         context.add_init_script(TELL)
         self.contexts.append(context)
         page = context.new_page()
-        self._watch(page, "/".join(url.split("/")[:3]))
-        page.goto(url)
+        self._watch(page, origin)
+        page.goto(f"{url}{'&' if '?' in url else '?'}token={TOKENS[origin]}")
         return page
 
     def _watch(self, page, origin):

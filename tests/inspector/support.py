@@ -18,18 +18,24 @@ from tests.cli.run import FROM_HERE
 NOW = 1_770_000_000_000.0
 
 
+TOKENS = {}
+"""By origin, what each inspector asks for."""
+
+
 class Running:
     """An inspector that listens."""
 
     def __init__(self, port, token):
         self.port, self.token = port, token
         self.url = f"http://127.0.0.1:{port}"
+        TOKENS[self.url] = token
 
-    def ask(self, method, path, body=None, headers=None, **query):
-        """Status, headers and body of an answer; JSON where it is JSON."""
+    def ask(self, method, path, body=None, headers=None, *, is_known=True, **query):
+        """Status, headers and body of an answer; JSON where it is JSON. With the cookie of a browser that was let in."""
         asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         target = quote(path, safe="/%") + (f"?{urlencode(query)}" if query else "")
-        given = {"Host": f"127.0.0.1:{self.port}", **(headers or {})}
+        cookie = {"Cookie": f"redline_token_{self.port}={self.token}"} if is_known else {}
+        given = {"Host": f"127.0.0.1:{self.port}", **cookie, **(headers or {})}
         asked.request(method, target, None if body is None else json.dumps(body), given)
         answer = asked.getresponse()
         content = answer.read()

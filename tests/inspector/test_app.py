@@ -391,7 +391,7 @@ def test_growth_is_told_at_once(tmp_path):
         session = served.session()
         assert served.get(session)["messages"] == 6
         listening = http.client.HTTPConnection("127.0.0.1", served.port, timeout=15)
-        listening.request("GET", "/api/events")
+        listening.request("GET", f"/api/events?token={served.token}")
         events = listening.getresponse()
         assert events.headers["content-type"].startswith("text/event-stream")
         time.sleep(1.2)

@@ -122,20 +122,55 @@ def test_links_out_of_the_folder_are_not_served(tmp_path):
         assert [row["name"] for row in served.rows()] == ["own"]
 
 
-def test_other_machines_are_not_let_in_by_accident(tmp_path):
-    """Listening on an address that others reach takes a flag, and then everything takes the token."""
+ALL_ROUTES = (
+    *ROUTES,
+    "/api/sessions/{id}",
+    *(
+        f"/api/sessions/{{id}}/{name}"
+        for name in ("messages", "part", "image", "find", "strikes", "timeline", "records", "compare")
+    ),
+    "/api/sessions/{id}/requests/0",
+    "/api/none",
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--host", "0.0.0.0", "--allow-others")])
+def test_everything_asks_for_the_token_always(tmp_path, options):
+    """R126: another user of this machine knows the port, not the token: 401 for the page, the data, the events and actions."""
+    write_transcript(tmp_path / "talk.jsonl", 2)
+    with inspector(tmp_path, home=tmp_path, options=options) as served:
+        (row,) = served.rows()
+        paths = [path.replace("{id}", row["id"]) for path in ALL_ROUTES]
+        wrong = {"Cookie": f"redline_token_{served.port}=wrong; redline_token={served.token}", "X-Redline-Token": "wrong"}
+        for path in paths:
+            assert served.ask("GET", path, is_known=False)[0] == 401, path
+            status, headers, told = served.ask("GET", path, headers=wrong, token="wrong")
+            assert (status, headers["set-cookie"]) == (401, None), path
+            assert served.token not in str(told)
+        acted = [
+            served.ask("POST", f"/api/sessions/{row['id']}/{one}", {}, is_known=False)[0] for one in ("actions", "what-if")
+        ]
+        assert acted == [403, 403]
+
+
+def test_the_printed_address_lets_a_browser_in_for_good(running):
+    """R126: the token in the address is answered with a cookie that no script, no other site and no other inspector gets."""
+    status, headers, _ = running.ask("GET", "/", is_known=False, token=running.token)
+    cookie, *attributes = headers["set-cookie"].split("; ")
+    assert (status, attributes) == (200, ["HttpOnly", "SameSite=Strict", "Path=/"])
+    assert cookie.startswith(f"redline_token_{running.port}=")
+    assert running.ask("GET", "/api/sessions", headers={"Cookie": f"other[x]=1;{cookie}; a"})[0] == 200
+
+
+def test_a_program_sends_the_token_as_a_header(running):
+    """R126: what `--json` says is enough for scripts."""
+    assert running.ask("GET", "/api/sessions", is_known=False, headers={"X-Redline-Token": running.token})[0] == 200
+
+
+def test_other_machines_are_not_let_in_by_accident():
+    """Listening on an address that others reach takes a flag."""
     with pytest.raises(ValidationError, match="--allow-others"):
         InspectorSettings(host="0.0.0.0")
-    write_transcript(tmp_path / "talk.jsonl", 2)
-    with inspector(tmp_path, home=tmp_path, options=("--host", "0.0.0.0", "--allow-others")) as served:
-        assert [served.ask("GET", path)[0] for path in ROUTES] == [401] * len(ROUTES)
-        status, headers, _ = served.ask("GET", "/", token=served.token)
-        assert status == 200
-        cookie = headers["set-cookie"].partition(";")[0]
-        assert "HttpOnly" in headers["set-cookie"]
-        assert "SameSite=Strict" in headers["set-cookie"]
-        assert served.ask("GET", "/api/sessions", headers={"Cookie": cookie})[0] == 200
-        assert served.ask("GET", "/api/sessions", headers={"Cookie": "redline_token=wrong"})[0] == 401
 
 
 def test_the_command_warns_and_refuses(tmp_path):

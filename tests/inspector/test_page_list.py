@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.inspector.browser import ready
+from tests.inspector.browser import page_of, ready
 from tests.inspector.claude_code import write_messages
 from tests.inspector.support import write_log, write_transcript
 
@@ -113,3 +113,20 @@ def test_a_new_session_appears_by_itself(tabs, serve, tmp_path):
     expect(page.get_by_role("img", name="Live: what grows is shown at once")).to_be_visible()
     write_messages(tmp_path / "two.jsonl", [("user", "The second"), ("assistant", "Yes.")], seconds=99)
     expect(page.get_by_role("row").get_by_role("link")).to_have_text(["The second", "The first"])
+
+
+def test_the_token_leaves_the_address_and_the_browser_stays_let_in(running, tabs):
+    """R126: what can be copied from the address has no token; a reload and a second tab work, a stranger's browser not."""
+    page = tabs.open(f"{running.url}/?text=parser")
+    expect(page.get_by_role("link", name="Fix the parser")).to_be_visible()
+    assert page.url == f"{running.url}/?text=parser"
+    assert page.evaluate("document.cookie") == ""
+    page.reload()
+    expect(page.get_by_role("link", name="Fix the parser")).to_be_visible()
+    second = page.context.new_page()
+    second.goto(page_of(running, "talk", "/timeline"))
+    expect(second.locator("svg").first).to_be_visible()
+    stranger = tabs.chromium.new_context().new_page()
+    assert stranger.goto(running.url).status == 401
+    assert "redline serve" in stranger.content()
+    stranger.context.close()

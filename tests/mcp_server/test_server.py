@@ -1,6 +1,7 @@
 """The MCP server as an agent meets it: `redline mcp` in a process of its own, asked by the official client."""
 
 import asyncio
+import re
 import sys
 
 import pytest
@@ -79,7 +80,9 @@ def test_an_agent_looks_at_its_own_session(store, tmp_path):
         undone = await call(client, "undo_strike", number=struck["number"])
         return listed, struck, read, tail, report, undone
 
-    listed, struck, read, tail, report, undone = ask(["--store", store, "--blobs", tmp_path / "blobs"], look)
+    with redline.Store(store) as opened:
+        (address,) = map(opened.address_of, opened.names())
+    listed, struck, read, tail, report, undone = ask([address, "--blobs", tmp_path / "blobs"], look)
     assert listed["total"] == len(request.strikes)
     assert read.startswith("text ")
     assert struck["begins"] in read
@@ -113,18 +116,41 @@ def test_what_is_wrong_is_told_to_the_model(tmp_path):
         ]
         return tools, [await client.call_tool(tool, arguments) for tool, arguments in asked]
 
-    tools, answers = ask(["--store", store, "--read-only"], look)
+    (name,) = redline.Store(store).names()
+    tools, answers = ask([store / f"{name}.jsonl", "--read-only"], look)
     assert tools == ["recall", "list_strikes", "session_report"]
     assert [answer.is_error for answer in answers] == [True] * 4
     words = [answer.content[0].text for answer in answers]
     for said, expected in zip(
-        words, ["nothing to read at #999.0", "names no part", "There is no session", "limit must be"], strict=True
+        words, ["nothing to read at #999.0", "names no part", "was started for the session", "limit must be"], strict=True
     ):
         assert expected in said
 
 
+async def refusals(client, **arguments):
+    """What every tool says where it does not answer."""
+    asked = {"recall": {"reference": "#2.0"}, "list_strikes": {}, "session_report": {}, "undo_strike": {"number": 0}}
+    answers = [await client.call_tool(tool, {**needed, **arguments}) for tool, needed in asked.items()]
+    assert [answer.is_error for answer in answers] == [True] * 4
+    return {re.sub(r"^Error executing tool \w+: ", "", answer.content[0].text) for answer in answers}
+
+
+def test_without_a_session_it_answers_from_none(tmp_path):
+    """R125: the latest session of a store may be anybody's, also if it is the only one, and so may one that a model names."""
+    store = tmp_path / "chats"
+    fill(store, tmp_path / "blobs", worked())
+    (name,) = redline.Store(store).names()
+
+    async def look(client):
+        return await refusals(client) | await refusals(client, session=name)
+
+    (said,) = ask(["--store", store], look)
+    assert "cannot tell which session is yours" in said
+    assert "redline run" in said
+
+
 def test_one_session_alone(tmp_path):
-    """A server that was started for a session says nothing of others, and the latest is another each time otherwise."""
+    """R125: a server that was started for a session says nothing of others, whatever is gone on with meanwhile."""
     store = tmp_path / "chats"
     fill(store, tmp_path / "blobs", worked())
     (first,) = redline.Store(store).names()
@@ -133,12 +159,82 @@ def test_one_session_alone(tmp_path):
 
     async def look(client):
         report = await call(client, "session_report")
-        other = await client.call_tool("session_report", {"session": second})
-        return report["session"], other.is_error
+        return report["session"], await refusals(client, session=second)
 
-    assert ask([store / f"{first}.jsonl"], look) == (first, True)
+    name, said = ask([store / f"{first}.jsonl"], look)
+    assert (name, said) == (first, {f"This server was started for the session {first} alone."})
 
-    async def latest(client):
-        return [(await call(client, "session_report", **named))["session"] for named in ({}, {"session": first})]
 
-    assert ask(["--store", store], latest) == [second, first]
+def told(owner, count=8):
+    """A session that begins as all of them do, and reads files of its owner's."""
+    turns = [says("user", "Why does the build fail?")]
+    for number in range(count):
+        turns += asks("Read", {"file_path": f"/{number}.py"}, f"{owner} {number} " * 60, id=f"{owner}_{number}")
+    return conversation("anthropic", turns)
+
+
+def fill_two(store, names):
+    """Two sessions in one log, the second gone on with last."""
+    with redline.Editor(store, policy=POLICY) as editor:
+        for owner, session in zip("AB", names, strict=True):
+            messages = told(owner)
+            for end in range(1, len(messages) + 1, 2):
+                editor.edit(messages[:end], now=end * MINUTE, model=MODEL, session=session)
+    with redline.Store(store) as opened:
+        (address,) = map(opened.address_of, opened.names())
+    return address
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("", "b"), ("", "")])
+def test_sessions_that_begin_alike_are_not_mixed(store, names):
+    """R125: one log, two sessions: each server sees its own strikes and words, and undoes only its own."""
+    address = fill_two(store, names)
+    (said,) = ask([address], refusals)
+    assert "holds several sessions that begin alike" in said
+    first, second = said.split("cannot be told: ")[1].split(". Start")[0].split(", ")
+
+    async def undo(client):
+        listed = await call(client, "list_strikes", limit=100)
+        struck = listed["strikes"][0]
+        read = [await call(client, "recall", reference=row["reference"]) for row in listed["strikes"]]
+        return listed, read, await call(client, "undo_strike", number=struck["number"])
+
+    listed, read, _ = ask([address, "--session", first], undo)
+    assert all(text.startswith("A ") for text in read)
+    assert all(row["begins"].startswith("A ") for row in listed["strikes"])
+
+    async def look(client):
+        return await call(client, "list_strikes", limit=100), await call(client, "recall", reference="#2.0")
+
+    others, text = ask([address, "--session", second], look)
+    assert {row["state"] for row in others["strikes"]} == {"struck"}
+    assert text.startswith("B ")
+    with redline.Editor(store, policy=POLICY) as editor:
+        requests = [
+            editor.edit([*told(owner), says_more()], now=50 * MINUTE, model=MODEL, session=session)
+            for owner, session in zip("AB", names, strict=True)
+        ]
+    undone = listed["strikes"][0]["reference"].strip("#").split(".")[0]
+    for owner, request, is_sent in zip("AB", requests, (True, False), strict=True):
+        number = int(undone) // 2 - 1
+        assert (f"{owner} {number} " * 60 in str(request.messages)) is is_sent
+
+
+def test_a_server_stays_with_the_session_it_was_started_for(tmp_path):
+    """R125: another one that begins alike comes into the log while it runs: it goes on with its own."""
+    store = tmp_path / "chats"
+    messages = told("A")
+    with redline.Editor(store, policy=POLICY) as editor:
+        for end in range(1, len(messages) + 1, 2):
+            editor.edit(messages[:end], now=end * MINUTE, model=MODEL)
+    (name,) = redline.Store(store).names()
+
+    async def look(client):
+        before = await call(client, "list_strikes", limit=100)
+        fill_two(store, ("", "b"))
+        after = await call(client, "list_strikes", limit=100)
+        return before, after, await call(client, "recall", reference="#2.0")
+
+    before, after, text = ask([store / f"{name}.jsonl"], look)
+    assert before["strikes"] == after["strikes"]
+    assert text.startswith("A ")

@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from redline.editor import Editor
 from redline.errors import ValidationError
 from redline.listening import Access, is_loopback
+from redline.policy import Policy
 from redline.proxy.access import Target, parse_target
 from redline.proxy.settings import ProxySettings
+from redline.wire.editing import WireEditor
 from tests.proxy.support import proxy, upstream
 
 TOKEN = "a-token-of-16-letters"
@@ -47,6 +50,9 @@ def test_labels_and_tokens_are_read_from_the_front_of_a_path(path, target):
         ("127.0.0.1", "localhost.evil.example", False),
         ("127.0.0.1", "192.168.1.2", False),
         ("127.0.0.1", "", False),
+        ("127.0.0.1", "[::1].evil.example", False),
+        ("127.0.0.1", "[::1]:80.evil", False),
+        ("127.0.0.1", "[::1", True),
         ("0.0.0.0", "192.168.1.2:8484", True),
         ("0.0.0.0", "evil.example", False),
         ("0.0.0.0", "proxy.example:8484", True),
@@ -112,3 +118,67 @@ def test_the_token_is_asked_for(tmp_path):
     assert refused == [401] * 5
     assert taken == [200] * 4
     assert [(seen.target, seen.header("x-redline-token")) for seen in up.seen] == [("/v1/messages", [])] * 2
+
+
+PAGES = [
+    {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:9999", "sec-fetch-site": "same-site"},
+    {"origin": "http://localhost:3000"},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
+    {"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate"},
+]
+PROGRAMS = [
+    {},
+    {"sec-fetch-mode": "cors"},
+    {"sec-fetch-site": "none", "sec-fetch-mode": "navigate"},
+    {"origin": "vscode-webview://0a1b2c", "sec-fetch-site": "cross-site"},
+    {"origin": "app://obsidian.md", "sec-fetch-site": "cross-site"},
+    {"origin": "file://"},
+]
+
+
+@pytest.mark.parametrize("headers", PAGES)
+@pytest.mark.parametrize("method", ["POST", "OPTIONS"])
+def test_web_pages_reach_neither_the_provider_nor_the_store(tmp_path, headers, method):
+    """R128: whatever a page has a browser send, in whichever way, is refused before anything is kept or goes on."""
+    store = tmp_path / "chats"
+    with (
+        Editor(store, policy=Policy.documents()) as editor,
+        upstream() as up,
+        proxy(up.url, tmp_path, editor=WireEditor(editor)) as running,
+    ):
+        got = running.ask(method, "/v1/messages", headers=[("content-type", "text/plain"), *headers.items()])
+        shown = running.ask("GET", "/redline/status", None, headers=list(headers.items()))
+    assert (got.status, shown.status, up.seen) == (403, 403, [])
+    assert "--allow-origin" in json.loads(got.body)["error"]["message"]
+    assert not list(store.glob("*.jsonl"))
+    assert "access-control-allow-origin" not in dict(got.headers)
+
+
+@pytest.mark.parametrize("headers", PROGRAMS)
+def test_programs_are_no_pages(tmp_path, headers):
+    """R128: command-line agents, Node's fetch, webviews of editors and desktop programs are served as before."""
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        assert running.ask(headers=list(headers.items())).status == 200
+    assert len(up.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [({"allowed_origins": ("http://LocalHost:3000",)}, "/v1/messages"), ({"token": TOKEN}, f"/t/{TOKEN}/v1/messages")],
+)
+def test_a_page_of_yours_is_let_in_by_name_or_by_token(tmp_path, settings, path):
+    """R128: a local app in the browser works once the user has said so; its neighbours do not."""
+    with upstream() as up, proxy(up.url, tmp_path, **settings) as running:
+        assert running.ask(path=path, headers=[("origin", "http://localhost:3000")]).status == 200
+        assert running.ask(headers=[("origin", "http://localhost:3001")]).status == 403
+    assert len(up.seen) == 1
+
+
+@pytest.mark.parametrize("origin", ["null", "*", "localhost:3000", "http://localhost:3000/", "http://a b"])
+def test_origins_are_checked_where_they_are_said(tmp_path, origin):
+    """R128: `null` and a star would let every page in."""
+    with pytest.raises(ValidationError, match="is no origin"):
+        ProxySettings(str(tmp_path), allowed_origins=(origin,))

@@ -6,6 +6,7 @@ import pytest
 
 from redline.editor import Editor
 from redline.policy import Policy
+from redline.store import Store
 from redline.wire.editing import Call, WireEditor
 from tests.cli.test_proxy import reads
 from tests.proxy.support import proxy, upstream
@@ -48,3 +49,37 @@ def test_the_proxy_edits_with_the_editor(tmp_path):
         totals = running.settled(1)["totals"]
     assert up.seen[0].body == editor.retreat(call()).body != BODY
     assert totals["struck_tokens"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("", [("x-api-key", "secret-one")]), ("", [("x-api-key", "secret-two")])),
+        (("?key=secret-one", []), ("?key=secret-two", [])),
+        (("", [("cookie", "session=secret-one")]), ("", [("cookie", "session=secret-two")])),
+        (
+            ("", [("authorization", "Bearer sk-ant-oat01-secret-one")]),
+            ("", [("authorization", "Bearer sk-ant-oat01-secret-two")]),
+        ),
+        (
+            ("", [("x-api-key", "k"), ("authorization", "Bearer secret-one")]),
+            ("", [("x-api-key", "k"), ("authorization", "Bearer secret-two")]),
+        ),
+    ],
+)
+def test_different_credentials_are_kept_apart(tmp_path, first, second):
+    """R132: one folder, one label, one history, two keys: two records, no key in either; the first key finds its own again."""
+    store = tmp_path / "chats"
+    with (
+        Editor(store, policy=Policy.documents()) as editor,
+        upstream() as up,
+        proxy(up.url, tmp_path, editor=WireEditor(editor)) as running,
+    ):
+        for query, headers in (first, second, first):
+            running.ask(path=f"/s/app/v1/messages{query}", body=BODY, headers=headers)
+        running.settled(3)
+    with Store(store) as kept:
+        assert len(list(kept.names())) == 2
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"secret-one" not in written
+    assert b"secret-two" not in written

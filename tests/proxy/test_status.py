@@ -2,7 +2,7 @@
 
 import re
 
-from tests.proxy.support import proxy, upstream
+from tests.proxy.support import QUESTION, proxy, upstream
 
 
 def test_metrics_are_what_prometheus_reads(tmp_path):
@@ -33,3 +33,16 @@ def test_the_status_says_how_it_runs(tmp_path):
     assert (status["mode"], status["store_problem"], status["open_requests"]) == ("dry-run", "", 0)
     assert status["upstreams"]["anthropic"] == up.url
     assert up.seen == []
+
+
+def test_status_and_metrics_tell_nothing_that_was_said_and_no_key(tmp_path):
+    """R126: who can reach the port reads numbers, labels and names of sessions and models, and nothing else of anybody's."""
+    body = QUESTION.replace(b"Hi", b"the plan is blue")
+    keys = [("x-api-key", "sk-secret-1"), ("authorization", "Bearer sk-secret-2"), ("cookie", "login=sk-secret-3")]
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        running.ask(path="/s/app/v1/messages?key=sk-secret-4", body=body, headers=keys)
+        running.settled(1)
+        told = [running.ask("GET", f"/redline/{name}", None).body for name in ("status", "metrics", "health")]
+    assert b'"app"' in told[0]
+    for secret in (b"sk-secret", b"blue", b"plan", b"Hello", b"?key"):
+        assert not any(secret in one for one in told)

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from redline.agents.agent import Launch
 from redline.agents.claude_code import ClaudeCodeAgent
-from redline.agents.ports import free_port
-from redline.agents.runs import started_proxy
+from redline.agents.runs import ProxyPort, started_proxy
 from redline.agents.survivors import RUN_VARIABLE
 from redline.errors import ExecutionError
 
@@ -49,12 +48,12 @@ def redline_proxy(
     `policy` is a name or a file. Requests go on to `upstream`, else to where ANTHROPIC_BASE_URL of this process points, else to
     Anthropic. Agents that are still at work when the block ends keep the proxy until they have ended, too.
     """
-    url, run = f"http://127.0.0.1:{free_port()}", f"claude-agent-sdk-{secrets.token_hex(4)}"
-    variables = proxy_env(url, label=label)
-    command = ["proxy", "--port", url.rpartition(":")[2], "--store", os.fspath(store), "--policy", os.fspath(policy)]
+    port, run = ProxyPort.take(), f"claude-agent-sdk-{secrets.token_hex(4)}"
+    variables = proxy_env(port.url, label=label)
+    command = ["proxy", "--port", port.url.rpartition(":")[2], "--store", os.fspath(store), "--policy", os.fspath(policy)]
     if sent_on := upstream or os.environ.get(_BASE_URL, ""):
         command += ["--upstream", f"anthropic={sent_on}"]
     if is_dry_run:
         command.append("--dry-run")
-    with started_proxy(run, url, [sys.executable, "-P", "-m", "redline", *command]):
+    with started_proxy(run, port, [sys.executable, "-P", "-m", "redline", *command]):
         yield {**variables, RUN_VARIABLE: run}

@@ -1,6 +1,7 @@
 """What Redline must know of an agent to send its requests through a proxy: how it is started, and where it was sent before."""
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,13 @@ from typing import ClassVar
 
 from redline.errors import ValidationError
 
-__all__ = ["Agent", "BaseUrl", "Launch", "Route", "option_values", "read_json"]
+__all__ = ["Agent", "BaseUrl", "Launch", "Route", "option_values", "read_json", "read_text"]
+
+_MOST_BYTES = 1 << 24
+"""No settings file is larger."""
+_TEXT = r'("(?:\\.|[^"\\])*")'
+_JSON_COMMENT = re.compile(_TEXT + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(_TEXT + r"|,(?=\s*[}\]])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,8 @@ class BaseUrl:
     """The file, variable or flag, in words for the user."""
     is_flag: bool = False
     """On the command line; it wins over Redline's own."""
+    is_project: bool = False
+    """In a file of the working directory, which may be anybody's: it is shown, and never followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +92,21 @@ class Agent(ABC):
         return Route(launch.arguments, notes=(note,), is_routed=False)
 
     def upstreams(self, launch: Launch) -> dict[str, BaseUrl]:
-        """Where the user's own settings send it, by provider: that is where the proxy must send it on."""
+        """Where the user's own settings send it, by provider, not a project's file: there the proxy must send it on."""
         found: dict[str, BaseUrl] = {}
         for one in self.base_urls(launch):
-            found.setdefault(one.provider, one)
+            if not one.is_project:
+                found.setdefault(one.provider, one)
         return found
+
+    def not_followed(self, launch: Launch) -> list[str]:
+        """What to say of each redirect in a project's file."""
+        found = (one for one in self.base_urls(launch) if one.is_project)
+        return [f"{one.where} points to {one.url}: a project's file, not followed.{_advice(one)}" for one in found]
+
+
+def _advice(base: BaseUrl) -> str:
+    return f" If it is right: --upstream {base.provider}={base.url}" if base.provider else ""
 
 
 def option_values(arguments: Sequence[str], *names: str) -> list[str]:
@@ -105,12 +124,21 @@ def option_values(arguments: Sequence[str], *names: str) -> list[str]:
 
 
 def read_json(path: Path) -> object:
-    """A settings file; None where there is none. Lines that begin with `//` are comments."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+    """A settings file; None where there is none. Comments and commas after the last element are passed over, as agents do."""
+    if not (text := read_text(path)):
         return None
     try:
-        return json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))
+        plain = _LAST_COMMA.sub(r"\1", _JSON_COMMENT.sub(r"\1", text.removeprefix("\ufeff")))
+        return json.loads(plain)
     except ValueError as problem:
         raise ValidationError(f"{path} is not JSON ({problem}). Where it sends requests cannot be told; mend it.") from None
+
+
+def read_text(path: Path) -> str:
+    """A settings file as text; empty where there is none. What is no file, or far too large for settings, is not read."""
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

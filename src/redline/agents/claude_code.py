@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from redline.agents.agent import Agent, BaseUrl, Launch, Route, option_values, read_json
+from redline.agents.project_files import harmless, project_folders, redirects_in
 from redline.errors import ValidationError
 
 __all__ = ["ClaudeCodeAgent"]
@@ -22,7 +23,7 @@ class ClaudeCodeAgent(Agent):
     losses = ("Remote Control is off behind any base URL.",)
 
     def route(self, launch: Launch, proxy: str) -> Route:
-        """One `--settings` flag: the user's, if there is one, with the address added."""
+        """One `--settings` flag: the user's, if there is one, with the address added, and a project's redirects undone."""
         if flagged := self.flagged(launch):
             return flagged
         if cloud := next((name for name in _OTHER_CLOUDS if launch.environment.get(name)), None):
@@ -30,22 +31,25 @@ class ClaudeCodeAgent(Agent):
             return Route(launch.arguments, notes=(note,), is_routed=False)
         own, rest = _without_settings(launch.arguments)
         settings = _settings(own, launch) if own is not None else {}
-        variables = settings.get("env")
+        own_file = _variables_in(read_json(_own_folder(launch) / "settings.json"))
+        kept: dict[str, str] = {}
+        for _, variables in _project_variables(launch):
+            kept |= harmless(variables, launch, own_file)
         # Without ENABLE_TOOL_SEARCH some versions load every tool at once when the address is not Anthropic's.
         added = {_VARIABLE: proxy, "ENABLE_TOOL_SEARCH": launch.environment.get("ENABLE_TOOL_SEARCH", "true")}
-        settings["env"] = {**added, **(variables if isinstance(variables, dict) else {})}
+        settings["env"] = {**kept, **added, **_variables_in(settings)}
         return Route(("--settings", json.dumps(settings), *rest))
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
-        """The flag, the project's files, the user's file, and the variable."""
+        """The flag, the project's files, which are not followed, the user's file, and the variable."""
         for flag in option_values(launch.arguments, "--settings"):
             if url := _url_in(_settings(flag, launch)):
                 yield BaseUrl("anthropic", url, "--settings", is_flag=True)
-        folder = Path(launch.environment.get("CLAUDE_CONFIG_DIR") or launch.home / ".claude")
-        project = launch.folder / ".claude"
-        for path in (project / "settings.local.json", project / "settings.json", folder / "settings.json"):
-            if url := _url_in(read_json(path)):
-                yield BaseUrl("anthropic", url, f"{_VARIABLE} in {path}")
+        for path, variables in _project_variables(launch):
+            yield from redirects_in(variables, path)
+        own = _own_folder(launch) / "settings.json"
+        if url := _url_in(read_json(own)):
+            yield BaseUrl("anthropic", url, f"{_VARIABLE} in {own}")
         if named := launch.environment.get(_VARIABLE):
             yield BaseUrl("anthropic", named, f"the variable {_VARIABLE}")
 
@@ -81,7 +85,25 @@ def _settings(flag: str, launch: Launch) -> dict[str, object]:
     return settings if isinstance(settings, dict) else {}
 
 
-def _url_in(settings: object) -> str:
+def _own_folder(launch: Launch) -> Path:
+    return Path(launch.environment.get("CLAUDE_CONFIG_DIR") or launch.home / ".claude")
+
+
+def _project_variables(launch: Launch) -> Iterator[tuple[Path, Mapping[str, object]]]:
+    """The settings files of the project, and the variables that they set for Claude Code."""
+    own = _own_folder(launch).resolve()
+    for folder in project_folders(launch):
+        for name in ("settings.local.json", "settings.json"):
+            path = folder / ".claude" / name
+            if path.parent.resolve() != own:
+                yield path, _variables_in(read_json(path))
+
+
+def _variables_in(settings: object) -> Mapping[str, object]:
     variables = settings.get("env") if isinstance(settings, Mapping) else None
-    url = variables.get(_VARIABLE) if isinstance(variables, Mapping) else None
+    return variables if isinstance(variables, Mapping) else {}
+
+
+def _url_in(settings: object) -> str:
+    url = _variables_in(settings).get(_VARIABLE)
     return url if isinstance(url, str) else ""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from redline.agents.agent import Agent, BaseUrl, Launch, Route, read_json
+from redline.agents.project_files import dotenv_redirects, read_dotenv
 
 __all__ = ["GeminiCliAgent"]
 
@@ -35,9 +36,13 @@ class GeminiCliAgent(Agent):
         return Route(launch.arguments, {_VARIABLE: proxy}, notes=notes)
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
-        """The variable."""
+        """The project's `.env` files, which are not followed, the variable, and the user's own `.env` files."""
+        yield from dotenv_redirects(launch)
         if url := launch.environment.get(_VARIABLE):
             yield BaseUrl("gemini", url, f"the variable {_VARIABLE}")
+        for path in (launch.home / ".gemini" / ".env", launch.home / ".env"):
+            if url := read_dotenv(path).get(_VARIABLE, ""):
+                yield BaseUrl("gemini", url, f"{_VARIABLE} in {path}")
 
 
 def _chosen_login(launch: Launch) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from redline.agents.survivors import survivors_of
+from redline.listening import handles_to_pass
 
 __all__ = ["LOG_NAME", "keep"]
 
@@ -27,7 +28,7 @@ _PATIENCE_SECONDS = 10.0
 def keep(run: str, folder: Path, command: Sequence[str]) -> int:
     """Run the command until the pipe is closed and nothing of the run is left; its exit code. Then the folder is removed."""
     with (folder / LOG_NAME).open("ab") as log:
-        proxy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        proxy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=handles_to_pass())
     signal.signal(signal.SIGTERM, lambda *_: proxy.terminate())
     is_released = Event()
 

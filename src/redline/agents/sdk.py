@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from redline.agents.agent import Agent, BaseUrl, Launch, Route
+from redline.agents.project_files import dotenv_redirects
 
 __all__ = ["SdkProgram"]
 
@@ -26,7 +27,8 @@ class SdkProgram(Agent):
         return Route(launch.arguments, {name: proxy + version for name, (_, version) in _VARIABLES.items()})
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
-        """The variables as they are."""
+        """The variables as they are. The project's `.env` files, which the program may read, are not followed."""
+        yield from dotenv_redirects(launch)
         for name, (provider, _) in _VARIABLES.items():
             if url := launch.environment.get(name):
                 yield BaseUrl(provider, url, f"the variable {name}")

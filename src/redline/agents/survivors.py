@@ -4,12 +4,39 @@ import os
 import subprocess
 from pathlib import Path
 
-__all__ = ["RUN_VARIABLE", "survivors_of"]
+__all__ = ["RUN_VARIABLE", "STORE_VARIABLE", "own_run", "survivors_of"]
 
 RUN_VARIABLE = "REDLINE_RUN"
 """Set for the agent, and handed on to everything that it starts."""
+STORE_VARIABLE = "REDLINE_RUN_STORE"
+"""The store of a run that was given one."""
+_MOST_ANCESTORS = 30
 
 _PROCESSES = Path("/proc")
+
+
+def own_run() -> tuple[str, str]:
+    """The run that this process belongs to, and its store if it was given one; empty if it is of none.
+
+    Some agents start programs without their own environment, so that of the processes above this one counts, too.
+    """
+    if run := os.environ.get(RUN_VARIABLE):
+        return run, os.environ.get(STORE_VARIABLE, "")
+    process = os.getppid()
+    for _ in range(_MOST_ANCESTORS):
+        folder = _PROCESSES / str(process)
+        try:
+            pairs = (
+                (name, value)
+                for name, _, value in (one.partition(b"=") for one in (folder / "environ").read_bytes().split(b"\0"))
+            )
+            found = {os.fsdecode(name): os.fsdecode(value) for name, value in pairs}
+            process = int((folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):  # no /proc, or a process of somebody else
+            break
+        if run := found.get(RUN_VARIABLE):
+            return run, found.get(STORE_VARIABLE, "")
+    return "", ""
 
 
 def survivors_of(run: str) -> dict[int, str]:

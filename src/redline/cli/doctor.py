@@ -32,6 +32,8 @@ _PRINTED = 160
 def command(proxy: str, as_json: bool) -> int:
     """Say which agents are on the PATH, how each is sent through a proxy, what it loses, and what points to a dead address.
 
+    Addresses in files of the working directory are listed as ignored: `redline run` does not follow them.
+
     Exit code 0 if all is well, 1 if a setting points to an address of this launch where nothing listens, or if one of Redline's
     own cannot be used.
 
@@ -100,7 +102,13 @@ def _examine(agent: Agent, proxy: str, launch: Launch) -> _Examined:
     try:
         route = agent.route(launch, proxy)
         bases = tuple(
-            {"provider": one.provider, "url": redact_text(one.url), "where": one.where, "is_dead": is_dead(one.url)}
+            {
+                "provider": one.provider,
+                "url": redact_text(one.url),
+                "where": one.where,
+                "is_dead": not one.is_project and is_dead(one.url),
+                "is_followed": not one.is_project,
+            }
             for one in agent.base_urls(launch)
         )
     except ValidationError as problem:
@@ -136,7 +144,9 @@ def _show(one: _Examined) -> None:
         for text in texts:
             _show_field(name, text)
     for base in one.base_urls:
-        _show_field("DEAD" if base["is_dead"] else "sent to", f"{base['url']} ({base['where']})", is_bad=bool(base["is_dead"]))
+        name = "DEAD" if base["is_dead"] else "sent to" if base["is_followed"] else "ignored"
+        why = base["where"] if base["is_followed"] else f"{base['where']}, a project's file: not followed"
+        _show_field(name, f"{base['url']} ({why})", is_bad=bool(base["is_dead"]))
     if one.problem:
         _show_field("PROBLEM", one.problem, is_bad=True)
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
@@ -19,8 +20,9 @@ from click.core import ParameterSource
 from redline.agents import BaseUrl, Launch, Route, find_agent
 from redline.agents.endings import RunTotals
 from redline.agents.ports import free_port, is_dead
-from redline.agents.runs import proxy_status, run_agent, started_proxy
-from redline.agents.survivors import survivors_of
+from redline.agents.project_files import shield
+from redline.agents.runs import ProxyPort, check_own_proxy, proxy_status, run_agent, started_proxy
+from redline.agents.survivors import STORE_VARIABLE, survivors_of
 from redline.cli.output import complain, say
 from redline.cli.setting_options import config_of, found_setting, with_settings
 from redline.errors import ExecutionError, ValidationError
@@ -59,7 +61,8 @@ def command(
 
     A proxy is started on this launch and ends with the agent; if the agent leaves a daemon, the proxy stays until that has
     ended too. Only the agent's own flags and environment are set; no file is changed. An address in your flags wins over
-    Redline's; one in your settings or environment is where the proxy sends requests on to.
+    Redline's; one in your settings or environment is where the proxy sends requests on to. An address in a file of the working
+    directory is named and not followed, by Redline or by the agent: whoever wrote that file would get your key.
 
     Exit code: the agent's; 127 if it is not installed, 2 if the proxy cannot be started.
 
@@ -75,11 +78,13 @@ def command(
     if running and (options or is_upstream_given or port):
         raise ValidationError("--proxy names a proxy that runs already, with its own store, policy, upstreams, port and mode.")
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
-    url = (running or f"http://127.0.0.1:{port or free_port()}").rstrip("/")
+    taken = None if running or show else ProxyPort.take(port or 0)
+    url = (running or (taken.url if taken else f"http://127.0.0.1:{port or free_port()}")).rstrip("/")
     label = label or _label(launch.folder)
     route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
-    for note in route.notes:
+    for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
         complain(note)
+    route = replace(route, environment={**shield(launch), **_store_of_run(store), **route.environment})
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
     options += [*SETTINGS["proxy.upstream"].words(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]
@@ -92,8 +97,10 @@ def command(
         return _NOT_FOUND
     run = f"{Path(program).name}-{secrets.token_hex(4)}"
     if not route.is_routed:
+        if taken is not None:
+            taken.listening.close()
         return run_agent(program, route, run, Path())
-    with _behind(run, url, proxy) as folder:
+    with _behind(run, url, taken, proxy) as folder:
         before = RunTotals.of(proxy_status(url), label)
         code = run_agent(program, route, run, folder)
         try:
@@ -103,6 +110,11 @@ def command(
             return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
+
+
+def _store_of_run(store: str | None) -> dict[str, str]:
+    """Where `redline mcp` finds the record of this run, if it was told here."""
+    return {STORE_VARIABLE: store if "://" in store else str(Path(store).expanduser().resolve())} if store else {}
 
 
 def _kept_to_this_run(ctx: click.Context) -> list[str]:
@@ -152,14 +164,14 @@ def _show(program: str, route: Route, proxy: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _behind(run: str, url: str, proxy: Sequence[str] | None) -> Iterator[Path]:
+def _behind(run: str, url: str, taken: ProxyPort | None, proxy: Sequence[str] | None) -> Iterator[Path]:
     """A folder for the agent's private files, with a proxy to go with it unless one runs already."""
-    if proxy is None:
-        proxy_status(url)
+    if taken is None or proxy is None:
+        check_own_proxy(url)
         with tempfile.TemporaryDirectory(prefix="redline-run-") as folder:
             yield Path(folder)
         return
-    with started_proxy(run, url, [sys.executable, "-P", "-m", "redline", *proxy]) as kept:
+    with started_proxy(run, taken, [sys.executable, "-P", "-m", "redline", *proxy]) as kept:
         yield kept
 
 

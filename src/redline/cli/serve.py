@@ -39,7 +39,8 @@ def command(
     sessions` printed. Without one, the sessions on this computer are served, the proxy's among them. The page only reads, but
     for what you do on Redline's own logs: undo a strike, pin, roll back, rewind; each is one more record, nothing is deleted.
 
-    It listens on this machine alone. What a transcript holds is shown as text: nothing in it runs or loads.
+    It listens on this machine alone, and answers only whoever shows the token in the printed address; the browser keeps it as a
+    cookie. Other users of the machine are refused. What a transcript holds is shown as text: nothing in it runs or loads.
 
     Exit code 0 after Ctrl-C, 2 if it cannot start.
 

@@ -128,6 +128,10 @@ def _check_meaning(setting: Setting, value: Any) -> None:
                 from redline.proxy.upstreams import parse_upstreams
 
                 parse_upstreams(value)
+            case "proxy.allow_origin":
+                from redline.proxy.settings import check_origins
+
+                check_origins(value)
             case "proxy.token":
                 from redline.proxy.settings import check_token
 

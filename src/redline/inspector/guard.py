@@ -1,7 +1,6 @@
 """Who may ask, and what a browser may do with the answer: host, origin, token, and a policy under which nothing else loads."""
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -26,7 +25,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_COOKIE = "redline_token"
 _OWN_SITES = ("", "same-origin", "none")
 """What `Sec-Fetch-Site` says of a request from the page itself, of an address that was typed in, and of other programs."""
 
@@ -36,6 +34,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: InspectorSettings) -> None:
         self._app, self._settings, self._access = app, settings, settings.access
+        # Browsers send a cookie to every port of a host: by its name, two inspectors do not overwrite each other's.
+        self._cookie = f"redline_token_{settings.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -50,8 +50,8 @@ class Guard:
                 answer = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     answer.setdefault(name, value)
-                if is_let_in and not self._settings.is_local:
-                    answer.append("set-cookie", f"{_COOKIE}={self._settings.token}; HttpOnly; SameSite=Strict; Path=/")
+                if is_let_in and not problem:
+                    answer.append("set-cookie", f"{self._cookie}={self._settings.token}; HttpOnly; SameSite=Strict; Path=/")
             await send(message)
 
         status, problem = self._problem(scope, headers)
@@ -84,9 +84,11 @@ class Guard:
         return 0, ""
 
     def _tokens(self, scope: Scope, headers: Headers) -> tuple[str, ...]:
-        cookie = _cookies_in(headers.get("cookie", "")).get(_COOKIE)
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return headers.get(TOKEN_HEADER, ""), cookie.value if cookie is not None else "", asked
+        # Other servers of this host set cookies, too, and not all of theirs are as they should be: only ours is looked for.
+        pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+        kept = (value for name, _, value in pairs if name == self._cookie)
+        return headers.get(TOKEN_HEADER, ""), asked, *kept
 
 
 def _site_of(origin: str) -> str:
@@ -95,11 +97,3 @@ def _site_of(origin: str) -> str:
         return urlsplit(origin).netloc
     except ValueError:
         return ""
-
-
-def _cookies_in(header: str) -> SimpleCookie:
-    """The cookies of a request; none where one has a name that cookies cannot have."""
-    try:
-        return SimpleCookie(header)
-    except CookieError:
-        return SimpleCookie()

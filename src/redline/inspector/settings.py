@@ -18,12 +18,12 @@ class InspectorSettings:
     host: str = "127.0.0.1"
     port: int = 8585
     allows_others: bool = False
-    """Whether other machines may reach it; they must then know the token."""
+    """Whether other machines may reach it."""
     allowed_hosts: tuple[str, ...] = ()
     is_read_only: bool = False
     """Whether no action is taken on logs either."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-    """What actions must be sent with; and everything else, where other machines may look."""
+    """What every request must show: in the address first, in a cookie then. Other users of this machine do not know it."""
 
     def __post_init__(self) -> None:
         if not self.is_local and not self.allows_others:
@@ -40,10 +40,10 @@ class InspectorSettings:
     @property
     def access(self) -> Access:
         """Who may use it."""
-        return Access(self.host, "" if self.is_local else self.token, frozenset(name.lower() for name in self.allowed_hosts))
+        return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
 
     @property
     def url(self) -> str:
-        """Where the page is; for others with the token that lets them in."""
+        """Where the page is, with the token that lets a browser in."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{shown}:{self.port}/" + ("" if self.is_local else f"?token={self.token}")
+        return f"http://{shown}:{self.port}/?token={self.token}"

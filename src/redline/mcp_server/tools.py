@@ -1,17 +1,19 @@
-"""What the tools of the MCP server do, on the session that the server was started for or on the latest of a store."""
+"""What the tools of the MCP server do, on the session of the agent that asks."""
 
 from collections import Counter
 from dataclasses import dataclass
 
 from redline.blobs import Blobs
 from redline.blobs.retrieval import part_text, recall_from
-from redline.errors import ExecutionError, ValidationError
+from redline.conversation import Conversation
+from redline.errors import ValidationError
+from redline.histories.log_way import LogWay
 from redline.inspection.playback import Playback, PlayedStrike, Player
-from redline.inspection.read_session import read_session
-from redline.inspection.session_files import find_sessions
+from redline.inspection.recording import Recording
 from redline.inspection.shown import is_on
 from redline.inspection.stores import is_observed
-from redline.opening import open as open_conversation
+from redline.log.opening import open_log
+from redline.mcp_server.own_session import OwnSession, SessionBinding
 from redline.store import Store
 from redline.values.references import reference_to
 
@@ -73,17 +75,14 @@ class SessionReport:
 
 
 class SessionTools:
-    """Tools over one session, or over those of a store: by name, or the one that was last gone on with.
+    """Tools over one session, which the binding finds at each call: no other session can be read, named or changed."""
 
-    A model says which, so that nothing else than the conversations of the store can be named.
-    """
-
-    def __init__(self, store: Store, name: str | None = None, *, blobs: Blobs | None = None) -> None:
-        self._store, self._name, self._blobs = store, name, blobs
+    def __init__(self, store: Store, binding: SessionBinding, *, blobs: Blobs | None = None) -> None:
+        self._store, self._binding, self._blobs = store, binding, blobs
 
     def recall(self, reference: str, *, lines: str = "", grep: str = "", session: str = "") -> str:
         """What a stub refers to, or a row of `strikes`."""
-        recording = self._playback(session).recording
+        recording = _recording(self._binding.find(session, "recall"))
         return recall_from(
             reference,
             lambda index: recording.load(index) if index < recording.count else None,
@@ -96,28 +95,33 @@ class SessionTools:
         """What was struck and why, the latest first."""
         if not 0 < limit <= _MOST_STRIKES or offset < 0:
             raise ValidationError(f"limit must be from 1 to {_MOST_STRIKES}, and offset not negative.")
-        name = self._chosen(session)
-        playback = self._playback(name)
+        own = self._binding.find(session, "list_strikes")
+        playback = Player(_recording(own)).play()
         latest = sorted(playback.strikes, key=lambda one: -one.number)
-        return StrikeList(name, len(latest), [_row(playback, one) for one in latest[offset : offset + limit]])
+        return StrikeList(own.name, len(latest), [_row(playback, one) for one in latest[offset : offset + limit]])
 
     def undo(self, number: int, *, session: str = "") -> str:
         """Send a struck part again, from the next request on."""
-        address = self._store.address_of(self._chosen(session))
-        with open_conversation(address) as talk:
-            talk.undo(number)
+        own = self._binding.find(session, "undo_strike")
+        log = open_log(self._store.address_of(own.log))
+        try:
+            way = log if own.head is None else LogWay(log, own.head)
+            with Conversation(log=way, format=log.header.message_format or "auto") as talk:
+                talk.undo(number)
+        finally:
+            log.close()
         return f"Strike {number} is undone: the part is sent as it was said from the next request on."
 
     def report(self, *, session: str = "") -> SessionReport:
         """Tokens and money."""
-        name = self._chosen(session)
-        playback = self._playback(name)
+        own = self._binding.find(session, "session_report")
+        playback = Player(_recording(own)).play()
         requests, price = playback.recording.requests, playback.player.price
         size = playback.sizes[-1] if requests else None
         units = [sum(one.cost for one in charges) for charges in (playback.charges, playback.player.unstruck_charges)]
         cost, without = (round(unit * price.input / 1e6, 6) if price is not None else None for unit in units)
         return SessionReport(
-            session=name,
+            session=own.name,
             model=playback.player.model,
             messages=playback.recording.count,
             requests=len(requests),
@@ -130,24 +134,10 @@ class SessionTools:
             note=f"Nothing was changed: {playback.recording.observed}." if playback.recording.observed else "",
         )
 
-    def _chosen(self, session: str) -> str:
-        """The name of the conversation that is meant."""
-        if self._name is not None:
-            if session not in ("", self._name):
-                raise ValidationError(f"This server was started for the session {self._name} alone.")
-            return self._name
-        if not session:
-            if (latest := self._store.latest()) is None:
-                raise ExecutionError(f"There is no conversation in {self._store.name} yet.")
-            return latest
-        if session not in self._store.names():
-            raise ValidationError(f"There is no session {session[:80]!r} in {self._store.name}. Leave it out for the latest.")
-        return session
 
-    def _playback(self, session: str) -> Playback:
-        (source,) = find_sessions([self._store.address_of(self._chosen(session))])
-        observed = "it was only observed" if is_observed(source.place) else ""
-        return Player(read_session(source).recording(observed=observed)).play()
+def _recording(own: OwnSession) -> Recording:
+    observed = "it was only observed" if is_observed(own.source.place) else ""
+    return own.read.recording(branch=own.head, observed=observed)
 
 
 def _row(playback: Playback, strike: PlayedStrike) -> StrikeRow:

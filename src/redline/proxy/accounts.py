@@ -16,6 +16,7 @@ from redline.errors import LogError
 from redline.files import create_private
 from redline.formats.usage import Usage
 from redline.log.addresses import parse_address
+from redline.log.log import ROOT
 
 __all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
 
@@ -63,6 +64,12 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """`client` or `upstream`, whichever closed the connection before the end."""
     seconds: float = 0.0
     edit_ms: float = 0.0
+    run: str = ""
+    """The run of `redline run` that it belongs to."""
+    record: int = ROOT
+    """The last record of its way through the log."""
+    asks: tuple[str, ...] = ()
+    """The tools of `redline mcp` that the answer calls: by them the server knows which session asks."""
 
 
 @dataclass(slots=True)

@@ -1,26 +1,32 @@
 """One request on its way: what is known of it so far, for the accounts and the log line."""
 
+import contextlib
 import logging
 import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from redline.errors import RedlineError
+from redline.formats import find_format
 from redline.formats.answers import Answer
-from redline.formats.usage import Usage
+from redline.log.log import ROOT
 from redline.prices.model import price_of
 from redline.proxy.accounts import Accounts, ProxiedRequest
 from redline.proxy.edit_threads import CallEditor, EditOutcome
+from redline.values import payloads
 from redline.wire.answers import AnswerReader
 from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by, why_dear
 from redline.wire.editing import Edited
 
-__all__ = ["Exchange", "SettlementObserver", "settle"]
+__all__ = ["OWN_TOOLS", "Exchange", "SettlementObserver", "settle"]
 
 _log = logging.getLogger("redline.proxy")
 
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
+OWN_TOOLS = ("recall", "list_strikes", "session_report", "undo_strike")
+"""What `redline mcp` calls its tools."""
 
 
 @dataclass(slots=True)
@@ -33,6 +39,8 @@ class Exchange:
     format: str = ""
     """Empty where the path is of no API that is read."""
     project: str = ""
+    run: str = ""
+    """The run that the proxy was started for."""
     outcome: EditOutcome | None = None
     status: int = 0
     refused: int = 0
@@ -90,7 +98,7 @@ def settle(
                 editor.answered(edited, answer)
         except Exception:  # the answer is with the client already: nothing of ours may matter to it
             _log.exception("The editor could not be told of an answer")
-    entry = _entry(exchange, outcome, answer.usage if answer else None, accounts)
+    entry = _entry(exchange, outcome, answer, accounts)
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
     if observer is not None:
@@ -100,8 +108,9 @@ def settle(
             _log.exception("Telemetry of a request is lost")
 
 
-def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:
+def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, accounts: Accounts) -> ProxiedRequest:
     """The request in numbers."""
+    usage = answer.usage if answer else None
     edited, now = outcome.edited, time.time()
     session = _name(edited.session if edited else "") or exchange.project
     model = _name(edited.model if edited else "")
@@ -152,7 +161,19 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
         cut=exchange.cut,
         seconds=round(exchange.end - exchange.start, 3),
         edit_ms=round(outcome.edit_ms, 2),
+        run=exchange.run,
+        record=edited.request.record if edited and edited.request else ROOT,
+        asks=_own_tools_in(answer) if answer else (),
     )
+
+
+def _own_tools_in(answer: Answer) -> tuple[str, ...]:
+    """Which tools of `redline mcp` an answer calls, whatever an agent puts before the names of a server's tools."""
+    names: list[str] = []
+    with contextlib.suppress(RedlineError):
+        format = find_format(answer.format)
+        names = [call.name for message in answer.messages for call in format.read(payloads.encode(message)).calls]
+    return tuple(tool for tool in OWN_TOOLS if any(name == tool or name.endswith(f"_{tool}") for name in names))
 
 
 def _struck(edited: Edited, *, is_sent: bool) -> Struck:

@@ -3,13 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import aiohttp
 from starlette.applications import Starlette
 
 from redline.listening import TOKEN_HEADER
+from redline.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
 from redline.proxy.access import Target, parse_target
 from redline.proxy.accounts import Accounts
 from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
@@ -71,6 +73,8 @@ class Relay:
         headers = plain_headers(scope["headers"])
         if problem := self._access.host_problem(headers):
             await _answer_problem(send, "", 403, problem)
+        elif problem := self._access.page_problem(headers, headers.get(TOKEN_HEADER, ""), target.token):
+            await _answer_problem(send, provider_of(target.path, headers), 403, problem)
         elif not target.path.startswith("/"):
             await _answer_problem(send, "", 400, f"No provider has the path {target.path[:100]!r}.")
         elif target.path.startswith("/redline/"):
@@ -106,7 +110,14 @@ class Relay:
         if not is_known and target.path != "/redline/health":
             await _answer_problem(send, "", 401, _NO_TOKEN)
             return
-        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send)
+        proof = proofs(self.settings.keys, headers.get(CHALLENGE_HEADER, ""), self.settings.port).encode()
+
+        async def send_proven(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and CHALLENGE_HEADER in headers:
+                message["headers"].append((PROOF_HEADER.encode(), proof))
+            await send(message)
+
+        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send_proven)
 
     async def _relay_until_gone(
         self, scope: Scope, incoming: Incoming, send: Send, target: Target, headers: dict[str, str]
@@ -114,7 +125,7 @@ class Relay:
         """Relay, and stop the moment the client goes: nobody pays for what nobody reads."""
         api = find_api(scope["method"], target.path)
         provider = api.provider if api else provider_of(target.path, headers)
-        exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label)
+        exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label, self.settings.run)
         relaying = asyncio.ensure_future(self._relay(scope, incoming, send, exchange, headers))
         leaving = asyncio.ensure_future(incoming.gone())
         self.open_requests += 1
@@ -141,7 +152,8 @@ class Relay:
             return
         outcome = EditOutcome(body)
         if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
-            call = Call(exchange.method, exchange.path, headers, body, exchange.project)
+            query = scope["query_string"].decode("latin-1")
+            call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
             outcome = await self._threads.edit(EncodedCall(call, headers.get("content-encoding", "").strip().lower()))
         exchange.outcome = outcome
         try:

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from uvicorn.supervisors import Multiprocess
 
 from redline.editor import Editor
 from redline.inspection.presets import find_policy
-from redline.listening import bind, ended_by_signals
+from redline.listening import bind, ended_by_signals, handed_over
+from redline.ownership import SERVED_RUN, known_keys
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.exchange import SettlementObserver
@@ -32,8 +34,9 @@ _SAY_AGAIN_S = 60.0
 
 def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None]) -> None:
     """Serve until SIGINT or SIGTERM. `on_ready` is told the settings, with the port, once the socket is bound."""
-    listening = bind(settings.host, settings.port)
-    running = replace(settings, port=listening.getsockname()[1], started_at=time.time())
+    listening = handed_over() or bind(settings.host, settings.port)
+    port, run, keys = listening.getsockname()[1], os.environ.pop(SERVED_RUN, ""), known_keys(settings.token)
+    running = replace(settings, port=port, started_at=time.time(), run=run, keys=keys)
     config = uvicorn.Config(
         functools.partial(make_relay, running),
         factory=True,

@@ -10,7 +10,7 @@ from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
 from redline.proxy.upstreams import Upstream, parse_upstreams
 
-__all__ = ["ProxySettings", "check_token"]
+__all__ = ["ProxySettings", "check_origins", "check_token"]
 
 _LEAST_TOKEN = 16
 _MOST_WORKERS = 256
@@ -32,6 +32,8 @@ class ProxySettings:
     workers: int = 1
     token: str = field(default="", repr=False)
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may use it."""
     edits_subscriptions: bool = False
     redacts: bool = False
     deadline_ms: float = 100.0
@@ -39,6 +41,10 @@ class ProxySettings:
     """To where the variables OTEL_… say."""
     started_at: float = 0.0
     """Seconds since 1970; all workers count this run from here."""
+    run: str = ""
+    """The run of `redline run` that it was started for, and that all its requests belong to."""
+    keys: tuple[bytes, ...] = field(default=(), repr=False)
+    """By which it proves to its owner's programs whose it is."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be served, or not safely."""
@@ -49,6 +55,7 @@ class ProxySettings:
                 "x-redline-token or in their base URL as /t/TOKEN, or leave --host at 127.0.0.1."
             )
         check_token(self.token)
+        check_origins(self.allowed_origins)
         if not 1 <= self.workers <= _MOST_WORKERS:
             raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
         if not self.deadline_ms > 0:
@@ -63,7 +70,15 @@ class ProxySettings:
     @property
     def access(self) -> Access:
         """Who may use it."""
-        return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
+        hosts, origins = (frozenset(map(str.lower, names)) for names in (self.allowed_hosts, self.allowed_origins))
+        return Access(self.host, self.token, hosts, origins)
+
+
+def check_origins(origins: tuple[str, ...]) -> None:
+    """Refuse what no browser sends as the origin of a page, and `null`, which any page can send."""
+    for origin in origins:
+        if not re.fullmatch(r"(?i)[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
+            raise ValidationError(f"{origin!r} is no origin. Write the scheme, the host and the port: http://localhost:3000.")
 
 
 def check_token(token: str) -> None:

@@ -149,6 +149,15 @@ _DECLARED = (
     Setting(section="proxy", name="allow_host", kind="list", default=(), metavar="NAME", help=_ALLOW_HOST),
     Setting(
         section="proxy",
+        name="allow_origin",
+        kind="list",
+        default=(),
+        metavar="ORIGIN",
+        example=("http://localhost:3000",),
+        help="A web page that may use it, by its origin; all others are refused; again for each.",
+    ),
+    Setting(
+        section="proxy",
         name="edit_subscriptions",
         kind="switch",
         default=False,
@@ -201,7 +210,7 @@ _DECLARED = (
         name="allow_others",
         kind="switch",
         default=False,
-        help="Let other machines look; they need the token in the address printed.",
+        help="Let other machines look; they need the address printed, with its token.",
     ),
     Setting(section="inspector", name="allow_host", kind="list", default=(), metavar="NAME", help=_ALLOW_HOST),
     Setting(

@@ -7,7 +7,7 @@ import msgspec
 
 from redline.wire.base import ABSENT, Api, Cut, read_raw
 from redline.wire.body import Body
-from redline.wire.sessions import session_in_user_id
+from redline.wire.sessions import account_in_user_id, session_in_user_id
 
 __all__ = ["AnthropicApi", "AnthropicCut"]
 
@@ -49,6 +49,7 @@ class AnthropicApi(Api):
             **{name: read_raw(getattr(cut, name)) for name in _IN_CACHE_KEY},
         }
         metadata = read_raw(cut.metadata)
+        user_id = metadata.get("user_id") if isinstance(metadata, dict) else None
         model = read_raw(cut.model)
         return Body(
             raw,
@@ -56,10 +57,11 @@ class AnthropicApi(Api):
             messages,
             model if isinstance(model, str) else "",
             {name: held for name, held in preamble.items() if held is not None},
-            session_in_user_id(metadata.get("user_id")) if isinstance(metadata, dict) else "",
+            session_in_user_id(user_id),
             _lifetime(cut, messages, raw),
             read_raw(cut.stream) is True,
             _why_untouchable(cut, system),
+            account_in_user_id(user_id),
         )
 
 

@@ -40,6 +40,8 @@ class Body:
     is_streamed: bool = False
     untouchable: str = ""
     """Why it must be passed on as it is; empty where it may be changed."""
+    account: str = ""
+    """The account that the body names."""
 
     @property
     def is_utf8(self) -> bool:

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from redline.errors import FormatError, RedlineError
@@ -54,6 +54,8 @@ class Call:
     label: str = ""
     session: str = ""
     """The name that the caller gives the history; empty where headers and body say it."""
+    query: str = field(default="", repr=False)
+    """As the client wrote it: for who pays, which it may say, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class WireEditor:
         session = call.session or session_of(call.headers, body)
         if body.untouchable:
             return Edited(call, call.body, None, session, body.model, body.untouchable, body)
-        observed, namespace = self._why_observed(call), self._namespace(call)
+        observed, namespace = self._why_observed(call), self._namespace(call, body.account)
         if only_recorded:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
@@ -173,7 +175,7 @@ class WireEditor:
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
                 )
-        self._remember(namespace, session, request)
+        self._remember(self._namespace(call), session, request)
         reason = observed or request.untouched
         if not reason and request.is_changed and not body.is_utf8:
             reason = "its body is not UTF-8"
@@ -192,9 +194,9 @@ class WireEditor:
             return f"a subscription pays for it ({shown})"
         return ""
 
-    def _namespace(self, call: Call) -> str:
+    def _namespace(self, call: Call, account: str = "") -> str:
         """What is only observed is apart from what is edited: strikes that were never sent must not count there."""
-        namespace = namespace_of(call.headers, call.label, self._key)
+        namespace = namespace_of(call.headers, call.label, self._key, query=call.query, account=account)
         return f"observed {namespace}" if self._why_observed(call) else namespace
 
     def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:

@@ -73,7 +73,9 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
             headers = {name.lower(): value for name, value in request.headers.items()}
             encoding = headers.get("content-encoding", "")
             body = decompress(request.content, encoding, most_bytes=MOST_BODY_BYTES)
-            edited = self._wire.edit(Call(request.method, request.url.path, headers, body, session=self._session))
+            query = request.url.query.decode("latin-1")
+            call = Call(request.method, request.url.path, headers, body, session=self._session, query=query)
+            edited = self._wire.edit(call)
             if edited.is_changed:
                 return edited, _with_body(request, compress(edited.body, encoding))
         except Exception:

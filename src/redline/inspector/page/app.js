@@ -18,6 +18,12 @@ const KEYS = {
   "?": "This list",
 };
 
+const address = new URL(location); // the cookie lets this page in from now on: nobody needs to see, keep or share the token
+if (address.searchParams.has("token")) {
+  address.searchParams.delete("token");
+  history.replaceState(null, "", address);
+}
+
 const root = document.documentElement;
 const [top, main, status] = ["top", "main", "status"].map((id) => document.getElementById(id));
 const dot = h("span.dot", { role: "img", "aria-label": "connecting" });
