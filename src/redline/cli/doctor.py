@@ -32,8 +32,8 @@ _PRINTED = 160
 def command(proxy: str, as_json: bool) -> int:
     """Say which agents are on the PATH, how each is sent through a proxy, what it loses, and what points to a dead address.
 
-    Exit code 0 if all is well, 1 if a setting points to an address of this launch where nothing listens, or if one of Redline's
-    own cannot be used.
+    Exit code 0 if all is well, 1 if a setting points to an address of this machine where nothing listens, or if a setting of
+    Redline cannot be used.
 
     \b
     Examples:
