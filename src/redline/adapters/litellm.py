@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 from msgspec import structs
@@ -145,16 +145,22 @@ class RedlineHandler(CustomLogger):
         return {**arguments, field: messages, "litellm_call_id": id}
 
 
-def __getattr__(name: str) -> RedlineHandler:
-    """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
-    for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a name or a
-    file), or what a redline.toml says."""
-    if name != "handler":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    sources = SettingSources.load()
-    store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
-    made = globals()[name] = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=find_policy(policy))
-    return made
+if TYPE_CHECKING:
+    handler: RedlineHandler
+else:
+
+    def __getattr__(name: str):
+        """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
+        for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a name or a
+        file), or what a redline.toml says."""
+        if name != "handler":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        sources = SettingSources.load()
+        store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
+        made = globals()[name] = RedlineHandler(
+            store if "://" in store else Path(store).expanduser(), policy=find_policy(policy)
+        )
+        return made
 
 
 def _call_of(arguments: Mapping[str, Any], api: Api, path: str, field: str) -> Call:
