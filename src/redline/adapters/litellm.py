@@ -150,16 +150,15 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str):
-        """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
-        for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a name or a
-        file), or what a redline.toml says."""
+        """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy, is made when it is
+        asked for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a
+        name or a file), or what a redline.toml says."""
         if name != "handler":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         sources = SettingSources.load()
         store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
-        made = globals()[name] = RedlineHandler(
-            store if "://" in store else Path(store).expanduser(), policy=find_policy(policy)
-        )
+        place = store if "://" in store else Path(store).expanduser()
+        made = globals()[name] = RedlineHandler(place, policy=find_policy(policy))
         return made
 
 
