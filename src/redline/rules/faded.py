@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, ClassVar
+from typing import Any
 
 from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
@@ -42,7 +42,7 @@ class Faded:
     were struck is no longer there to be weighed.
     """
 
-    name: ClassVar[str] = "faded"
+    name = "faded"
 
     penalty_tokens: float = 25_000
     """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""
