@@ -152,5 +152,5 @@ def _read(item: Any) -> dict[str, Any]:
     return plain
 
 
-def _write(_: Any, payload: dict[str, Any]) -> Sequence[Any]:
+def _write(_: Any, payload: dict[str, Any], __: object = None) -> Sequence[Any]:
     return [payload]
