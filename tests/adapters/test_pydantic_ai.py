@@ -8,7 +8,7 @@ import redline
 from redline.adapters.framework_editor import CallSettings
 from redline.testing import fake_provider, says
 from redline.values import ToolCall
-from tests.adapters.story import AdapterStory, BoundReasoningStory, bash, calls, needs, problems, read_file, results
+from tests.adapters.story import POLICY, AdapterStory, BoundReasoningStory, bash, calls, needs, problems, read_file, results
 
 pytestmark = needs("pydantic_ai")
 
@@ -230,7 +230,7 @@ def test_retries_and_structured_output_go_on_as_without(model_of, streams):
             return await run.get_output()
 
     bodies, answers = [], []
-    for capabilities in ((), (Redline(),)):
+    for capabilities in ((), (Redline(policy=POLICY),)):
         with fake_provider([*RETRIES[:2], FINAL[-1]] if streams else RETRIES) as provider:  # streamed answers get no retries
             answers.append(asyncio.run(answered(typed_agent(model_of(provider.url), *capabilities))).total)
         assert set(provider.statuses) == {200}
