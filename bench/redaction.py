@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from bench.corpus import CORPUS
+from bench.corpus import CORPUS, manifest_rows
 from redline.redaction import SECRETS, redact
 from redline.redaction.secret import MARK
 
@@ -32,17 +32,15 @@ def main() -> None:
         for name, before, follows in _markers(after):
             replaced[name] += 1
             shown[name][f"{before}▮{follows}"] += 1
-    if not size:
-        sys.exit("The recorded sessions are not here; see bench/corpus.py for where they belong.")
     _print_rates(replaced, size, seconds)
     if "--show" in sys.argv:
         _print_shown(shown)
 
 
 def _lines() -> Iterator[bytes]:
-    for path in sorted(CORPUS.rglob("*.json*")):
-        if path.parent != CORPUS:
-            yield from path.read_bytes().splitlines()
+    for row in manifest_rows():
+        if row["path"].endswith((".json", ".jsonl")):
+            yield from (CORPUS / row["path"]).read_bytes().splitlines()
 
 
 def _markers(after: bytes) -> Iterator[tuple[str, str, str]]:

@@ -7,12 +7,12 @@ in the sessions and next to nothing in other scripts, so a few invented sentence
 """
 
 import hashlib
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import redline
+from bench.corpus import CORPUS, manifest_rows
 from redline.errors import TranscriptError
 from redline.tokens import Estimate, Exact, Remembered
 from redline.tokens.estimate import FEATURES, WEIGHTS, count_features
@@ -20,7 +20,6 @@ from redline.tokens.pieces import pieces
 from redline.tools import Reads, describe
 from redline.values import payloads
 from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from tests.corpus import corpus_path, corpus_rows
 
 _RARE_KINDS = ("Chinese", "other scripts")
 _RARE_FEATURES = (
@@ -51,8 +50,6 @@ class Sample(NamedTuple):
 def main() -> None:
     """Fit, judge, and measure."""
     samples = list(_samples())
-    if not samples:
-        sys.exit("The recorded sessions are not here; see tests/corpus.py for where they belong.")
     fitting = [sample for sample in samples if sample.is_for_fitting]
     judging = [sample for sample in samples if not sample.is_for_fitting]
     weights = _fit(fitting)
@@ -74,10 +71,10 @@ def _samples() -> Iterator[Sample]:
 
 
 def _recorded() -> Iterator[tuple[str, str, bool]]:
-    for row in corpus_rows():
+    for row in manifest_rows():
         is_for_fitting = hashlib.sha256(str(row["path"]).encode()).digest()[0] % 2 == 0
         try:
-            transcript = redline.read_transcript(corpus_path(row))
+            transcript = redline.read_transcript(CORPUS / row["path"])
         except TranscriptError as refused:
             print(f"left out: {refused}")
             continue

@@ -1,10 +1,9 @@
 """How many tool calls of the recorded sessions are known, as a table of docs/replay-and-results.md: `python -m bench.tools`."""
 
-import sys
 import time
 from collections.abc import Iterator
 
-from bench.corpus import CORPUS, recorded_files
+from bench.corpus import recorded_files
 from redline.tools import Action, Lists, Reads, Runs, Searches, describe
 from redline.transcripts import READERS, read_transcript
 from redline.values import ToolCall
@@ -16,12 +15,11 @@ _SHOPS = frozenset({"tau-bench", "tau2-bench"})
 
 def main() -> None:
     """Describe every call, and print the shares by agent."""
-    if not CORPUS.exists():
-        sys.exit("The recorded sessions are not here; see bench/corpus.py for where they belong.")
+    agents = sorted({reader.name for reader in READERS} - _SHOPS)
+    calls_of = {agent: list(_calls_of(agent)) for agent in agents}
     print("| agent | calls | described | commands | of them looks |\n|---|---|---|---|---|")
     count, seconds = 0, 0.0
-    for agent in sorted({reader.name for reader in READERS} - _SHOPS):
-        calls = list(_calls_of(agent))
+    for agent, calls in calls_of.items():
         started = time.process_time()
         described = [describe(call) for call in calls]
         seconds += time.process_time() - started

@@ -1,12 +1,11 @@
 """Each tool result of the recorded sessions at each age at which it is judged: what was known then, and whether it was used."""
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.corpus import CORPUS, recorded_files
+from bench.corpus import CORPUS, manifest_rows, recorded_files
 from redline import read_transcript
 from redline.replay.marks import seen_in
 from redline.replay.risk import Holder
@@ -29,8 +28,7 @@ class JudgedResult:
 
 def projects() -> dict[Path, str]:
     """By session file, the project that it is about; copies of a repository are one project."""
-    rows = map(json.loads, (CORPUS / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines())
-    return {CORPUS / row["path"]: str(row["source_repo"]).rsplit("/", 1)[-1] for row in rows}
+    return {CORPUS / row["path"]: str(row["source_repo"]).rsplit("/", 1)[-1] for row in manifest_rows()}
 
 
 def recorded_results() -> list[JudgedResult]:

@@ -22,7 +22,7 @@ _NEEDED = os.environ.get("REDLINE_NEED_RAY") == "1"
 
 needs_ray = pytest.mark.skipif(
     not _NEEDED and importlib.util.find_spec("ray.cluster_utils" if importlib.util.find_spec("ray") else "ray") is None,
-    reason="Ray is not installed: make test-ray, or pip install 'redline[ray]'",
+    reason="Ray is not installed: make test-ray, or pip install 'redline-context[ray]'",
 )
 """Skips where there is no Ray, unless REDLINE_NEED_RAY=1 says that there must be."""
 

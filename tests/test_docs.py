@@ -239,7 +239,7 @@ def test_every_dependency_has_its_reason():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
     wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"], *itertools.chain(*extras.values())]
-    names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted} - {"redline"}
+    names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted} - {"redline-context"}
     note = (ROOT / "docs" / "decisions" / "001-dependencies.md").read_text(encoding="utf-8")
     assert [name for name in sorted(names) if not re.search(rf"(?<![\w-]){name}(?![\w-])", note)] == []
     assert [extra for extra in sorted(extras) if extra not in ("all", "dev") and f"`[{extra}]`" not in note] == []
@@ -255,3 +255,80 @@ def test_every_promise_of_security_has_its_test():
         named = re.findall(r"`(test_\w+)`", row.rstrip(" |").rpartition(" | ")[2])
         assert named, f"a promise without a test: {row}"
         assert [name for name in named if f"def {name}(" not in written] == []
+
+
+def test_the_first_screen_has_what_a_visitor_looks_for():
+    """R171: an agent that the visitor did not write comes first, then the demo and the tests, in the first forty lines."""
+    screen = "\n".join(text_of(PAGES[0]).splitlines()[:40])
+    doors = ["redline run --dry-run -- claude", "make demo", "make test"]
+    assert sorted(doors, key=screen.index) == doors
+    assert screen.index(doors[0]) < text_of(PAGES[0]).index("import redline")
+
+
+def test_the_name_on_the_package_index_is_ours():
+    """R170: `redline` is another project there; every page, extra and error names our package, and the command stays."""
+    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
+    assert project["name"] == "redline-context"
+    assert project["scripts"] == {"redline": "redline.cli:main"}
+    assert f"pip install '{project['name']}[x]'" in str(errors.MissingExtraError("It", "x"))
+    told = [
+        *LINKED,
+        ROOT / "CHANGELOG.md",
+        ROOT / "pyproject.toml",
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "bench").rglob("*.py"),
+    ]
+    others = r"(?<![\w-])redline\[[a-z]|pip install redline(?!-context)|version\(\"redline\"\)|package_name=\"redline\""
+    assert [f"{page.name}: {found}" for page in told for found in re.findall(others, text_of(page))] == []
+
+
+def test_every_extra_is_in_the_reference():
+    """Each has its row, and no row names an extra that is gone."""
+    extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    told = re.findall(r"^\| `redline-context\[(.*)\]` \|", text_of(DOCS / "reference.md"), re.MULTILINE)
+    assert set(told) == {*extras} - {"dev"}
+
+
+def test_the_version_is_one():
+    """`redline --version` and `redline.__version__` say what pyproject.toml says."""
+    assert redline.__version__ == tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["version"]
+
+
+def test_no_text_says_launch_for_machine():
+    """R147: a replacement of words once reached help texts and comments."""
+    told = [*LINKED, *(ROOT / "src").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
+    assert [page.name for page in told if "this launch" in text_of(page)] == []
+
+
+SAVINGS = re.compile(r"^\| (.*) \| (\d+) % less, ([\d.]+) %.* \| (\d+) % less, ([\d.]+) %.* \|$", re.MULTILINE)
+
+
+def test_figures_of_the_readme_are_those_of_the_results():
+    """R123: one figure for one thing: the table of the first screen is that of docs/results.md, for each price rule."""
+    told = {
+        name.split("`")[1] if "`" in name else "clear_tool_uses": figures
+        for name, *figures in SAVINGS.findall(text_of(PAGES[0]))
+    }
+    assert told.keys() == {"careful", "balanced", "bold", "clear_tool_uses"}
+    results = text_of(DOCS / "results.md")
+    for name, figures in told.items():
+        found = []
+        for prices in ("0.1/1.25/5m", "0.1/2/1h"):
+            table = results.split(f"| at {prices} |", 1)[1].split("\n\n")[0]
+            cells = re.search(rf"^\| \**{name}\** \| (.*) \|$", table, re.MULTILINE)[1].split(" | ")
+            found += [f"{100 - 100 * float(cells[0]):.0f}", cells[-1].rstrip("%")]
+        assert figures == found, f"{name} in the README"
+    assert len(re.findall(r"Anthropic's (?:own )?clearing", text_of(PAGES[0]))) == 1
+
+
+def test_the_comparison_knows_our_proxy():
+    """R172: Redline has a proxy, and so have others; every peer of the table has a cell in each row."""
+    page = text_of(DOCS / "comparison.md")
+    assert "no proxy yet" not in page
+    features = page.split("## Feature by feature")[1].split("\n## ")[0]
+    head, _, *rows = [line for line in features.splitlines() if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {head.count("|")}
+    peers = [name.strip() for name in head.split("|")]
+    proxies = next(row for row in rows if row.startswith("| proxy"))
+    told = {peer for peer, cell in zip(peers, proxies.split("|"), strict=True) if cell.strip(" [").startswith("Y")}
+    assert told >= {"Headroom", "context-guru", "Redline"}

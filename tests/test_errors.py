@@ -17,7 +17,7 @@ def test_every_error_is_a_redline_error(name):
 def test_missing_extra_names_the_command():
     """The text says what to install."""
     assert str(errors.MissingExtraError("Counting", "tokens")) == (
-        "Counting needs the extra 'tokens': pip install 'redline[tokens]'"
+        "Counting needs the extra 'tokens': pip install 'redline-context[tokens]'"
     )
 
 

@@ -41,4 +41,6 @@ def _row(found: Counter[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
     main(Path(sys.argv[1]))

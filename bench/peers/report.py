@@ -255,4 +255,6 @@ def _proxy_cells(rows: Sequence[Row]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
     main(Path(sys.argv[1]), Path(sys.argv[3]) if sys.argv[2:3] == ["--png"] else None)

@@ -7,9 +7,28 @@ else is private.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redline import aio as aio
+    from redline import blobs as blobs
+    from redline import formats as formats
+    from redline import log as log
+    from redline import prices as prices
+    from redline import rules as rules
+    from redline import schedules as schedules
+    from redline import store as store
+    from redline import telemetry as telemetry
+    from redline import testing as testing
+    from redline import tokens as tokens
+    from redline import tools as tools
+    from redline import transcripts as transcripts
+    from redline import values as values
+    from redline.blobs import Blobs as Blobs
+    from redline.blobs import DirectoryBlobs as DirectoryBlobs
+    from redline.blobs import MemoryBlobs as MemoryBlobs
+    from redline.blobs import ObjectStoreBlobs as ObjectStoreBlobs
+    from redline.blobs import open_blobs as open_blobs
     from redline.blobs.retrieval import recall as recall
     from redline.blobs.retrieval import recall_tool as recall_tool
     from redline.conversation import Conversation as Conversation
@@ -25,6 +44,11 @@ if TYPE_CHECKING:
     from redline.errors import StaleLogError as StaleLogError
     from redline.errors import TranscriptError as TranscriptError
     from redline.errors import ValidationError as ValidationError
+    from redline.formats import FORMATS as FORMATS
+    from redline.formats import detect_format as detect_format
+    from redline.formats import find_format as find_format
+    from redline.formats import read_messages as read_messages
+    from redline.inspection import Inspection as Inspection
     from redline.inspection import inspect_transcript as inspect_transcript
     from redline.laws import Problem as Problem
     from redline.lists.check import check as check
@@ -40,16 +64,38 @@ if TYPE_CHECKING:
     from redline.lists.simplify import simplify_historical_file_reads as simplify_historical_file_reads
     from redline.lists.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
     from redline.log.records import Strike as Strike
+    from redline.mending import Fix as Fix
+    from redline.mending import Mending as Mending
     from redline.mending import mend_transcript as mend_transcript
     from redline.opening import open as open
     from redline.policy import Policy as Policy
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
+    from redline.rules import RULES as RULES
+    from redline.rules import default_rules as default_rules
     from redline.rules.protection import Protection as Protection
+    from redline.schedules import Budget as Budget
+    from redline.schedules import Case as Case
+    from redline.schedules import Decision as Decision
+    from redline.schedules import Decisions as Decisions
+    from redline.schedules import Eager as Eager
+    from redline.schedules import Rates as Rates
+    from redline.schedules import Schedule as Schedule
+    from redline.schedules import WhenFree as WhenFree
     from redline.store import Store as Store
+    from redline.transcripts import SessionPlace as SessionPlace
     from redline.transcripts import Transcript as Transcript
     from redline.transcripts import read_transcript as read_transcript
     from redline.transcripts import session_places as session_places
+    from redline.values.messages import Media as Media
+    from redline.values.messages import Message as Message
+    from redline.values.messages import Opaque as Opaque
+    from redline.values.messages import Part as Part
+    from redline.values.messages import Reasoning as Reasoning
+    from redline.values.messages import Text as Text
+    from redline.values.messages import ToolCall as ToolCall
+    from redline.values.messages import ToolResult as ToolResult
+    from redline.values.messages import identity as identity
     from redline.values.words import DOCUMENTS as DOCUMENTS
     from redline.values.words import EN as EN
     from redline.values.words import Words as Words
@@ -114,17 +160,85 @@ _MOVED = {
 """Names that were here before and are now public in their own packages; they still work."""
 _HOME_OF = {name: home for homes in (_PUBLIC, _MOVED) for home, names in homes.items() for name in names}
 
+_PACKAGES = (
+    "aio",
+    "blobs",
+    "formats",
+    "log",
+    "prices",
+    "rules",
+    "schedules",
+    "store",
+    "telemetry",
+    "testing",
+    "tokens",
+    "tools",
+    "transcripts",
+    "values",
+)
+"""Public packages: `redline.rules` is there after `import redline`."""
+
 __version__ = "0.2.0"
-__all__ = sorted(name for names in _PUBLIC.values() for name in names)
+__all__ = [
+    "DOCUMENTS",
+    "EN",
+    "AsyncRedlineTransport",
+    "BlobStoreError",
+    "Conversation",
+    "Conversion",
+    "EditedRequest",
+    "Editor",
+    "ExecutionError",
+    "FormatError",
+    "LogError",
+    "MissingExtraError",
+    "OffloadResult",
+    "Policy",
+    "Problem",
+    "Protection",
+    "RedlineError",
+    "RedlineTransport",
+    "Request",
+    "StaleLogError",
+    "Store",
+    "Strike",
+    "Transcript",
+    "TranscriptError",
+    "ValidationError",
+    "Words",
+    "check",
+    "clean_orphaned_tool_calls",
+    "convert",
+    "filter_messages",
+    "inspect_transcript",
+    "load_session_messages",
+    "make_legal",
+    "mend_transcript",
+    "offload_tool_results",
+    "open",
+    "read_offloaded",
+    "read_transcript",
+    "recall",
+    "recall_tool",
+    "redact",
+    "redact_text",
+    "session_places",
+    "simplify_historical_file_reads",
+    "simplify_outdated_terminal_results",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'redline' has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name in _PACKAGES:
+            return import_module(f"redline.{name}")
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'redline' has no attribute {name!r}")
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]

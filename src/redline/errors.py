@@ -58,7 +58,7 @@ class MissingExtraError(RedlineError):
     """A feature needs an optional dependency; the text names the extra to install."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the extra {extra!r}: pip install 'redline[{extra}]'")
+        super().__init__(f"{feature} needs the extra {extra!r}: pip install 'redline-context[{extra}]'")
         self._said = feature, extra
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:

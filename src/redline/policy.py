@@ -1,10 +1,10 @@
 """The settings of a conversation: which rules mark, when marks are applied, how interrupted calls are repaired."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from redline.engine.workings import Settings
 from redline.errors import ValidationError
@@ -23,14 +23,29 @@ from redline.tools import DEFAULT, ToolBook
 from redline.values.checks import shown
 from redline.values.words import DOCUMENTS, EN, Words, make_words
 
-__all__ = ["EDITOR_POLICY", "Policy", "make_policy"]
+__all__ = ["EDITOR_POLICY", "Policy", "PolicySettings", "make_policy"]
+
+
+class PolicySettings(TypedDict, total=False):
+    """What a preset takes besides: the fields of a `Policy`."""
+
+    rules: Sequence[Rule | str]
+    schedule: Schedule | str | None
+    words: Words
+    strategy: Strategy
+    protection: Protection
+    project_root: str | PathLike[str]
+    tool_book: ToolBook
+    is_error: Callable[[Seen], object] | None
+    error_words: Sequence[str]
+    error_signs: SignSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Policy:
     """What is struck, when, and in which words. Checked when it is made; a conversation has one for all its requests."""
 
-    rules: tuple[Rule | str, ...] = DEFAULT_RULES
+    rules: Sequence[Rule | str] = DEFAULT_RULES
     """What may go: names, or rules with settings of their own, in the order in which they mark."""
     schedule: Schedule | str | None = None
     """When marks are applied. None: `when_free` once the model is known, `eager` as long as nothing is known of prices."""
@@ -40,13 +55,13 @@ class Policy:
     """What becomes of a call that never got its result: `drop`, `answer` or `strip`."""
     protection: Protection = field(default_factory=Protection)
     """What is never struck, whatever a rule says."""
-    project_root: str = ""
+    project_root: str | PathLike[str] = ""
     """What relative paths start from."""
     tool_book: ToolBook = DEFAULT
     """What tools do, by name; add those that only your agent has."""
     is_error: Callable[[Seen], object] | None = None
     """Whether a result reports a failure, asked where nothing else shows it: given the result as rules see it."""
-    error_words: tuple[str, ...] = ()
+    error_words: Sequence[str] = ()
     """Words that results of your tools begin with when they report a failure."""
     error_signs: SignSet = "known"
     """By what failures are known besides: all that Redline knows, or nothing but the signs of the `documents`."""
@@ -107,13 +122,14 @@ class Policy:
         return policy_toml({field.name: getattr(self, field.name) for field in fields(self) if field.init})
 
     @classmethod
-    def documents(cls, **settings: Any) -> "Policy":
+    def documents(cls, **settings: Unpack[PolicySettings]) -> "Policy":
         """To the letter of the requirement documents: their two rules, applied at once, whatever the model, and their signs of
         a failure."""
-        return cls(**{"schedule": "eager", "error_signs": "documents", **settings})
+        chosen: PolicySettings = {"schedule": "eager", "error_signs": "documents", **settings}
+        return cls(**chosen)
 
     @classmethod
-    def careful(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+    def careful(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
         """Strikes results that will hardly be used again, and old reasoning, when that is free or pays.
 
         `recall_tool` is the name under which the model can ask for what was struck (`Conversation.recall`), if it can.
@@ -122,12 +138,12 @@ class Policy:
         return cls._preset("careful", recall_tool, settings)
 
     @classmethod
-    def balanced(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+    def balanced(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
         """As `careful`, for half as much again of the saving and twice the risk; also strikes long inputs of calls."""
         return cls._preset("balanced", recall_tool, settings)
 
     @classmethod
-    def bold(cls, *, recall_tool: str | None = None, **settings: Any) -> "Policy":
+    def bold(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
         """As `balanced`, for a third of the bill and twice its risk: best where the model can recall what was struck."""
         return cls._preset("bold", recall_tool, settings)
 
@@ -162,7 +178,7 @@ class Policy:
             self.strategy,
             self.protection,
             self.tool_book,
-            self.project_root,
+            fspath(self.project_root),
             lifts_all_system,
             self.failures,
         )

@@ -23,7 +23,7 @@ def worked():
     return [json.dumps(message) for message in conversation("openai_chat", [says("user", "Build it."), *turns])]
 
 
-def editor_of(editor, write=lambda _, payload: [json.dumps(payload)]):
+def editor_of(editor, write=lambda _, payload, __: [json.dumps(payload)]):
     return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write, fields=lambda _: ())
 
 
@@ -61,7 +61,7 @@ def test_a_message_is_read_once_and_again_when_it_was_changed():
 
     editor = redline.Editor(policy=POLICY)
     framework = FrameworkEditor(
-        editor, None, format="openai_chat", read=reads, write=lambda _, one: [one], fields=lambda one: [*one.values()]
+        editor, None, format="openai_chat", read=reads, write=lambda _, one, __: [one], fields=lambda one: [*one.values()]
     )
     messages = [{"role": "user", "content": "Build it."}, {"role": "user", "content": "Now."}]
     for _ in range(2):
@@ -86,7 +86,7 @@ def test_a_change_within_a_message_is_seen():
         None,
         format="openai_chat",
         read=lambda one: {"role": one["role"], "content": one["content"]},
-        write=lambda _, one: [one],
+        write=lambda _, one, __: [one],
         fields=lambda one: (one["role"], one["content"], one["beside"]),
     )
     messages = [
@@ -128,7 +128,7 @@ def test_after_a_mistake_what_was_struck_stays_struck():
 def test_a_change_that_cannot_be_said_is_withdrawn(caplog):
     """If a message cannot be written, all is sent as it was, and nothing counts as struck."""
 
-    def write(own, payload):
+    def write(own, payload, _):
         raise redline.RedlineError("there is no such message")
 
     editor = redline.Editor(policy=POLICY, clock=clock())
@@ -173,7 +173,7 @@ def test_copies_are_found_again_by_their_key():
         None,
         format="openai_chat",
         read=note,
-        write=lambda _, payload: [payload],
+        write=lambda _, payload, __: [payload],
         fields=lambda message: [*message.values()],
         key=lambda message: message["content"][:5],
     )

@@ -241,3 +241,47 @@ class TestCallback:
 
         with pytest.raises(redline.ValidationError, match="own policy"):
             RedlineHandler(redline.Editor(), policy="careful")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_sync_call_that_is_not_edited_is_told_once(caplog, monkeypatch):
+    """R160: LiteLLM asks no callback before `completion`; the first that goes out as it is says so, and says what to do."""
+    import litellm
+
+    from redline.adapters.litellm import RedlineHandler
+
+    handler = RedlineHandler(policy=redline.Policy(rules=[HistoricalReads(keep_recent=2)], schedule="eager"))
+    monkeypatch.setattr(litellm, "callbacks", [handler])
+    with fake_provider() as provider:
+        settings = {"model": "openai/gpt-5", "api_base": f"{provider.url}/v1", "api_key": "none"}
+        router = litellm.Router([{"model_name": "gpt", "litellm_params": settings}])
+        litellm.responses(input=history("openai_responses"), **settings)
+        asyncio.run(litellm.acompletion(messages=history("openai_chat"), **settings))
+        assert told_by_redline(caplog) == []
+        litellm.completion(messages=history("openai_chat"), **settings)
+        list(litellm.completion(messages=history("openai_chat"), stream=True, **settings))
+        router.completion("gpt", history("openai_chat"))
+    assert [struck(one.body, "openai_chat") for one in provider.exchanges[1:]] == [STRUCK, [], [], []]
+    assert struck(provider.exchanges[0].body, "openai_responses") == STRUCK
+    (said,) = told_by_redline(caplog)
+    assert "litellm.completion(**handler.edit_kwargs(model=…, messages=…))" in said
+
+
+@pytest.mark.filterwarnings("default")
+def test_sync_calls_that_are_edited_by_hand_are_not_told_of(caplog, monkeypatch):
+    """R160: who passes the arguments through the handler gets the strikes, and no warning."""
+    import litellm
+
+    from redline.adapters.litellm import RedlineHandler
+
+    handler = RedlineHandler(policy=redline.Policy(rules=[HistoricalReads(keep_recent=2)], schedule="eager"))
+    monkeypatch.setattr(litellm, "callbacks", [handler])
+    with fake_provider() as provider:
+        settings = {"model": "openai/gpt-5", "api_base": f"{provider.url}/v1", "api_key": "none"}
+        litellm.completion(**handler.edit_kwargs(messages=history("openai_chat"), **settings))
+    assert [struck(one.body, "openai_chat") for one in provider.exchanges] == [STRUCK]
+    assert told_by_redline(caplog) == []
+
+
+def told_by_redline(caplog):
+    return [record.message for record in caplog.records if record.name == "redline.adapters"]

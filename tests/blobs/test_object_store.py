@@ -116,7 +116,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     """The library is loaded only where it is used."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "obstore"]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"redline\[s3\]"):
+    with pytest.raises(MissingExtraError, match=r"redline-context\[s3\]"):
         ObjectStoreBlobs("s3://b")
 
 

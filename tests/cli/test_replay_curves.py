@@ -42,7 +42,7 @@ def test_a_picture_is_drawn(tmp_path):
     session = compare(long_session(), {"rule": RULE}, ("spec_eager",), with_requests=True)
     path = tmp_path / "out.png"
     if find_spec("matplotlib") is None:
-        with pytest.raises(MissingExtraError, match=r"redline\[plot\]"):
+        with pytest.raises(MissingExtraError, match=r"redline-context\[plot\]"):
             draw_curves(session, ("spec_eager",), path)
         return
     draw_curves(session, ("spec_eager",), path)

@@ -157,4 +157,4 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     for name in ("obstore", "obstore.exceptions", "obstore.store"):
         monkeypatch.setitem(sys.modules, name, None)
     (found,) = find_sessions(["s3://bucket/prefix"])
-    assert "pip install 'redline[s3]'" in found.problem
+    assert "pip install 'redline-context[s3]'" in found.problem

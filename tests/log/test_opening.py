@@ -106,5 +106,5 @@ def test_missing_driver_names_the_extra(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'redline\[postgres\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'redline-context\[postgres\]'"):
         open_log("postgresql://host/db#a")

@@ -45,7 +45,7 @@ def test_own_prices_come_first():
 def test_the_rest_comes_from_the_package():
     """A model that is not in the table is looked up in genai-prices; without it the error names the extra."""
     if find_spec("genai_prices") is None:
-        with pytest.raises(MissingExtraError, match=r"redline\[prices\]"):
+        with pytest.raises(MissingExtraError, match=r"redline-context\[prices\]"):
             tracked_price("claude-3-5-haiku-latest")
         return
     found = tracked_price("claude-3-5-haiku-latest")

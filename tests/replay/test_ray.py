@@ -191,7 +191,7 @@ def test_without_the_extra_the_error_names_it(tmp_path):
         env={"PYTHONPATH": str(SOURCE)},
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "redline: --engine ray needs the extra 'ray': pip install 'redline[ray]'\n"
+    assert done.stderr == "redline: --engine ray needs the extra 'ray': pip install 'redline-context[ray]'\n"
 
 
 def test_an_address_is_for_ray_only(tmp_path):

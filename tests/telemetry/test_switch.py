@@ -21,7 +21,7 @@ def without_opentelemetry(tmp_path):
 def test_the_library_names_its_extra(monkeypatch):
     """`instrument()` says what to install; nothing is switched on."""
     monkeypatch.setitem(sys.modules, "redline.telemetry.instruments", None)
-    with pytest.raises(MissingExtraError, match=r"redline\[otel\]"):
+    with pytest.raises(MissingExtraError, match=r"redline-context\[otel\]"):
         instrument()
 
 
@@ -30,4 +30,4 @@ def test_the_command_names_its_extra_before_it_starts(command, without_opentelem
     """It does not wait for the first request."""
     done = redline(*command, "--otel", "--store", tmp_path / "store", PYTHONPATH=without_opentelemetry)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'redline[otlp]'" in done.stderr
+    assert "pip install 'redline-context[otlp]'" in done.stderr

@@ -30,4 +30,4 @@ def test_without_hypothesis_the_error_names_the_extra():
     """The builders need nothing; asking for a strategy without Hypothesis says what to install."""
     code = "import sys; sys.modules['hypothesis'] = None\nimport redline.testing\nredline.testing.turns"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'redline[testing]'" in done.stderr
+    assert "pip install 'redline-context[testing]'" in done.stderr

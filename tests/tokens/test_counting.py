@@ -92,7 +92,7 @@ def test_the_estimate_where_it_is_not() -> None:
     """Without the extra everything still counts, and asking for exact counts names the extra."""
     name, message = _printed(WITHOUT_EXTRA)
     assert name == "estimate"
-    assert "pip install 'redline[tokens]'" in message
+    assert "pip install 'redline-context[tokens]'" in message
 
 
 def test_the_extra_is_loaded_only_when_asked_for() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import functools
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, Message, tool
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, rewritten_parts
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, GivenMessages, rewritten_parts
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -211,15 +212,18 @@ def _as_text(value: object) -> str:
 
 # --- and back, for a message that was changed
 
+_NOTHING_GIVEN = GivenMessages[Message]()
 
-def _write(message: Message | None, payload: Block) -> Sequence[Message]:
+
+def _write(message: Message | None, payload: Block, given: GivenMessages[Message] = _NOTHING_GIVEN) -> Sequence[Message]:
     said = payload["content"]
     blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
+    compose = functools.partial(_composed, given=given)
     if message is None:
-        return [Message(payload["role"], [_composed(block) for block in blocks])]
+        return [Message(payload["role"], [compose(block) for block in blocks])]
     written = copy.copy(message)
     written.additional_properties = dict(message.additional_properties)
-    written.contents = rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=_composed)
+    written.contents = rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=compose)
     return [written]
 
 
@@ -244,13 +248,16 @@ def _rewritten(content: Content, block: Block) -> Content:
     return written
 
 
-def _composed(block: Block) -> Content:
-    """A new content for what the repair added: the answer to a call that was left open, say."""
+def _composed(block: Block, given: GivenMessages[Message] = _NOTHING_GIVEN) -> Content:
+    """A content for what the repair added: a result of another message, or the answer to a call that was left open, say."""
     match block["type"]:
         case "text":
             return Content.from_text(block["text"])
         case "tool-call":
             return Content.from_function_call(block["toolCallId"], block["toolName"], arguments=block["input"])
+        case "tool-result" if found := given.result(block, _blocks):
+            content, before = found
+            return content if block == before else _rewritten(content, block)
         case "tool-result":
             failure = block["output"]["value"] if block.get("isError") else None
             return Content.from_function_result(block["toolCallId"], result=block["output"]["value"], exception=failure)

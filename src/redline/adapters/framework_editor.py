@@ -15,7 +15,7 @@ from redline.policy import Policy
 from redline.values import payloads
 from redline.wire.editing import REFUSALS, wire_policy
 
-__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "origins_of", "rewritten_parts"]
+__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "GivenMessages", "origins_of", "rewritten_parts"]
 
 _logger = logging.getLogger("redline.adapters")
 
@@ -54,6 +54,50 @@ class EditedCall(Generic[M]):
     """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
     request: EditedRequest | None = None
     """What the Editor made of them; None where it could not be asked."""
+
+
+class GivenMessages(Generic[M]):
+    """The messages of one call of a model. A message that the repair makes of several is made of their own parts."""
+
+    def __init__(self, messages: Sequence[M] = ()) -> None:
+        self._messages = messages
+        self._results: dict[str, list[tuple[Any, Block]]] | None = None
+        self._tools: dict[str, str] = {}
+
+    def result(self, block: Block, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> tuple[P, Block] | None:
+        """The part that answers the same call as a block, and what that part was read as; None if there is no such part.
+
+        Where several parts answer a call of this id, the one that says what the block says.
+        """
+        found = self._read(blocks_of).get(_answered_call(block), [])
+        return next((one for one in found if one[1] == block), found[0] if found else None)
+
+    def tool_of(self, block: Block, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> str:
+        """The name of the tool whose call a block answers; `tool` if there is no such call."""
+        self._read(blocks_of)
+        return self._tools.get(_answered_call(block), "tool")
+
+    def _read(self, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> dict[str, list[tuple[P, Block]]]:
+        """All results by the calls that they answer, found when the first is asked for."""
+        if self._results is None:
+            self._results = {}
+            for part, block in (pair for message in self._messages for pair in blocks_of(message)):
+                if block is None:
+                    continue
+                if (call := _answered_call(block)) and block["type"] in _RESULTS:
+                    self._results.setdefault(call, []).append((part, block))
+                elif block["type"] in _CALLS:
+                    self._tools[block.get("id") or block["toolCallId"]] = block.get("name") or block["toolName"]
+        return self._results
+
+
+_RESULTS = ("tool_result", "tool-result")
+_CALLS = ("tool_use", "tool-call")
+
+
+def _answered_call(block: Block) -> str:
+    """The id in a result of Anthropic's format or of the AI SDK's."""
+    return str(block.get("tool_use_id") or block.get("toolCallId") or "")
 
 
 class CallsUnderWay(Generic[K, M]):
@@ -105,9 +149,9 @@ class FrameworkEditor(Generic[M]):
     """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
 
     `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; and what it says now. `fields` gives what `read` looks at, in lists,
-    tuples and dicts: while all in them is the same, a message is not read again. One that comes at another place than in the
-    call before is found by `key`; messages with one key and the same fields are taken for one.
+    message, or None where the repair made a new one; what it says now; and all messages of the call. `fields` gives what
+    `read` looks at, in lists, tuples and dicts: while all in them is the same, a message is not read again. One that comes at
+    another place than in the call before is found by `key`; messages with one key and the same fields are taken for one.
     """
 
     def __init__(
@@ -117,7 +161,7 @@ class FrameworkEditor(Generic[M]):
         *,
         format: str,
         read: Callable[[M], Block],
-        write: Callable[[M | None, Block], Sequence[M]],
+        write: Callable[[M | None, Block, GivenMessages[M]], Sequence[M]],
         fields: Callable[[M], object],
         key: Callable[[M], Hashable] = id,
     ) -> None:
@@ -235,24 +279,25 @@ class FrameworkEditor(Generic[M]):
         if not request.is_changed:
             return EditedCall(messages, request)
         sent: list[M] = []
+        given = GivenMessages(messages)
         try:
             for position, payload in zip(request.positions, request.said, strict=True):
                 if position is None:
-                    sent += self._write(None, payloads.decode(payload))
+                    sent += self._write(None, payloads.decode(payload), given)
                 elif payload is seen.payloads[position]:
                     sent.append(messages[position])
                 else:
-                    sent += self._changed(seen.messages[position], messages[position], payloads.encoded(payload))
+                    sent += self._changed(seen.messages[position], messages[position], payloads.encoded(payload), given)
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
             self._withdraw(request)
             return EditedCall(messages)
         return EditedCall(sent, request)
 
-    def _changed(self, seen: _SeenMessage[M], message: M, payload: bytes) -> Sequence[M]:
+    def _changed(self, seen: _SeenMessage[M], message: M, payload: bytes, given: GivenMessages[M]) -> Sequence[M]:
         """The messages that say it, made once."""
         if seen.changed != payload:
-            seen.changed, seen.made = b"", self._write(message, payloads.decode(payload))
+            seen.changed, seen.made = b"", self._write(message, payloads.decode(payload), given)
             seen.changed = payload
         return seen.made
 

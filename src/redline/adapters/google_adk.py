@@ -161,7 +161,7 @@ def _read(content: types.Content) -> dict[str, Any]:
     return {"parts": [], **said}
 
 
-def _write(content: types.Content | None, payload: dict[str, Any]) -> Sequence[types.Content]:
+def _write(content: types.Content | None, payload: dict[str, Any], _: object = None) -> Sequence[types.Content]:
     """Parts that are not changed are the very same objects."""
     own = [] if content is None else list(zip(content.parts or (), _read(content)["parts"], strict=True))
     parts = [next((part for part, said in own if said == block), None) or _part_of(block) for block in payload["parts"]]

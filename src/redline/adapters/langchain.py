@@ -158,7 +158,7 @@ def _block(item: Any) -> Block:
 # --- and back, for a message that was changed
 
 
-def _write(message: BaseMessage | None, payload: Block) -> Sequence[BaseMessage]:
+def _write(message: BaseMessage | None, payload: Block, _: object = None) -> Sequence[BaseMessage]:
     content = payload["content"]
     if message is None:
         return _compose(payload["role"], [{"type": "text", "text": content}] if isinstance(content, str) else content)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 from msgspec import structs
@@ -56,9 +56,10 @@ class _EditedArguments:
 class RedlineHandler(CustomLogger):
     """Strikes what is out of date from what the model is sent; the lists that you pass to LiteLLM stay whole.
 
-    `litellm.callbacks = [RedlineHandler("chats")]` edits `acompletion`, `aresponses` and `anthropic_messages`, also through a
-    Router. LiteLLM asks no callback before a sync call: pass its arguments through `edit_kwargs`. `store` is a folder, the
-    address of a database, or an Editor; without one a process that is started again cannot send the same bytes.
+    `litellm.callbacks = [RedlineHandler("chats")]` edits `acompletion`, `aresponses`, `responses` and `anthropic_messages`,
+    also through a Router. LiteLLM asks no callback before a sync `completion`: pass its arguments through `edit_kwargs`.
+    `store` is a folder, the address of a database, or an Editor; without one a process that is started again cannot send the
+    same bytes.
     """
 
     def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
@@ -69,6 +70,8 @@ class RedlineHandler(CustomLogger):
         self._calls: OrderedDict[str, _EditedArguments] = OrderedDict()
         """By LiteLLM's id, those that are not answered yet."""
         self._lock = Lock()
+        self._tells_of_sync_calls = True
+        """Until it was told, or the caller has found `edit_kwargs`."""
 
     @property
     def editor(self) -> Editor:
@@ -80,7 +83,20 @@ class RedlineHandler(CustomLogger):
 
         Those of `litellm.responses` are taken, too. Usage arrives if the handler is among the callbacks as well.
         """
+        self._tells_of_sync_calls = False
         return self._edited(arguments, "responses" if "input" in arguments else "completion")
+
+    def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
+        """Say once that a sync call is sent as it is: LiteLLM shows it here, where nothing can be changed any more."""
+        if not self._tells_of_sync_calls or kwargs.get("call_type") != "completion":
+            return
+        if str(kwargs.get("litellm_call_id")) not in self._calls:
+            self._tells_of_sync_calls = False
+            _logger.warning(
+                "Nothing is struck from litellm.completion: LiteLLM asks no callback before a sync call. Pass the arguments "
+                "through the handler, litellm.completion(**handler.edit_kwargs(model=…, messages=…)), or await "
+                "litellm.acompletion."
+            )
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any]:
         """Edit the messages of one attempt at a call."""
@@ -145,16 +161,21 @@ class RedlineHandler(CustomLogger):
         return {**arguments, field: messages, "litellm_call_id": id}
 
 
-def __getattr__(name: str) -> RedlineHandler:
-    """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy: made when it is asked
-    for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a name or a
-    file), or what a redline.toml says."""
-    if name != "handler":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    sources = SettingSources.load()
-    store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
-    made = globals()[name] = RedlineHandler(store if "://" in store else Path(store).expanduser(), policy=find_policy(policy))
-    return made
+if TYPE_CHECKING:
+    handler: RedlineHandler
+else:
+
+    def __getattr__(name: str):
+        """`handler`, for `callbacks: redline.adapters.litellm.handler` in the settings of LiteLLM's proxy, is made when it is
+        asked for, by the settings of `redline proxy`: REDLINE_STORE (a folder or the address of a database), REDLINE_POLICY (a
+        name or a file), or what a redline.toml says."""
+        if name != "handler":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        sources = SettingSources.load()
+        store, policy = (str(sources.find(SETTINGS[one]).value) for one in ("proxy.store", "proxy.policy"))
+        place = store if "://" in store else Path(store).expanduser()
+        made = globals()[name] = RedlineHandler(place, policy=find_policy(policy))
+        return made
 
 
 def _call_of(arguments: Mapping[str, Any], api: Api, path: str, field: str) -> Call:

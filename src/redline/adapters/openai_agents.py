@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from agents import Agent, FunctionTool, ModelResponse, RunContextWrapper, RunHooks, function_tool
+from agents import Agent, AgentHookContext, FunctionTool, ModelResponse, RunContextWrapper, RunHooks, function_tool
 from agents.memory import SessionABC, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
@@ -42,8 +42,8 @@ class RedlineFilter(RunHooks[Any]):
         self._items = FrameworkEditor[Any](
             store, policy, format="openai_responses", read=_read, write=_write, fields=lambda item: item
         )
-        self._unanswered: set[str] | None = set()
-        """The logs of calls so far, until an answer arrives, or it was told that none does."""
+        self._unheard: set[str] | None = set()
+        """The logs of calls so far, until a hook is called, or it was told that none is."""
 
     @property
     def editor(self) -> Editor:
@@ -59,23 +59,33 @@ class RedlineFilter(RunHooks[Any]):
         """Edit the input of one call."""
         call = await asyncio.to_thread(self._items.edit, data.model_data.input, lambda: _settings_of(data))
         _call.set(call)
-        if self._unanswered is not None and call.request is not None:
-            self._look_for_hooks(self._unanswered, call.request.log)
+        if self._unheard is not None and call.request is not None:
+            self._look_for_hooks(self._unheard, call.request.log)
         return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
+
+    async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
+        """We are among the hooks, whether or not the model will answer."""
+        self._unheard = None
+
+    async def on_llm_start(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[Any]
+    ) -> None:
+        """We are among the hooks; a run that goes on after an approval does not start its agent again."""
+        self._unheard = None
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         """Record what the provider reported."""
-        self._unanswered = None
+        self._unheard = None
         if (call := _call.get()) is not None:
             await asyncio.to_thread(self._items.answered, call, lambda: _usage_of(response))
         _call.set(None)
 
-    def _look_for_hooks(self, unanswered: set[str], log: str) -> None:
-        """A conversation that goes on was answered; if nobody has told us, we are not among the hooks."""
-        if log in unanswered:
+    def _look_for_hooks(self, unheard: set[str], log: str) -> None:
+        """The model was asked before in this conversation; if no hook was called by then, we are not among the hooks."""
+        if log in unheard:
             _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
-            self._unanswered = None
-        unanswered.add(log)
+            self._unheard = None
+        unheard.add(log)
 
 
 class RedlineSession(SessionABC):
@@ -152,5 +162,5 @@ def _read(item: Any) -> dict[str, Any]:
     return plain
 
 
-def _write(_: Any, payload: dict[str, Any]) -> Sequence[Any]:
+def _write(_: Any, payload: dict[str, Any], __: object = None) -> Sequence[Any]:
     return [payload]

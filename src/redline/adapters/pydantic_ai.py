@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AgentToolset, FunctionToolset
 
-from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, rewritten_parts
+from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor, GivenMessages, rewritten_parts
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.usage import Usage
@@ -171,11 +171,15 @@ def _described(item: Any) -> str:
 
 # --- and back, for a message that was changed
 
+_NOTHING_GIVEN = GivenMessages[ModelMessage]()
 
-def _write(message: ModelMessage | None, payload: Block) -> Sequence[ModelMessage]:
+
+def _write(
+    message: ModelMessage | None, payload: Block, given: GivenMessages[ModelMessage] = _NOTHING_GIVEN
+) -> Sequence[ModelMessage]:
     content = payload["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    compose = functools.partial(_composed, payload["role"])
+    compose = functools.partial(_composed, payload["role"], given)
     if message is None:
         parts = [compose(block) for block in blocks]
         return [ModelResponse(parts) if payload["role"] == "assistant" else ModelRequest(parts)]
@@ -197,11 +201,15 @@ def _words(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(one["text"] for one in content)
 
 
-def _composed(role: str, block: Block) -> Any:
-    """A new part for what the repair added: the answer to a call that was left open, say."""
+def _composed(role: str, given: GivenMessages[ModelMessage], block: Block) -> Any:
+    """A part for what the repair added: a result of another message, or the answer to a call that was left open, say."""
     match block["type"]:
         case "text":
             return TextPart(block["text"]) if role == "assistant" else UserPromptPart(block["text"])
         case "tool_use":
             return ToolCallPart(block["name"], block["input"], block["id"])
-    return ToolReturnPart("tool", _words(block["content"]), block["tool_use_id"])
+    found = given.result(block, _blocks)
+    if found is None:  # Gemini is told the names of tools
+        return ToolReturnPart(given.tool_of(block, _blocks), _words(block["content"]), block["tool_use_id"])
+    part, before = found
+    return part if block == before else _rewritten(part, block)

@@ -14,7 +14,7 @@ from strands.middleware import InvokeModelContext, InvokeModelStage, MiddlewareN
 from strands.plugins import Plugin
 from strands.tools.decorator import DecoratedFunctionTool
 
-from redline.adapters.framework_editor import CallSettings, FrameworkEditor, rewritten_parts
+from redline.adapters.framework_editor import CallSettings, FrameworkEditor, GivenMessages, rewritten_parts
 from redline.editor import Editor
 from redline.errors import FormatError
 from redline.formats.sdk_objects import plain_value
@@ -164,12 +164,15 @@ def _inner_block(item: Block) -> Block:
 
 # --- and back, for a message that was changed
 
+_NOTHING_GIVEN = GivenMessages[Block]()
 
-def _write(message: Block | None, payload: Block) -> Sequence[Block]:
+
+def _write(message: Block | None, payload: Block, given: GivenMessages[Block] = _NOTHING_GIVEN) -> Sequence[Block]:
     content = payload["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     own = {"role": payload["role"], "content": []} if message is None else message
-    return [{**own, "content": rewritten_parts(_blocks(own), blocks, rewrite=_rewritten, compose=_composed)}]
+    compose = functools.partial(_composed, given=given)
+    return [{**own, "content": rewritten_parts(_blocks(own), blocks, rewrite=_rewritten, compose=compose)}]
 
 
 def _rewritten(part: Block, block: Block) -> Block:
@@ -186,13 +189,16 @@ def _rewritten(part: Block, block: Block) -> Block:
     raise FormatError(f"A block of Strands with {', '.join(part)} cannot be changed.")
 
 
-def _composed(block: Block) -> Block:
-    """A new part for what the repair added: the answer to a call that was left open, say."""
+def _composed(block: Block, given: GivenMessages[Block] = _NOTHING_GIVEN) -> Block:
+    """A part for what the repair added: a result of another message, or the answer to a call that was left open, say."""
     match block:
         case {"type": "text"}:
             return {"text": block["text"]}
         case {"type": "tool_use"}:
             return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}}
+        case {"type": "tool_result"} if found := given.result(block, _blocks):
+            part, before = found
+            return part if block == before else _rewritten(part, block)
         case {"type": "tool_result"}:
             empty: Block = {"toolUseId": "", "status": "error" if block.get("is_error") else "success", "content": []}
             return _rewritten({"toolResult": empty}, block)

@@ -1,4 +1,4 @@
-"""Ports of this launch: one that is free, and whether anything listens behind an address."""
+"""Ports of this machine: find a free one, and ask whether anything listens at an address."""
 
 import socket
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ def free_port() -> int:
 
 
 def is_dead(url: str) -> bool:
-    """Whether an address is on this launch and nothing listens there. Other machines are not asked."""
+    """Whether an address is on this machine and nothing listens there. Other machines are not asked."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)

@@ -51,7 +51,7 @@ _WAIT_SECONDS = 0.5
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _TOKEN_VARIABLE = "REDLINE_TOKEN"
 """Meant for a proxy that others use; the agent behind a proxy of its own would not know it."""
-_OPENER = build_opener(ProxyHandler({}))  # on this launch: no HTTP proxy of the environment is asked
+_OPENER = build_opener(ProxyHandler({}))  # the proxy is on this machine: the HTTP proxy of the environment is not asked
 
 
 @dataclass(frozen=True, slots=True)

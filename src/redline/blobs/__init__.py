@@ -1,7 +1,7 @@
 """Content moved out of the context, kept under the hash of what it is. Each name is loaded when it is first used."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redline.blobs.blobs import Blobs as Blobs
@@ -27,15 +27,29 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_MODULE_OF)
+__all__ = [
+    "Blobs",
+    "DirectoryBlobs",
+    "LastingBlobs",
+    "MemoryBlobs",
+    "ObjectStoreBlobs",
+    "StoredBlob",
+    "collect_garbage",
+    "open_blobs",
+    "recall",
+    "recall_tool",
+    "reference_of",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'redline.blobs' has no attribute {name!r}")
-    value = getattr(import_module(f"redline.blobs.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'redline.blobs' has no attribute {name!r}")
+        value = getattr(import_module(f"redline.blobs.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

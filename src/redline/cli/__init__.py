@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+import redline
 from redline.cli.output import complain, is_colored
 from redline.errors import RedlineError
 
@@ -120,7 +121,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, params=[_no_color()], context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="redline", message="redline %(version)s")
+@click.version_option(redline.__version__, message="redline %(version)s")
 def _redline() -> None:
     """Redline decides what an LLM agent's model sees.
 

@@ -34,8 +34,8 @@ def command(proxy: str, as_json: bool) -> int:
 
     Addresses in files of the working directory are listed as ignored: `redline run` does not follow them.
 
-    Exit code 0 if all is well, 1 if a setting points to an address of this launch where nothing listens, or if one of Redline's
-    own cannot be used.
+    Exit code 0 if all is well, 1 if a setting points to an address of this machine where nothing listens, or if a setting of
+    Redline cannot be used.
 
     \b
     Examples:

@@ -59,10 +59,10 @@ def command(
 ) -> int:
     """Run AGENT with its requests going through Redline: claude, codex, gemini, opencode, cline, or a program with an SDK.
 
-    A proxy is started on this launch and ends with the agent; if the agent leaves a daemon, the proxy stays until that has
-    ended too. Only the agent's own flags and environment are set; no file is changed. An address in your flags wins over
-    Redline's; one in your settings or environment is where the proxy sends requests on to. An address in a file of the working
-    directory is named and not followed, by Redline or by the agent: whoever wrote that file would get your key.
+    A proxy starts on this machine and ends with the agent. If the agent leaves a daemon behind, the proxy stays until that
+    daemon has ended. Only the agent's own flags and environment are set; no file is changed. An address in your flags wins
+    over Redline's. An address in your settings or environment is where the proxy sends requests on to. An address in a file
+    of the working directory is named and not followed, by Redline or by the agent: whoever wrote that file would get your key.
 
     Exit code: the agent's; 127 if it is not installed, 2 if the proxy cannot be started.
 

@@ -5,7 +5,7 @@ them), `log_transcript` (a log as an agent's session), `summary` (what a file ho
 session there is), `playback` (what was visible and what was struck at each request).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redline.inspection.summary import Inspection as Inspection
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["Inspection", "LargePart", "RepeatedRead", "ToolUse", "inspect_transcript"]
 
 
-def __getattr__(name: str) -> Any:
-    """Loaded when first used: a shell that completes a number must not wait for the readers of all agents."""
-    if name not in __all__:
-        raise AttributeError(f"module 'redline.inspection' has no attribute {name!r}")
-    from redline.inspection import summary
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
-    return getattr(summary, name)
+    def __getattr__(name: str) -> object:
+        """Loaded when first used: a shell that completes a number must not wait for the readers of all agents."""
+        if name not in __all__:
+            raise AttributeError(f"module 'redline.inspection' has no attribute {name!r}")
+        from redline.inspection import summary
+
+        return getattr(summary, name)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import Any
 
 from redline.engine.strike import struck_payload
 from redline.errors import ValidationError
@@ -36,7 +37,7 @@ def simplify_outdated_terminal_results(
     placeholder: str | None = None,
     words: Words | str = DOCUMENTS,
     format: str = "auto",
-) -> list[Payload]:
+) -> list[Any]:
     """The messages with outdated command output replaced by a line; `now` and their timestamps are in milliseconds.
 
     `tools` are the names of the tools that run commands, or a book of tools; without it, those of all known agents.
@@ -64,7 +65,7 @@ def simplify_historical_file_reads(
     words: Words | str = DOCUMENTS,
     shell_reads: bool = False,
     format: str = "auto",
-) -> list[Payload]:
+) -> list[Any]:
     """The messages with all but the latest reads of each file replaced by a line.
 
     `tools` are the names of the tools that read files, or a book of tools; without it, those of all known agents.

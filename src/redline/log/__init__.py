@@ -7,7 +7,7 @@ What a record may be: records.py. Records of older versions: migrations.py. The 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redline.log.jsonl import JsonlLog as JsonlLog
@@ -83,15 +83,56 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_MODULE_OF, key=lambda name: (not name.isupper(), name))
+__all__ = [
+    "ROOT",
+    "Branch",
+    "CacheTouched",
+    "Checkpoint",
+    "Described",
+    "Destination",
+    "Durability",
+    "DurableLog",
+    "HeadMoved",
+    "Header",
+    "HistoryStarted",
+    "JsonlLog",
+    "LedgerEntry",
+    "LeftAlone",
+    "Lift",
+    "Log",
+    "MemoryLog",
+    "MessageAdded",
+    "Originated",
+    "PinSet",
+    "PostgresLog",
+    "Record",
+    "Redact",
+    "RolledBack",
+    "SessionJoined",
+    "SqliteLog",
+    "Stored",
+    "Strike",
+    "StrikeUndone",
+    "StrikesApplied",
+    "StrikesLifted",
+    "Timeline",
+    "Torn",
+    "UsageReported",
+    "ViewChanged",
+    "list_conversations",
+    "open_log",
+    "unused_address",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'redline.log' has no attribute {name!r}")
-    value = getattr(import_module(f"redline.log.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'redline.log' has no attribute {name!r}")
+        value = getattr(import_module(f"redline.log.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

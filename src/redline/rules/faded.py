@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import ClassVar
 
 from redline.blobs.retrieval import is_recall
 from redline.errors import ValidationError
@@ -44,7 +43,7 @@ class Faded:
     were struck is no longer there to be weighed.
     """
 
-    name: ClassVar[str] = "faded"
+    name = "faded"
 
     penalty_tokens: float = 25_000
     """What it is worth not to miss a result once, in uncached input tokens: the more, the longer results stay."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ __all__ = ["FailedInputs"]
 class FailedInputs:
     """The input of a call that failed may go after some turns of the assistant; the result, which says why, stays."""
 
-    name: ClassVar[str] = "failed_inputs"
+    name = "failed_inputs"
 
     after_steps: int = 4
     """How many turns of the assistant the input stays."""

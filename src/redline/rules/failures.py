@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -28,7 +28,7 @@ class FailureSigns:
 
     signs: SignSet = "known"
     """`documents`: the flag, `Error:`, and how a command ended. `known`: also what tools and frameworks say for it."""
-    words: tuple[str, ...] = ()
+    words: Sequence[str] = ()
     """Further words that such a result begins with."""
     is_error: Callable[[Any], object] | None = None
     """Asked about every result that shows no sign: it is given what rules are shown (`Seen`)."""
@@ -46,7 +46,7 @@ class FailureSigns:
             return True
         text = result.text
         said = text.lstrip()
-        if said.startswith("Error:") or (self.words and said.startswith(self.words)):
+        if said.startswith("Error:") or (self.words and said.startswith(tuple(self.words))):
             return True
         if origin == "command" and command_failed(text):
             return True

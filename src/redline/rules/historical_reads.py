@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from os import PathLike, fspath
-from typing import ClassVar
 
 import msgspec
 
@@ -24,7 +23,7 @@ __all__ = ["HistoricalReads"]
 class HistoricalReads:
     """Of each file the latest successful reads stay; an older one may go once that holds for every file it shows."""
 
-    name: ClassVar[str] = "historical_reads"
+    name = "historical_reads"
 
     keep_recent: int = 5
     """How many reads of one file stay, the newest by their time. Which lines were read does not matter."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
@@ -20,7 +19,7 @@ _NUMBERS_CHARS = 40
 class LongResults:
     """A result that is too long is cut to its first and last lines, with a notice of how much is missing."""
 
-    name: ClassVar[str] = "long_results"
+    name = "long_results"
 
     max_chars: int = 30_000
     """Longer results are cut to this."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import msgspec
 
@@ -20,7 +19,7 @@ __all__ = ["MaskedResults"]
 class MaskedResults:
     """The latest results stay; every older one may go, whatever tool gave it."""
 
-    name: ClassVar[str] = "masked_results"
+    name = "masked_results"
 
     keep_recent: int = 10
     """How many results stay. Those that report a failure stay besides."""

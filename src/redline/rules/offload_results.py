@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import msgspec
 
@@ -30,7 +29,7 @@ class OffloadResults:
     What the recall tool gave is not moved again, or the model would never get to read it.
     """
 
-    name: ClassVar[str] = "offload_results"
+    name = "offload_results"
 
     min_chars: int = 20_000
     """Results of this length and more move."""

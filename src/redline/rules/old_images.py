@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import msgspec
 
@@ -25,7 +24,7 @@ class OldImages:
     Unlike for words, the length of what is there says nothing: a picture with a short address costs as much.
     """
 
-    name: ClassVar[str] = "old_images"
+    name = "old_images"
 
     keep_messages: int = 10
     """How many messages keep their images, the present one included."""

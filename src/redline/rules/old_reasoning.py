@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import msgspec
 
@@ -20,7 +19,7 @@ __all__ = ["OldReasoning"]
 class OldReasoning:
     """The reasoning of the assistant's latest turns stays; older reasoning may go."""
 
-    name: ClassVar[str] = "old_reasoning"
+    name = "old_reasoning"
 
     keep_recent: int = 5
     """How many turns of the assistant keep their reasoning, the present one included."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import msgspec
 
@@ -25,7 +24,7 @@ class RepeatedCalls:
     Calls that give something else each time are left alone: looking at a running command, asking an agent or the user.
     """
 
-    name: ClassVar[str] = "repeated_calls"
+    name = "repeated_calls"
 
     keep_recent: int = 1
     """How many results of the same call stay. Those that report a failure stay besides."""

@@ -1,7 +1,7 @@
 """A rule is a fold: it is shown each visible part once, and hands out marks as later parts or time make them due."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -75,7 +75,10 @@ class Rule(Protocol):
     A rule is a frozen dataclass with a `name`, and a fold that is shown each part: `masked_results.py` is a short one to copy.
     """
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """What marks and strikes say whose they are; `name = "my_rule"` in the class is enough."""
+        ...
 
     def fold(self) -> Fold:
         """A fresh fold, for a view from its beginning."""

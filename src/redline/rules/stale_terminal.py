@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,7 +24,7 @@ __all__ = ["StaleTerminal"]
 class StaleTerminal:
     """Command output may go once it is old, and newer results of any tool have taken its place among the latest."""
 
-    name: ClassVar[str] = "stale_terminal"
+    name = "stale_terminal"
 
     max_age_ms: float = 900_000
     """Older output may go; output of exactly this age stays."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import ClassVar
 
 import msgspec
 
@@ -25,7 +24,7 @@ class SupersededReads:
     Commands that do nothing but show files (`cat`, `sed -n`, `head`) are reads here.
     """
 
-    name: ClassVar[str] = "superseded_reads"
+    name = "superseded_reads"
 
     project_root: str | PathLike[str] = ""
     """What relative paths start from. Its shape decides whether paths are those of Windows."""

@@ -23,8 +23,8 @@ class Budget:
     rewrites a warm cache; with a minimum gain it does so rarely.
     """
 
-    name: ClassVar[str] = "budget"
-    weighs_requests: ClassVar[bool] = True
+    name = "budget"
+    weighs_requests = True
     beta: ClassVar[str] = CONTEXT_EDITING_BETA
     """The beta that Anthropic must be told of where the provider does the clearing."""
 

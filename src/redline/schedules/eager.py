@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from redline.schedules.schedule import Case, Decision
 
@@ -13,8 +12,8 @@ __all__ = ["Eager"]
 class Eager:
     """Every mark at once, as the documents say."""
 
-    name: ClassVar[str] = "eager"
-    weighs_requests: ClassVar[bool] = False
+    name = "eager"
+    weighs_requests = False
 
     def decide(self, case: Case) -> Sequence[Decision]:
         """Apply them all."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from redline.log.records import Destination
 from redline.rules.rule import Mark
@@ -104,9 +104,15 @@ class Case:
 class Schedule(Protocol):
     """When marks are applied."""
 
-    name: ClassVar[str]
-    weighs_requests: ClassVar[bool]
-    """Whether it must know of every request, so that each is recorded."""
+    @property
+    def name(self) -> str:
+        """What `explain()` calls it; `name = "my_schedule"` in the class is enough."""
+        ...
+
+    @property
+    def weighs_requests(self) -> bool:
+        """Whether it must know of every request, so that each is recorded."""
+        ...
 
     def decide(self, case: Case) -> Sequence[Decision] | Decisions:
         """A decision for each pending mark."""

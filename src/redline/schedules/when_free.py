@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
 
 from redline.errors import ValidationError
 from redline.prices import Price
@@ -31,8 +30,8 @@ class WhenFree:
     avoided: the request would not fit into the window, or would cross a price tier.
     """
 
-    name: ClassVar[str] = "when_free"
-    weighs_requests: ClassVar[bool] = True
+    name = "when_free"
+    weighs_requests = True
 
     rates: Rates = field(default_factory=Rates)
     """What reading and writing the cache costs, as multiples of an uncached input token."""

@@ -1,7 +1,7 @@
 """Tools for tests: a conversation in one line, a provider to talk to, and (with the extra `testing`) Hypothesis strategies."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redline.testing.builders import Turn, asks, conversation, says
 from redline.testing.provider import FakeProvider, fake_provider
@@ -23,7 +23,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'redline.testing' has no attribute {name!r}")
-    return getattr(import_module("redline.testing.strategies"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'redline.testing' has no attribute {name!r}")
+        return getattr(import_module("redline.testing.strategies"), name)

@@ -10,6 +10,6 @@ __all__ = ["package_version"]
 def package_version() -> str:
     """As it was installed; `from source` where it runs from a path, uninstalled."""
     try:
-        return version("redline")
+        return version("redline-context")
     except PackageNotFoundError:
         return "from source"

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,7 +34,7 @@ __all__ = [
 Path = tuple[str | int, ...]
 """Where a value is inside a payload: keys and list positions from the outside in."""
 
-Payload = dict[str, Any] | bytes
+Payload = Mapping[str, Any] | bytes
 """An object is kept as the very object, bytes as the very bytes (duplicate keys, number spelling, spacing included)."""
 
 MAX_DEPTH = 200
