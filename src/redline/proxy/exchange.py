@@ -36,6 +36,8 @@ class Exchange:
     outcome: EditOutcome | None = None
     status: int = 0
     refused: int = 0
+    unreachable: str = ""
+    """Why the provider gave no answer."""
     cut: str = ""
     content_type: str = ""
     content_encoding: str = ""
@@ -149,6 +151,7 @@ def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accoun
         retreat=outcome.retreat,
         untouched=outcome.untouched,
         refused=exchange.refused,
+        unreachable=exchange.unreachable,
         cut=exchange.cut,
         seconds=round(exchange.end - exchange.start, 3),
         edit_ms=round(outcome.edit_ms, 2),
@@ -193,6 +196,7 @@ def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
         "why": entry.why.replace(", ", "/"),
         "retreat": entry.retreat,
         "refused": entry.refused,
+        "unreachable": entry.unreachable,
         "cut": entry.cut,
         "untouched": entry.untouched,
     }

@@ -16,7 +16,7 @@ from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, Enc
 from redline.proxy.exchange import Exchange, SettlementObserver, settle
 from redline.proxy.headers import headers_for_client, headers_for_upstream, plain_headers
 from redline.proxy.incoming import ClientGoneError, Incoming, Receive, Scope, Send
-from redline.proxy.problems import problem_body
+from redline.proxy.problems import problem_body, why_unreachable
 from redline.proxy.settings import ProxySettings
 from redline.proxy.status import status_app
 from redline.proxy.upstream_client import Outgoing, UpstreamClient
@@ -156,10 +156,9 @@ class Relay:
                 exchange.cut = "client"
                 return
             exchange.status = 504 if isinstance(problem, TimeoutError) else 502
-            # As text, the error for an answer that is no HTTP names the address, and in that there may be a key.
-            said = problem.message if isinstance(problem, aiohttp.ClientResponseError) else problem
-            reason = f"{type(problem).__name__}: {said}"[:200].rstrip(": ")
-            await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
+            exchange.unreachable = why_unreachable(problem)
+            said = f"{exchange.provider} cannot be reached: {exchange.unreachable}."
+            await _answer_problem(send, exchange.provider, exchange.status, said)
             return
         try:
             if 200 <= response.status < 600:
