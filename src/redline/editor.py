@@ -222,11 +222,16 @@ class Editor:
     def recorded(
         self, messages: Sequence[Payload], *, session: str = "", format: str = "auto", namespace: str = ""
     ) -> EditedRequest:
-        """The list with the strikes that are recorded for it, and nothing else: no rule is asked, and nothing is stored."""
+        """The list with the strikes that are recorded for it, and nothing else: no rule is asked, and nothing is stored.
+
+        Of a conversation that is in memory it takes what was last read, so that it needs no store that answers.
+        """
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         if why := given.why_untouched:
             return _unchanged(given, why)
-        way = self._forest.open(given.log, namespace)
+        way = self._forest.find(given.log, namespace)
+        if way is None:
+            return _unchanged(given, "the store does not answer")
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
             return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")

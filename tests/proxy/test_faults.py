@@ -442,7 +442,7 @@ def test_a_store_that_is_down_is_said_once(tmp_path, caplog):
     assert status["store_problem"] == "the database does not answer"
     assert status["totals"]["untouched"] == {"the store cannot be used": 3}
     assert [record.getMessage() for record in caplog.records if "does not answer" in record.getMessage()] == [
-        "The store cannot be used, so requests pass unchanged: the database does not answer"
+        "The store cannot be used. Requests pass unchanged, or as struck before: the database does not answer"
     ]
 
 

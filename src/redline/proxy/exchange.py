@@ -14,7 +14,7 @@ from redline.wire.answers import AnswerReader
 from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by, why_dear
 from redline.wire.editing import Edited
 
-__all__ = ["Exchange", "SettlementObserver", "settle"]
+__all__ = ["Exchange", "SettlementObserver", "settle", "tell_editor"]
 
 _log = logging.getLogger("redline.proxy")
 
@@ -77,21 +77,10 @@ class SettlementObserver(Protocol):
         ...
 
 
-def settle(
-    exchange: Exchange, accounts: Accounts, editor: CallEditor | None, observer: SettlementObserver | None = None
-) -> None:
-    """After the answer, in a thread: tell the editor, write the accounts and the log line."""
+def settle(exchange: Exchange, accounts: Accounts, observer: SettlementObserver | None = None) -> Answer | None:
+    """After the answer, in a thread: write the accounts and the log line. What the model said, as far as it can be read."""
     outcome = exchange.outcome or EditOutcome(b"")
-    edited = outcome.edited
     answer = exchange.read_answer() if exchange.format and exchange.status < 400 else None
-    if edited is not None and editor is not None and exchange.status:
-        try:
-            if exchange.refused:
-                editor.refused(edited, exchange.refused)
-            else:
-                editor.answered(edited, answer)
-        except Exception:  # the answer is with the client already: nothing of ours may matter to it
-            _log.exception("The editor could not be told of an answer")
     entry = _entry(exchange, outcome, answer.usage if answer else None, accounts)
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
@@ -100,6 +89,21 @@ def settle(
             observer.settled(exchange, entry)
         except Exception:
             _log.exception("Telemetry of a request is lost")
+    return answer
+
+
+def tell_editor(exchange: Exchange, editor: CallEditor, answer: Answer | None) -> None:
+    """What became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
+    edited = exchange.outcome.edited if exchange.outcome else None
+    if edited is None or not exchange.status:
+        return
+    try:
+        if exchange.refused:
+            editor.refused(edited, exchange.refused)
+        else:
+            editor.answered(edited, answer)
+    except Exception:  # the answer is with the client already: nothing of ours may matter to it
+        _log.exception("The editor could not be told of an answer")
 
 
 def _entry(exchange: Exchange, outcome: EditOutcome, usage: Usage | None, accounts: Accounts) -> ProxiedRequest:
