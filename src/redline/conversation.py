@@ -48,7 +48,7 @@ from redline.log.records import (
 )
 from redline.log.timeline import Branch
 from redline.observing import start_stopwatch, tell_usage
-from redline.policy import Policy, make_policy
+from redline.policy import Policy, check_blobs, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
@@ -141,6 +141,7 @@ class Conversation:
             check_function("redact", redact)
         if blobs is not None:
             check_methods("blobs", blobs, "put", "get")
+        check_blobs(self._policy.made_rules(), blobs)
         check_log(log)
         said = make_list("messages", messages)
         self._model, self._system, self._tools = check_model(model), _checked_system(system), make_list("tools", tools)
@@ -533,6 +534,7 @@ class Conversation:
         """
         watch = start_stopwatch()
         settings, ask = self._asked(now, rules, schedule, model, preamble)
+        check_blobs(settings.rules, self._blobs)
         made = self._finished(self._engine.request(settings, ask), ask)
         self._engine.tell(made, settings, self._name)
         if watch is not None:

@@ -43,7 +43,7 @@ from redline.log.records import (
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
 from redline.observing import Stopwatch, start_stopwatch, tell_usage
-from redline.policy import Policy, make_policy
+from redline.policy import Policy, check_blobs, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
@@ -127,6 +127,7 @@ class Editor:
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
         self._policy, self._clock, self._blobs = make_policy(policy), clock, blobs
+        check_blobs(self._policy.made_rules(), blobs)
         self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)

@@ -44,7 +44,7 @@ def send(running, count, headers=CHAT):
     assert running.ask(body=json.dumps(reads(count)).encode(), headers=headers).status == 200
 
 
-@pytest.mark.parametrize("deadline_ms", [100.0, 5_000.0])
+@pytest.mark.parametrize("deadline_ms", [400.0, 5_000.0])
 def test_a_postgresql_that_is_stopped_midway(tmp_path, caplog, deadline_ms):
     """R158: status and health tell the problem while it lasts, strikes stay as they were sent, and nothing claims otherwise."""
     caplog.set_level(logging.INFO)
@@ -98,7 +98,7 @@ def test_strikes_stay_while_other_sessions_wait_for_the_store(tmp_path):
         def open_editor():
             return WireEditor(Editor(address, policy=Policy.documents(), counter=Estimate()))
 
-        with proxy(up.url, tmp_path, open_editor=open_editor, deadline_ms=100, store=address) as running:
+        with proxy(up.url, tmp_path, open_editor=open_editor, deadline_ms=400, store=address) as running:
             for count in range(1, 9):
                 send(running, count)
                 running.settled(count)

@@ -30,7 +30,15 @@ from redline.settings import SETTINGS
 __all__ = ["command"]
 
 _NOT_FOUND = 127
-_PASSED_ON = ("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.edit_subscriptions", "proxy.redact", "proxy.otel")
+_PASSED_ON = (
+    "proxy.dry_run",
+    "proxy.store",
+    "proxy.policy",
+    "proxy.blobs",
+    "proxy.edit_subscriptions",
+    "proxy.redact",
+    "proxy.otel",
+)
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
 
@@ -46,6 +54,7 @@ def command(
     dry_run: bool | None,
     store: str | None,
     policy: str | None,
+    blobs: str | None,
     edit_subscriptions: bool | None,
     redact: bool | None,
     otel: bool | None,
@@ -69,7 +78,7 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
-    ctx, passed_on = click.get_current_context(), (dry_run, store, policy, edit_subscriptions, redact, otel)
+    ctx, passed_on = click.get_current_context(), (dry_run, store, policy, blobs, edit_subscriptions, redact, otel)
     options = [word for name, value in zip(_PASSED_ON, passed_on, strict=True) for word in SETTINGS[name].words(value)]
     is_upstream_given = ctx.get_parameter_source("upstream") is ParameterSource.COMMANDLINE
     if running and (options or is_upstream_given or port):

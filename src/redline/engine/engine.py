@@ -10,7 +10,7 @@ from redline.engine.project import Ask, Projection, project
 from redline.engine.request import Lifted, Request
 from redline.engine.state import State
 from redline.engine.workings import Settings, Workings
-from redline.errors import ExecutionError, LogError, RedlineError
+from redline.errors import LogError, RedlineError
 from redline.formats.base import Format
 from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
@@ -193,7 +193,7 @@ class Engine:
     def _store_blobs(self, blobs: Sequence[bytes]) -> str:
         """Why they cannot be stored; empty if they are."""
         if blobs and self._blobs is None:
-            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
+            return "there are no blobs: Conversation(blobs=…) or Editor(blobs=…) takes them"
         try:
             for blob in blobs:
                 if self._blobs is not None:

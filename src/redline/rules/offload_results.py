@@ -31,6 +31,7 @@ class OffloadResults:
     """
 
     name: ClassVar[str] = "offload_results"
+    needs_blobs: ClassVar[bool] = True
 
     min_chars: int = 20_000
     """Results of this length and more move."""
