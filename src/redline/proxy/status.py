@@ -10,6 +10,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
+from redline.agents.endings import RunTotals, reasons_of
 from redline.log.addresses import masked
 from redline.proxy.accounts import Accounts
 from redline.proxy.settings import ProxySettings
@@ -59,17 +60,19 @@ def status_app(source: StatusSource) -> Starlette:
 def status_report(source: StatusSource) -> dict[str, Any]:
     """Everything that can be said without a word of what was sent."""
     settings, accounts = source.settings, source.accounts
+    how, run = {"mode": settings.mode, "store_problem": source.health.problem}, accounts.run.report()
     return {
-        "mode": settings.mode,
+        **how,
         "store": masked(settings.store),
-        "store_problem": source.health.problem,
         "accounts_problem": accounts.problem,
+        "notes": reasons_of(RunTotals.of({**how, "projects": {"": run}}, "")),
         "policy": settings.policy,
+        "edits_subscriptions": settings.edits_subscriptions,
         "upstreams": {name: one.origin + one.base for name, one in settings.upstreams.items()},
         "started_at": settings.started_at,
         "seconds_up": round(time.time() - settings.started_at, 1),
         "open_requests": source.open_requests,
-        "run": accounts.run.report(),
+        "run": run,
         "totals": accounts.totals.report(),
         "projects": {name: tally.report() for name, tally in accounts.projects.items()},
         "sessions": {name: tally.report() for name, tally in accounts.sessions.items()},
