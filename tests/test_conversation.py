@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from redline import FORMATS, Conversation, ExecutionError, RedlineError, ValidationError, check
+from redline import FORMATS, Conversation, ExecutionError, Policy, RedlineError, ValidationError, check
 from redline.blobs.memory import MemoryBlobs
 from redline.log.memory import MemoryLog
-from redline.rules import RULES
+from redline.rules import RULES, OffloadResults
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.testing import asks, conversation, conversations, says
@@ -369,5 +369,12 @@ def test_offloaded_content_is_stored_and_named():
     request = talk.request(now=0, rules=["offload_results"])
     assert request.new_strikes
     assert blobs.get(request.new_strikes[0].reference).decode() == "x" * 30000
-    with pytest.raises(ExecutionError, match="needs a place"):
-        Conversation(reads(2, size=30000)).request(now=0, rules=["offload_results"])
+
+
+def test_offloading_needs_a_place():
+    """R161: a rule that moves results away is refused where there are no blobs, before there is anything to move."""
+    for rules in (["offload_results"], [OffloadResults()]):
+        with pytest.raises(ValidationError, match=r"offload_results moves results to blobs.*blobs="):
+            Conversation(policy=Policy(rules=rules))
+        with pytest.raises(ValidationError, match=r"offload_results moves results to blobs.*blobs="):
+            Conversation([{"role": "user", "content": "hi"}]).request(now=0, rules=rules)

@@ -14,7 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import redline
-from redline import EN, Conversation, Editor, ExecutionError, FormatError, Policy, ValidationError
+from redline import (
+    EN,
+    AsyncRedlineTransport,
+    Conversation,
+    Editor,
+    ExecutionError,
+    FormatError,
+    Policy,
+    RedlineTransport,
+    ValidationError,
+)
 from redline.blobs import MemoryBlobs
 from redline.formats import FORMATS
 from redline.log import list_conversations
@@ -836,10 +846,11 @@ def test_time_zero_is_a_time():
 
 
 def test_offloading_needs_a_place():
-    """As for a conversation: the error says what to pass."""
-    editor = Editor(policy=Policy(rules=("offload_results",), words=EN))
-    with pytest.raises(ExecutionError, match="blobs"):
-        editor.edit(conversation("anthropic", [says("user", "x"), *asks("t", {}, "y" * 90_000)]))
+    """R161: as for a conversation, an error at the start says what to pass; the transport and adapters say the same."""
+    policy = Policy(rules=("offload_results",), words=EN)
+    for make in (Editor, RedlineTransport, AsyncRedlineTransport):
+        with pytest.raises(ValidationError, match=r"moves results to blobs.*blobs="):
+            make(policy=policy)
 
 
 # --- any history

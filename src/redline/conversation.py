@@ -49,7 +49,7 @@ from redline.log.records import (
 )
 from redline.log.timeline import Branch
 from redline.observing import start_stopwatch, tell_usage
-from redline.policy import Policy, make_policy
+from redline.policy import Policy, check_blobs, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
@@ -140,10 +140,12 @@ class Conversation:
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
+        kept = make_blobs(blobs)
+        check_blobs(self._policy.made_rules(), kept)
         check_log(log)
         said = make_list("messages", messages)
         self._model, self._system, self._tools = check_model(model), _checked_system(system), make_list("tools", tools)
-        self._clock, self._blobs, self._redact = clock, make_blobs(blobs), redact
+        self._clock, self._blobs, self._redact = clock, kept, redact
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
         self._tool_description = describe_tools(self._tools, self._policy.words)
@@ -539,6 +541,7 @@ class Conversation:
         """
         watch = start_stopwatch()
         settings, ask = self._asked(now, rules, schedule, model, preamble)
+        check_blobs(settings.rules, self._blobs)
         made = self._finished(self._engine.request(settings, ask), ask)
         self._engine.tell(made, settings, self._name)
         if watch is not None:

@@ -45,7 +45,7 @@ from redline.log.records import (
 from redline.log.store import LogStore
 from redline.log.timeline import Timeline
 from redline.observing import Stopwatch, start_stopwatch, tell_usage
-from redline.policy import EDITOR_POLICY, Policy, make_policy
+from redline.policy import EDITOR_POLICY, Policy, check_blobs, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.schedules import WhenFree
 from redline.tokens import Counter, check_counter, default_counter
@@ -133,6 +133,7 @@ class Editor:
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
         self._policy, self._clock, self._blobs = make_policy(policy, EDITOR_POLICY), clock, make_blobs(blobs)
+        check_blobs(self._policy.made_rules(), self._blobs)
         self._settings = self._policy.settings()
         self._reader = ListReader(redact)
         self._forest = Forest(LogStore(store, durability=durability, redact=redact), self._counter)
@@ -247,11 +248,16 @@ class Editor:
     def recorded(
         self, messages: Sequence[Payload], *, session: str = "", format: str = "auto", namespace: str = ""
     ) -> EditedRequest:
-        """The list with the strikes that are recorded for it, and nothing else: no rule is asked, and nothing is stored."""
+        """The list with the strikes that are recorded for it, and nothing else: no rule is asked, and nothing is stored.
+
+        Of a conversation that is in memory it takes what was last read, so that it needs no store that answers.
+        """
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         if why := given.why_untouched:
             return _unchanged(given, why)
-        way = self._forest.open(given.log, namespace)
+        way = self._forest.find(given.log, namespace)
+        if way is None:
+            return _unchanged(given, "the store does not answer")
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
             return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")

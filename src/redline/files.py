@@ -12,6 +12,7 @@ from redline.errors import LogError
 
 __all__ = [
     "check_no_link",
+    "check_writable",
     "create_private",
     "create_whole",
     "file_error",
@@ -39,6 +40,19 @@ def sync_directory(path: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def check_writable(folder: Path) -> None:
+    """An OSError if no file can be written in the folder, which is made if it is not there: a disk may be full."""
+    make_directory(folder)
+    with tempfile.TemporaryFile(dir=folder, prefix=".redline-", buffering=0) as file:
+        for _ in range(_ENOUGH_BYTES // _BLOCK_BYTES):
+            file.write(bytes(_BLOCK_BYTES))
+
+
+_BLOCK_BYTES = 4096
+_ENOUGH_BYTES = 16 * _BLOCK_BYTES
+"""What has less room than this is full."""
 
 
 # --- whole or not at all

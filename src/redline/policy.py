@@ -23,7 +23,7 @@ from redline.tools import DEFAULT, ToolBook
 from redline.values.checks import shown
 from redline.values.words import DOCUMENTS, EN, Words, make_words
 
-__all__ = ["EDITOR_POLICY", "Policy", "PolicySettings", "make_policy"]
+__all__ = ["EDITOR_POLICY", "Policy", "PolicySettings", "check_blobs", "make_policy"]
 
 
 class PolicySettings(TypedDict, total=False):
@@ -207,3 +207,13 @@ def make_policy(given: Policy | str | None, default: Policy = _DEFAULT) -> Polic
     if not isinstance(given, Policy):
         raise ValidationError(f"policy must be a redline.Policy or the name of one, not {shown(given)}")
     return given
+
+
+_HOW_TO_GIVE_BLOBS = "Pass blobs=redline.blobs.open_blobs(…), with a folder or a bucket, or leave the rule out."
+
+
+def check_blobs(rules: Iterable[Rule], blobs: object, how: str = _HOW_TO_GIVE_BLOBS) -> None:
+    """Refuse rules that move results elsewhere where there is nowhere to move them; `how` says how a place is named."""
+    needing = [rule.name for rule in rules if getattr(rule, "needs_blobs", False)]
+    if needing and blobs is None:
+        raise ValidationError(f"The rule {needing[0]} moves results to blobs, and there are none. {how}")

@@ -1,3 +1,5 @@
+import pytest
+
 from redline.agents.endings import RunTotals
 
 STATUS = {
@@ -49,10 +51,54 @@ def test_a_status_may_lack_anything():
     """An older or newer proxy says less; then less is said, and a run without requests points to the doctor."""
     assert RunTotals.of({"projects": {"mine": {"requests": 1, "cost_usd": None}}}, "mine").lines() == [
         "1 requests, 0 tokens sent, 0 answered",
-        "0 tokens struck, 0 repairs made",
+        "nothing was struck: no request asked a model with a history",
     ]
     for status in ({}, {"projects": []}, {"projects": {"mine": 1}}):
         assert "redline doctor" in RunTotals.of(status, "mine").lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("sums", "words"),
+    [
+        ({}, "nothing was struck: nothing in these requests was old or superseded enough"),
+        ({"untouched": {"a subscription pays for it (x)": 3}}, "3 requests were only observed: a subscription pays for them."),
+        ({"untouched": {"the store cannot be used": 1}}, "1 request was sent unchanged because the store could not be used"),
+        ({"unreachable": {"(DNS)": 2}, "errors": {"502": 2}}, "2 requests were not answered: (DNS)"),
+        ({"errors": {"401": 4}}, "4 requests were answered 401: the provider does not take the key or login"),
+        ({"errors": {"503": 4}}, "4 requests were answered 503: the provider failed"),
+    ],
+)
+def test_nothing_struck_is_told_with_its_reason(sums, words):
+    """R169: no "0 tokens struck, saved $0.0000" without why: a line each, in plain words."""
+    lines = RunTotals.of({"projects": {"mine": {"requests": 5, "sent_tokens": 9, "cost_usd": 1.0, **sums}}}, "mine").lines()
+    assert lines[1] == "paid $1.0000 at list prices"
+    (reason,) = lines[2:]
+    assert reason.startswith(words)
+    assert "saved" not in " ".join(lines)
+
+
+def test_a_store_that_cannot_be_used_is_told_at_the_end():
+    """R169: with the store's own words, also where no request came."""
+    for sums in ({}, {"requests": 2}):
+        lines = RunTotals.of({"store_problem": "No space left", "projects": {"mine": sums}}, "mine").lines()
+        assert any("the store cannot be used" in line and "No space left" in line for line in lines)
+
+
+@pytest.mark.parametrize("is_dry_run", [True, False])
+def test_would_save_and_saved_are_not_confused(is_dry_run):
+    """R169: what would have been struck from requests that were only observed is never told as struck or saved."""
+    sums = {
+        "requests": 9,
+        "sent_tokens": 9,
+        "cost_usd": 1.0,
+        "would_strike_tokens": 700,
+        "would_save_usd": 0.5,
+        "untouched": {"a subscription pays for it (x)": 9},
+    }
+    said = "\n".join(RunTotals.of({"mode": "dry-run" if is_dry_run else "edit", "projects": {"mine": sums}}, "mine").lines())
+    assert "would have struck 700 tokens" in said
+    assert "tokens struck" not in said
+    assert "; saved" not in said
 
 
 def test_a_long_day_fits_eighty_columns():

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -206,3 +207,57 @@ def test_a_taken_port_is_said(tmp_path):
     assert done.returncode == 2
     assert f"Port {port}" in done.stderr
     assert "--port" in done.stderr
+
+
+OFFLOADING = """
+rules = [{ name = "offload_results", min_chars = 1000 }, { name = "historical_reads", keep_recent = 2 }]
+schedule = "eager"
+words = { language = "en" }
+"""
+
+
+def test_offloading_without_blobs_is_an_error_at_the_start(tmp_path):
+    """R161: one line that names the rule and the flag, from the proxy and from a run, and nothing was started."""
+    (tmp_path / "policy.toml").write_text(OFFLOADING)
+    options = ("--store", tmp_path / "store", "--policy", tmp_path / "policy.toml")
+    for done in (redline("proxy", "--port", "0", *options), redline("run", *options, "--", sys.executable, "-c", "print(1)")):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "offload_results" in done.stderr
+        assert "--blobs ADDRESS" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_offloaded_results_are_in_the_blobs(tmp_path):
+    """R161: with --blobs, what is moved away can be read back by the reference in its stub."""
+    (tmp_path / "policy.toml").write_text(OFFLOADING)
+    options = ("--policy", tmp_path / "policy.toml", "--blobs", tmp_path / "blobs")
+    with fake_provider() as provider, started(provider, tmp_path / "store", *options) as process:
+        send(process.url, 1)
+        settled(process.url, 1)
+    (result,) = provider.exchanges[0].body["messages"][2]["content"]
+    (file,) = (tmp_path / "blobs").iterdir()
+    assert file.name in result["content"]
+    assert file.read_text() == "line 0\n" * 200
+
+
+def test_a_bucket_that_is_down_holds_nobody_up(tmp_path, monkeypatch):
+    """R161: while it does not answer, results stay, what other rules strike goes, and no request waits for the bucket."""
+    (tmp_path / "policy.toml").write_text(OFFLOADING.replace("1000", "1500"))  # the first ten results are shorter
+    with socket.create_server(("127.0.0.1", 0)) as silent, fake_provider() as provider:
+        bucket = {"ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}", "ALLOW_HTTP": "true", "REGION": "us-east-1"}
+        for name, value in {**bucket, "ACCESS_KEY_ID": "any", "SECRET_ACCESS_KEY": "any"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        options = ("--policy", tmp_path / "policy.toml", "--blobs", "s3://bucket/x", "--deadline", "10000")
+        with started(provider, tmp_path / "store", *options) as process:
+            send(process.url, 11)
+            began = time.monotonic()
+            for count in range(12, 24):
+                send(process.url, count)
+            assert time.monotonic() - began < 10  # at two seconds each they would take 24
+            status = settled(process.url, 13)
+    assert provider.statuses == [200] * 13
+    assert status["store_problem"] == ""
+    assert status["totals"]["struck_tokens"] > 1000
+    last = json.dumps(provider.exchanges[-1].body)
+    assert "line 0\\n" not in last
+    assert "line 22\\n" in last

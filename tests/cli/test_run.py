@@ -272,3 +272,124 @@ def test_a_running_proxy_of_this_user_is_known(tmp_path):
         ]
         proxy.terminate()
     assert [one.returncode for one in done] == [7, 2], done
+
+
+# --- said when it matters
+
+ASK = """
+import json, os, sys, time, urllib.error, urllib.request as u
+def ask(**headers):
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    headers = {"x-api-key": "sk-made-up", "content-type": "application/json", **headers}
+    request = u.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), headers)
+    try:
+        return u.urlopen(request, timeout=20).status
+    except urllib.error.HTTPError as problem:
+        return problem.code
+    except OSError:
+        return 0
+"""
+
+
+def run_asking(tmp_path, script, *options, store="store", upstream=None):
+    """A run of a program that asks a model, with a real proxy before a provider on this machine."""
+    with fake_provider() as provider:
+        upstream = upstream or provider.url
+        given = ("--store", tmp_path / store, "--upstream", f"anthropic={upstream}", *options)
+        done = redline("run", *given, "--", sys.executable, "-c", ASK + script, HOME=str(tmp_path), TMPDIR=str(tmp_path))
+    return done, provider
+
+
+@pytest.mark.parametrize("kind", ["a file", "a full disk", "not the user's"])
+def test_a_store_that_cannot_be_written_is_told_at_start_and_end(tmp_path, kind):
+    """R169: one line with the reason before the agent starts and one after it ended; its requests pass all the same."""
+    place = tmp_path / "store"
+    if kind == "a file":
+        place.write_text("no folder")
+    elif kind == "a full disk":
+        if os.geteuid() != 0:
+            pytest.skip("a file system of its own takes root")
+        place.mkdir()
+        assert os.system(f"mount -t tmpfs -o size=64k none {place}") == 0
+        with (place / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while filler.write(b"x" * 4096):
+                pass
+    else:
+        if os.geteuid() == 0:
+            pytest.skip("root may write everywhere")
+        place.mkdir(mode=0o500)
+    try:
+        done, provider = run_asking(tmp_path, "print('begin', ask(), ask())")
+    finally:
+        if kind == "a full disk":
+            assert os.system(f"umount {place}") == 0
+    assert (done.returncode, done.stdout, provider.statuses) == (0, "begin 200 200\n", [200, 200])
+    said = [line for line in done.stderr.splitlines() if "the store cannot be used" in line]
+    assert len(said) == 2, done.stderr
+    assert all(str(place) in line for line in said)
+    assert "redline serve" not in done.stderr
+
+
+def test_a_provider_that_does_not_answer_is_told_at_the_end(tmp_path):
+    """R169: with the reason, and without a word of savings."""
+    done, _ = run_asking(tmp_path, "print(ask())", upstream=f"http://127.0.0.1:{free_port()}")
+    assert done.stdout == "502\n"
+    assert "1 request was not answered: nothing listens at 127.0.0.1" in done.stderr
+    assert "saved" not in done.stderr
+
+
+def test_a_subscription_is_told_at_the_end(tmp_path):
+    """R169: requests that are only observed are counted with the reason and the way to change it."""
+    headers = "**{'anthropic-beta': 'oauth-2025-04-20', 'authorization': 'Bearer sk-ant-oat-x'}"
+    done, _ = run_asking(tmp_path, f"print(ask({headers}), ask({headers}))")
+    assert "2 requests were only observed: a subscription pays for them. --edit-subscriptions" in done.stderr
+    assert "saved" not in done.stderr
+    done, _ = run_asking(tmp_path, "print(ask())")
+    assert "nothing was struck: nothing in these requests was old or superseded enough" in done.stderr
+    assert "$0.0000" not in done.stderr
+
+
+def test_a_login_is_told_at_the_start(tmp_path):
+    """R169: an agent that is logged in with a subscription is told so before it starts, unless a key pays or it is edited."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / ".credentials.json").write_text(json.dumps({"claudeAiOauth": {"accessToken": "x"}}))
+    agent = tmp_path / "claude"
+    agent.write_text("#!/bin/sh\nexit 0\n")
+    agent.chmod(0o700)
+    found = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:/bin:/usr/bin", "TMPDIR": str(tmp_path)}
+    store = ("--store", tmp_path / "store")
+    words = "logged in with a subscription: its requests are only observed"
+    assert words in redline("run", *store, "--", "claude", **found).stderr
+    assert words not in redline("run", *store, "--edit-subscriptions", "--", "claude", **found).stderr
+    assert words not in redline("run", *store, "--", "claude", **found, ANTHROPIC_API_KEY="sk-made-up").stderr
+
+
+KILL = """
+def proxies():
+    port = os.environ["ANTHROPIC_BASE_URL"].split("/")[2].rpartition(":")[2].encode()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\\0")
+        except OSError:
+            continue
+        if b"proxy" in words and port in words and b"redline.agents.keeper" not in words and b"run" not in words:
+            yield int(name)
+print(ask(), flush=True)
+for number in proxies():
+    os.kill(number, 9)
+deadline = time.monotonic() + 30
+while ask() != 200 and time.monotonic() < deadline:
+    time.sleep(0.1)
+print(ask(), flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the proxy is found in /proc")
+def test_a_proxy_that_was_killed_is_started_again(tmp_path):
+    """R169: at the same address, so that the agent goes on; the last lines say so, and nothing is left running."""
+    done, provider = run_asking(tmp_path, KILL)
+    assert (done.returncode, done.stdout) == (0, "200\n200\n"), done.stderr
+    assert "the proxy ended (signal 9) and was started again" in done.stderr
+    assert "redline: 3 requests" in done.stderr
+    assert provider.statuses == [200] * 3
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith("redline-run-")]

@@ -120,6 +120,22 @@ def test_where_the_store_fails_only_what_needs_it_is_refused(tmp_path):
     assert [(refusal.mark.rule, refusal.problem.law) for refusal in made.refused] == [("offload_results", "no_blobs")] * 4
 
 
+def test_a_rule_of_ones_own_without_blobs_holds_up_no_other():
+    """R161: what it would move away is sent whole, with the reason; what other rules strike is struck."""
+
+    class MovesAway:
+        name = "moves_away"
+
+        def fold(self):
+            return OffloadResults(min_chars=100, stub="{reference}").fold()
+
+    talk = Conversation([*conversation("anthropic", [says("user", "forget this")]), *HISTORY])
+    made = talk.request(now=0, rules=[Forgets(), MovesAway()])
+    assert [strike.rule for strike in made.new_strikes] == ["forgets"]
+    assert {refusal.problem.law for refusal in made.refused} == {"no_blobs"}
+    assert "blobs=" in made.refused[0].problem.found
+
+
 def test_a_strike_is_not_in_force_on_another_version():
     """A message that was replaced is sent as it is now, and what struck the earlier one is not listed."""
     talk = Conversation(HISTORY)

@@ -15,7 +15,7 @@ import pytest
 import redline
 from redline import BlobStoreError, LogError, Policy
 from redline.blobs import ObjectStoreBlobs
-from redline.rules import OffloadResults
+from redline.rules import MaskedResults, OffloadResults
 from redline.testing import asks, conversation, says
 from tests.postgres import running_postgres
 
@@ -214,3 +214,32 @@ def test_object_that_cannot_be_read_is_an_error_not_a_part_of_it(store, blobs, m
         blobs.get(reference)
     store.mood = 200
     assert blobs.get(reference) == b"content" * 100
+
+
+def test_a_bucket_that_is_down_is_remembered(store):
+    """R161: who waited in vain does not wait again at the next request; other marks are applied; later it is asked again."""
+    blobs = ObjectStoreBlobs(
+        "s3://bucket/x",
+        max_seconds=1.0,
+        endpoint=f"http://127.0.0.1:{store.server_port}",
+        access_key_id="a",
+        secret_access_key="b",
+        region="us-east-1",
+        client_options={"allow_http": True},
+    )
+    store.mood = "slow"
+    policy = Policy(rules=[OffloadResults(min_chars=500, preview_lines=1), MaskedResults(keep_recent=1)], schedule="eager")
+    editor = redline.Editor(policy=policy, blobs=blobs)
+    later = [turn for number in (2, 3) for turn in asks("terminal-execute", {"command": "id"}, "me " * 50, id=f"c{number}")]
+    history = [*MESSAGES, *conversation("openai_chat", later)]
+    with pytest.raises(BlobStoreError, match="no answer within 1 seconds"):
+        blobs.put(b"content")
+    began = time.monotonic()
+    for number in range(20):
+        sent = editor.edit([*history[:1], {"role": "user", "content": str(number)}, *history[1:]], now=0)
+        assert {strike.rule for strike in sent.new_strikes} == {"masked_results"}
+    assert time.monotonic() - began < 10  # twenty times a second would be more
+    with pytest.raises(BlobStoreError, match=r"did not answer, and is asked again in \d+ seconds"):
+        blobs.put(b"content")
+    store.mood, blobs._failed_at = 200, blobs._failed_at - 61
+    assert blobs.get(blobs.put(b"content")) == b"content"

@@ -351,9 +351,8 @@ def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, **sett
     """A proxy to `url` for all providers, for as long as the block lasts."""
     editor = editor or PlainEditor()
     chosen = ProxySettings(
-        str(tmp_path / "store"),
         upstreams=parse_upstreams([f"{name}={url}" for name in ("anthropic", "openai", "gemini")]),
-        **{"deadline_ms": 5_000.0, "started_at": time.time(), **settings},
+        **{"store": str(tmp_path / "store"), "deadline_ms": 5_000.0, "started_at": time.time(), **settings},
     )
     listening = bind("127.0.0.1", 0)
     chosen = replace(chosen, port=listening.getsockname()[1])

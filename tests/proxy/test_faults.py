@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from redline.agents.ports import free_port
 from redline.errors import LogError
 from tests.proxy.support import ANSWER, QUESTION, PlainEditor, proxy, upstream
 
@@ -211,6 +212,27 @@ def test_an_upstream_that_cannot_be_reached(tmp_path, path, shape):
     assert said.get("type") == shape.get("type")
 
 
+@pytest.mark.parametrize(
+    ("scheme", "host", "words"),
+    [
+        ("http", "127.0.0.1", "(connection refused)"),
+        ("http", "no-such-host.invalid", "the name no-such-host.invalid cannot be resolved (DNS)"),
+        ("https", "127.0.0.1", "TLS with 127.0.0.1"),
+    ],
+)
+def test_a_provider_that_does_not_answer_is_told_with_the_reason(tmp_path, scheme, host, words):
+    """R169: refused, DNS and TLS are told apart to the client and in the status, without the key that the query may hold."""
+    with upstream(lambda peer: peer.answer(b"", "400 Bad Request")) as up:
+        if scheme == "http":
+            up.port = free_port()
+        with proxy(f"{scheme}://{host}:{up.port}", tmp_path) as running:
+            got = running.ask(path="/v1/messages?key=made-up")
+            (reason,) = running.settled(1)["totals"]["unreachable"]
+    assert (got.status, b"made-up" in got.body) == (502, False)
+    assert words in json.loads(got.body)["error"]["message"]
+    assert words in reason
+
+
 def test_an_answer_that_is_no_http(tmp_path):
     """502 that says so, without the query of the request, in which there may be a key."""
 
@@ -236,19 +258,52 @@ def test_an_upstream_that_closes_without_an_answer(tmp_path):
     assert len(up.seen) == 1
 
 
-def test_a_stale_connection_is_replaced(tmp_path):
-    """A kept connection that the provider has closed meanwhile costs the client nothing: the request is sent anew, once."""
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "GET"])
+@pytest.mark.parametrize("ends", ["reset", "close", "half a head", "half a body"])
+def test_what_was_sent_on_a_kept_connection_is_not_sent_again(tmp_path, method, ends):
+    """R129: a kept connection that takes a request and closes may have done the work: the request is paid once, never twice."""
 
     def serve(peer):
         peer.seen.append(peer.read_request())
         peer.answer(ANSWER)
-        if peer.number == 1:
-            peer.seen.append(peer.read_request())  # swallowed, as a load balancer does at the end of its patience
+        if ends == "half a body":
+            peer.seen.append(peer.read_head())
+        else:
+            peer.seen.append(peer.read_request())
+        if ends == "half a head":
+            peer.send(b"HTTP/1.1 200 O")
+        if ends == "reset":
             peer.reset()
 
     with upstream(serve) as up, proxy(up.url, tmp_path) as running:
-        assert [running.ask().status, running.ask().status] == [200, 200]
-    assert [(seen.connection, seen.body == QUESTION) for seen in up.seen] == [(1, True), (1, True), (2, True)]
+        assert running.ask().status == 200
+        body = None if method == "GET" else QUESTION * (20_000 if ends == "half a body" else 1)
+        got = running.ask(method, "/v1/messages", body)
+        report = running.settled(2)["totals"]
+    assert got.status == 502
+    assert [seen.connection for seen in up.seen if seen is not None] == [1, 1]
+    if ends in ("reset", "close"):
+        assert "sent again" in json.loads(got.body)["error"]["message"]
+        assert sum(report["unreachable"].values()) == 1
+
+
+@pytest.mark.parametrize("ends", ["reset", "close"])
+def test_a_connection_that_was_closed_before_is_not_used(tmp_path, ends):
+    """R129: what the provider closed while nothing was under way costs the client nothing, and takes nothing twice."""
+
+    def serve(peer):
+        peer.seen.append(peer.read_request())
+        peer.answer(ANSWER)
+        if ends == "reset":
+            time.sleep(0.02)  # so that the answer is read before the reset
+            peer.reset()
+
+    with upstream(serve) as up, proxy(up.url, tmp_path) as running:
+        for _ in range(10):
+            assert running.ask().status == 200
+            up.results.get(timeout=5)
+            time.sleep(0.01)
+    assert [(seen.connection, seen.body == QUESTION) for seen in up.seen] == [(number, True) for number in range(1, 11)]
 
 
 def test_our_own_400_is_undone_once(tmp_path):
@@ -387,7 +442,7 @@ def test_a_store_that_is_down_is_said_once(tmp_path, caplog):
     assert status["store_problem"] == "the database does not answer"
     assert status["totals"]["untouched"] == {"the store cannot be used": 3}
     assert [record.getMessage() for record in caplog.records if "does not answer" in record.getMessage()] == [
-        "The store cannot be used, so requests pass unchanged: the database does not answer"
+        "The store cannot be used. Requests pass unchanged, or as struck before: the database does not answer"
     ]
 
 

@@ -1,12 +1,17 @@
-"""The last lines of a run: what went through the proxy, what it cost, and what Redline did to it."""
+"""The last lines of a run: what went through the proxy, what it cost, what Redline did to it, and if nothing, why."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-__all__ = ["RunTotals"]
+__all__ = ["RunTotals", "reasons_of"]
 
 _FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "struck_tokens", "repairs", "cost_usd", "saved_usd")
 _IN_DRY_RUN = {"struck_tokens": "would_strike_tokens", "repairs": "would_repair", "saved_usd": "would_save_usd"}
+_COUNTERS = ("untouched", "unreachable", "errors")
+_MOST_REASONS = 3
+"""Of one kind; the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,15 @@ class RunTotals:
     saved_usd: float = 0
     """Net; in a dry run what would have been saved, and struck and repaired."""
     is_dry_run: bool = False
+    observed_tokens: float = 0
+    """What would have been struck from requests that were only observed although it is no dry run."""
+    untouched: Mapping[str, float] = field(default_factory=dict)
+    """Why requests were not changed, and how many."""
+    unreachable: Mapping[str, float] = field(default_factory=dict)
+    """Why a provider gave no answer, and how often."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """By the status that was answered."""
+    store_problem: str = ""
 
     @classmethod
     def of(cls, status: Mapping[str, object], label: str) -> "RunTotals":
@@ -33,29 +47,111 @@ class RunTotals:
         held = sums if isinstance(sums, Mapping) else {}
         is_dry_run = status.get("mode") == "dry-run"
         named = {name: held.get(_IN_DRY_RUN.get(name, name) if is_dry_run else name) for name in _FIELDS}
-        return cls(**{name: value for name, value in named.items() if isinstance(value, int | float)}, is_dry_run=is_dry_run)
+        observed = 0 if is_dry_run else held.get("would_strike_tokens")
+        known: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, int | float)}
+        known |= {name: _numbers(held.get(name)) for name in _COUNTERS}
+        return cls(
+            **known,
+            is_dry_run=is_dry_run,
+            observed_tokens=observed if isinstance(observed, int | float) else 0,
+            store_problem=str(status.get("store_problem") or ""),
+        )
 
     def since(self, before: "RunTotals") -> "RunTotals":
         """What was added after an earlier reading."""
-        return RunTotals(**{name: getattr(self, name) - getattr(before, name) for name in _FIELDS}, is_dry_run=self.is_dry_run)
+        added: dict[str, Any] = {name: getattr(self, name) - getattr(before, name) for name in (*_FIELDS, "observed_tokens")}
+        added |= {name: Counter(getattr(self, name)) - Counter(getattr(before, name)) for name in _COUNTERS}
+        return replace(self, **added)
 
     def lines(self) -> list[str]:
-        """For people, at 80 columns."""
+        """For people. No line of zeros without its reason, and what would have been is never told as what was."""
         if not self.requests:
-            return ["No request came through. redline doctor shows how the agent is routed."]
+            problem = [_store_reason(self.store_problem)] if self.store_problem else []
+            return ["No request came through. redline doctor shows how the agent is routed.", *problem]
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        second = f"{self.struck_tokens:,.0f} tokens struck, {self.repairs:,.0f} repairs made"
+        return [first, *self._what_was_struck(), *self._what_was_paid(), *reasons_of(self)]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something was struck, repaired or saved, or in a dry run would have been."""
+        return bool(self.struck_tokens or self.repairs or self.saved_usd)
+
+    def _what_was_struck(self) -> list[str]:
+        if not self.has_changed:
+            return []
         if self.is_dry_run:
-            second = f"would have struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"
+            return [f"would have struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"]
+        return [f"{self.struck_tokens:,.0f} tokens struck, {self.repairs:,.0f} repairs made"]
+
+    def _what_was_paid(self) -> list[str]:
         if not self.cost_usd:
-            return [first, second]
+            return []
+        paid = f"paid ${self.cost_usd:,.4f} at list prices"
+        if not self.has_changed:
+            return [paid]
         without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
         verb = "would have " if self.is_dry_run else ""
         what = f"{verb}saved" if self.saved_usd >= 0 else f"{verb}cost more, by"
         share = f" ({abs(self.saved_usd) / without:.1%})" if without > 0 else ""
-        return [
-            first,
-            second,
-            f"paid ${self.cost_usd:,.4f} at list prices; {what} ${abs(self.saved_usd):,.4f} net{share}",
-        ]
+        return [f"{paid}; {what} ${abs(self.saved_usd):,.4f} net{share}"]
+
+
+def reasons_of(totals: RunTotals) -> list[str]:
+    """Why requests were not edited, or not answered: in plain words, a line each; the reason for nothing at all is last."""
+    said = [_store_reason(totals.store_problem)] if totals.store_problem else []
+    if observed := _count_of(totals.untouched, "a subscription pays"):
+        would = f" (would have struck {totals.observed_tokens:,.0f} tokens)" if totals.observed_tokens else ""
+        said.append(
+            f"{_requests(observed)} only observed{would}: a subscription pays for them. --edit-subscriptions edits them, too"
+        )
+    if missed := _count_of(totals.untouched, "it could not be edited", "the store cannot be used", "the store does not answer"):
+        said.append(f"{_requests(missed)} sent unchanged because the store could not be used")
+    for why, count in _most(totals.unreachable):
+        said.append(f"{_requests(count)} not answered: {why}")
+    for status, count in _most(totals.errors):
+        if not (status in ("502", "504") and totals.unreachable):
+            said.append(f"{_requests(count)} answered {status}: {_status_reason(status)}")
+    if not totals.has_changed and totals.requests and not said:
+        if totals.sent_tokens:
+            would = "would have been" if totals.is_dry_run else "was"
+            said.append(f"nothing {would} struck: nothing in these requests was old or superseded enough")
+        else:
+            said.append("nothing was struck: no request asked a model with a history")
+    return said
+
+
+def _store_reason(problem: str) -> str:
+    return f"the store cannot be used, so nothing new is recorded or struck: {problem}"
+
+
+def _status_reason(status: str) -> str:
+    """What the most usual errors mean."""
+    known = {
+        "400": "the provider refused the request as the agent sent it",
+        "401": "the provider does not take the key or login",
+        "403": "the key or login may not do this",
+        "404": "the provider has no such model or path",
+        "413": "the request is too long for the provider",
+        "426": "the agent tried WebSockets and goes on over HTTP",
+        "429": "the provider's rate limit",
+        "529": "the provider is overloaded",
+    }
+    return known.get(status, "the provider failed" if status.startswith("5") else "the provider refused the request")
+
+
+def _requests(count: float) -> str:
+    return "1 request was" if count == 1 else f"{count:,.0f} requests were"
+
+
+def _most(counts: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(counts.items(), key=lambda one: -one[1])[:_MOST_REASONS]
+
+
+def _count_of(counts: Mapping[str, float], *beginnings: str) -> float:
+    return sum(count for why, count in counts.items() if why.startswith(beginnings))
+
+
+def _numbers(held: object) -> dict[str, float]:
+    given = held.items() if isinstance(held, Mapping) else ()
+    return {str(name): value for name, value in given if isinstance(value, int | float)}

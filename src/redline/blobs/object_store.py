@@ -18,6 +18,9 @@ _DAY_SECONDS = 86_400
 
 _FRESH_MS = 600_000.0
 """An object older than this is written again when it is put: nothing refers to it yet, and it must not look old."""
+_LONG_WAIT_SECONDS = 1.0
+_DOWN_SECONDS = 60.0
+"""A failure that took that long is remembered for this long: every request would wait as long again."""
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 """What S3, Azure and Google say."""
 
@@ -38,12 +41,15 @@ class ObjectStoreBlobs:
         self.address = address.rstrip("/")
         self._bucket = Bucket(address, "Blobs", max_seconds=max_seconds, options=options)
         self._store = self._bucket.store
+        self._failed_at = float("-inf")
+        """When the bucket was last waited for in vain."""
 
     def put(self, content: bytes) -> str:
-        """Store the bytes, unless they are there already."""
+        """Store the bytes, unless they are there already. A bucket that made one wait in vain is left alone for a minute."""
         from obstore.exceptions import AlreadyExistsError
 
         reference = reference_of(content)
+        began = time.monotonic()
 
         def write() -> None:
             try:
@@ -54,7 +60,15 @@ class ObjectStoreBlobs:
                     self._store.put(reference, content)
 
         with self._bucket.reporting(reference, "stored"):
-            self._bucket.in_time(write)
+            if began - self._failed_at < _DOWN_SECONDS:
+                again = _DOWN_SECONDS - (began - self._failed_at)
+                raise TimeoutError(f"it did not answer, and is asked again in {again:.0f} seconds")
+            try:
+                self._bucket.in_time(write)
+            except BaseException:
+                if time.monotonic() - began >= _LONG_WAIT_SECONDS:
+                    self._failed_at = time.monotonic()
+                raise
         return reference
 
     def get(self, reference: str) -> bytes:

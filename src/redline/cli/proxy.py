@@ -23,6 +23,7 @@ __all__ = ["command"]
     "proxy.host",
     "proxy.store",
     "proxy.policy",
+    "proxy.blobs",
     "proxy.upstream",
     "proxy.dry_run",
     "proxy.workers",
@@ -39,6 +40,7 @@ def command(
     host: str,
     store: str,
     policy: str,
+    blobs: str,
     upstream: tuple[str, ...],
     dry_run: bool,
     workers: int,
@@ -54,8 +56,9 @@ def command(
 
     Every path passes, also ones that Redline does not know. What is not struck or repaired arrives byte for byte as the agent
     sent it. A base URL may end in /s/NAME: NAME is then the project in reports. GET /redline/status says in JSON what was sent,
-    read from the cache, struck and saved; /redline/metrics says it to Prometheus; neither holds anything that was said. They
-    are open to this machine, and ask for the token where there is one.
+    read from the cache, struck and saved, and in "notes" why nothing was; /redline/metrics says it to Prometheus; neither holds
+    anything that was said. They are open to this machine, and ask for the token where there is one. /redline/health answers 503
+    while nothing can be edited or recorded; requests pass all the same.
 
     Begin with --dry-run. Exit code 0 after SIGINT or SIGTERM, 2 if it cannot start.
 
@@ -80,6 +83,7 @@ def command(
         host=host,
         port=port,
         policy=policy,
+        blobs=blobs if "://" in blobs or not blobs else str(Path(blobs).expanduser()),
         upstreams=parse_upstreams(upstream),
         is_dry_run=dry_run,
         workers=workers,

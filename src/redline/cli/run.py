@@ -7,11 +7,13 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -19,6 +21,8 @@ from click.core import ParameterSource
 
 from redline.agents import BaseUrl, Launch, Route, find_agent
 from redline.agents.endings import RunTotals
+from redline.agents.keeper import RESTARTS_NAME
+from redline.agents.logins import subscription_note
 from redline.agents.ports import free_port, is_dead
 from redline.agents.project_files import shield
 from redline.agents.runs import ProxyPort, check_own_proxy, proxy_status, run_agent, started_proxy
@@ -32,7 +36,17 @@ from redline.settings import SETTINGS
 __all__ = ["command"]
 
 _NOT_FOUND = 127
-_PASSED_ON = ("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.edit_subscriptions", "proxy.redact", "proxy.otel")
+_RESTART_SECONDS = 10.0
+_LOOK_SECONDS = 0.1
+_PASSED_ON = (
+    "proxy.dry_run",
+    "proxy.store",
+    "proxy.policy",
+    "proxy.blobs",
+    "proxy.edit_subscriptions",
+    "proxy.redact",
+    "proxy.otel",
+)
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
 
@@ -48,6 +62,7 @@ def command(
     dry_run: bool | None,
     store: str | None,
     policy: str | None,
+    blobs: str | None,
     edit_subscriptions: bool | None,
     redact: bool | None,
     otel: bool | None,
@@ -72,7 +87,7 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
-    ctx, passed_on = click.get_current_context(), (dry_run, store, policy, edit_subscriptions, redact, otel)
+    ctx, passed_on = click.get_current_context(), (dry_run, store, policy, blobs, edit_subscriptions, redact, otel)
     options = [word for name, value in zip(_PASSED_ON, passed_on, strict=True) for word in SETTINGS[name].words(value)]
     is_upstream_given = ctx.get_parameter_source("upstream") is ParameterSource.COMMANDLINE
     if running and (options or is_upstream_given or port):
@@ -101,12 +116,18 @@ def command(
             taken.listening.close()
         return run_agent(program, route, run, Path())
     with _behind(run, url, taken, proxy) as folder:
-        before = RunTotals.of(proxy_status(url), label)
+        status = proxy_status(url)
+        before = RunTotals.of(status, label)
+        _say_start(before, "" if status.get("edits_subscriptions") or before.is_dry_run else subscription_note(agent, launch))
         code = run_agent(program, route, run, folder)
+        ended = _read_restarts(folder)
+        for how in ended:
+            complain(f"the proxy ended ({how}) and was started again; requests that were under way are not in these sums")
         try:
-            status = proxy_status(url)
+            status = _status_at_the_end(url, seconds=_RESTART_SECONDS if ended else 0.0)
         except ExecutionError as problem:  # the agent has done its work, and its exit code says how
             complain(problem)
+            complain(f"since it ended, the agent got no answers. Go on with redline run again, or without it: {words[0]}")
             return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
@@ -175,6 +196,34 @@ def _behind(run: str, url: str, taken: ProxyPort | None, proxy: Sequence[str] | 
         yield kept
 
 
+def _say_start(totals: RunTotals, note: str) -> None:
+    """What the user should know before the agent takes the terminal."""
+    if totals.store_problem:
+        complain(f"the store cannot be used, so requests pass unchanged: {totals.store_problem}")
+    if note:
+        complain(note)
+
+
+def _read_restarts(folder: Path) -> list[str]:
+    """How the proxy ended, each time that it was started again."""
+    try:
+        return (folder / RESTARTS_NAME).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _status_at_the_end(url: str, *, seconds: float) -> dict[str, Any]:
+    """What the proxy says; one that is just being started again gets a few seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return proxy_status(url)
+        except ExecutionError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_LOOK_SECONDS)
+
+
 def _say_end(totals: RunTotals, url: str, run: str, where: object) -> None:
     """The last lines, on standard error, so that the agent's own output stays as it is."""
     for line in totals.lines():
@@ -182,5 +231,5 @@ def _say_end(totals: RunTotals, url: str, run: str, where: object) -> None:
     if left := survivors_of(run):
         names = ", ".join(f"{name} ({number})" for number, name in left.items())
         complain(f"still running: {names}. Until they end, the proxy stays at {url}.")
-    if where:
+    if where and totals.requests and not totals.store_problem:
         complain(f"redline serve {shlex.quote(str(where))} shows every request, what was struck, and why")

@@ -120,6 +120,10 @@ def _check_meaning(setting: Setting, value: Any) -> None:
                 from redline.log.addresses import parse_address
 
                 parse_address(value)
+            case "proxy.blobs" if value:
+                from redline.blobs.opening import open_blobs
+
+                open_blobs(value)
             case "proxy.policy":
                 from redline.inspection.presets import find_policy
 

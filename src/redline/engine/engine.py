@@ -235,7 +235,7 @@ class Engine:
     def _store_blobs(self, blobs: Sequence[bytes]) -> str:
         """Why they cannot be stored; empty if they are."""
         if blobs and self._blobs is None:
-            raise ExecutionError("Offloading needs a place to store what it takes out: Conversation(blobs=…)")
+            return "there are no blobs: Conversation(blobs=…) or Editor(blobs=…) takes them"
         try:
             for blob in blobs:
                 if self._blobs is not None:

@@ -22,6 +22,8 @@ _MOST_BYTES = 192 << 20
 """Of messages that are kept in memory. What was not used for longest goes first, and is read again from the store."""
 _MOST_READY_BYTES = 32 << 20
 """Of messages in trees with engines, each of which takes many times as much as its messages. Beyond it they are made anew."""
+_PATIENCE_S = 0.05
+"""So long one waits for others who open trees."""
 _MOST_ORIGINS = 4
 """How many logs are looked through for messages that a new one has, too."""
 
@@ -81,6 +83,20 @@ class Forest:
                 if ready > _MOST_READY_BYTES and one.name != name:
                     one.rest()
             return self._trees[name]
+
+    def find(self, name: str, namespace: str) -> OpenTree | None:
+        """The tree of a name, as it was last read if it is in memory: for who cannot wait until the store answers.
+
+        None where another thread holds up the opening of trees for long, as it does while the store is away.
+        """
+        if (held := self._trees.get(name)) is not None:
+            return held
+        if not self._lock.acquire(timeout=_PATIENCE_S):
+            return None
+        try:
+            return self.open(name, namespace)
+        finally:
+            self._lock.release()
 
     def leave(self, tree: OpenTree) -> None:
         """Keep a tree no longer in memory: its client has gone on in another one."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from redline.blobs.memory import MemoryBlobs
 from redline.conversation import Conversation
 from redline.engine.request import Request
 from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
@@ -50,7 +51,7 @@ def waiting_marks(playback: Playback, number: int | None, log: StoredLog | None,
         return [one for one in _of_session(recording, playback, asked, policy) if (one.index, one.at) not in struck]
     timeline = Timeline(ReadOnlyLog(log.records))
     path = timeline.path(recording.requests[asked].record if number is not None else None)
-    talk = Conversation(log=ReadOnlyLog(path), format=recording.format, policy=policy)
+    talk = Conversation(log=ReadOnlyLog(path), format=recording.format, policy=policy, blobs=MemoryBlobs())
     made = talk.preview(now=_time(recording, None if number is None else asked))
     return [*_held(made), *_to_come(made), *_refused(made)]
 
@@ -91,7 +92,8 @@ def _of_session(recording: Recording, playback: Playback, number: int, policy: P
     log = MemoryLog()
     messages = [recording.load(index) for index in indices]
     log.append([MessageAdded(payloads.encoded(one.native), one.timestamp_ms) for one in messages], parent=ROOT)
-    talk = Conversation(log=log, format=recording.format, policy=policy, project_root=policy.project_root or recording.project)
+    root = policy.project_root or recording.project
+    talk = Conversation(log=log, format=recording.format, policy=policy, project_root=root, blobs=MemoryBlobs())
     made = talk.preview(now=request.time_ms, schedule="eager")
     for strike in made.new_strikes:
         yield UnappliedMark(indices[strike.index], strike.at, strike.rule, strike.because, _NOT_YET)

@@ -1,11 +1,12 @@
 """A place with many logs, each known by a name: a folder, a database, or the memory of this process."""
 
+import errno
 import os
 from pathlib import Path
 from urllib.parse import quote
 
 from redline.errors import ValidationError
-from redline.files import file_error
+from redline.files import check_writable, file_error
 from redline.log.addresses import masked, parse_address
 from redline.log.log import Durability, Header, Log, Redact, check_durability
 from redline.log.memory import MemoryLog
@@ -77,6 +78,25 @@ class LogStore:
                 log = PostgresLog(self._place, name, durability=self._durability, header=header, redact=self._redact)
         self._first = self._first or log
         return log
+
+    def check(self) -> None:
+        """An error says why nothing can be stored here now: asks the server, or writes a file beside the logs for a moment."""
+        match self._kind:
+            case "memory":
+                return
+            case "postgresql":
+                from redline.log.postgres_pool import PostgresDatabase
+
+                PostgresDatabase(self._place, self._durability).rows("SELECT 1")
+                return
+        path = Path(self._place)
+        folder = path if self._kind == "file" else path.parent
+        try:
+            if self._kind == "sqlite" and path.exists() and not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            check_writable(folder)
+        except OSError as problem:
+            raise file_error(path, problem) from problem
 
     def _path_of(self, name: str) -> Path:
         return Path(self._place) / (name if name == INDEX else f"{name}.jsonl")

@@ -60,6 +60,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     untouched: str = ""
     refused: int = 0
     """The status with which the provider refused what was changed, before it was sent unchanged."""
+    unreachable: str = ""
+    """Why the provider gave no answer."""
     cut: str = ""
     """`client` or `upstream`, whichever closed the connection before the end."""
     seconds: float = 0.0
@@ -93,6 +95,7 @@ class Tally:
     untouched: Counter[str] = field(default_factory=Counter)
     retreats: int = 0
     refused: int = 0
+    unreachable: Counter[str] = field(default_factory=Counter)
     cut: Counter[str] = field(default_factory=Counter)
     last_at: float = 0.0
     models: Counter[str] = field(default_factory=Counter)
@@ -119,6 +122,7 @@ class Tally:
         counters: tuple[tuple[Counter[Any], object], ...] = (
             (self.why, one.why),
             (self.untouched, one.untouched),
+            (self.unreachable, one.unreachable),
             (self.cut, one.cut),
             (self.errors, one.status if one.status >= 400 else 0),
         )
@@ -153,6 +157,7 @@ class Tally:
             "untouched": dict(self.untouched),
             "retreats": self.retreats,
             "refused": self.refused,
+            "unreachable": dict(self.unreachable),
             "cut": dict(self.cut),
             "models": dict(self.models),
             "last_at": self.last_at,

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from redline.errors import RedlineError
 from redline.formats.answers import Answer
+from redline.proxy.store_health import StoreHealth
 from redline.wire.compression import decompress
 from redline.wire.editing import Call, Edited
 
@@ -91,8 +92,9 @@ class EditOutcome:
 class EditThreads:
     """Runs an editor in threads. What takes too long is left to finish on its own, and its outcome is dropped."""
 
-    def __init__(self, open_editor: Callable[[], CallEditor], *, deadline_s: float) -> None:
+    def __init__(self, open_editor: Callable[[], CallEditor], health: StoreHealth, *, deadline_s: float) -> None:
         self._open_editor = open_editor
+        self._health = health
         self._deadline_s = deadline_s
         self._editing = ThreadPoolExecutor(_THREADS, "redline-edit")
         self._retreating = ThreadPoolExecutor(_THREADS, "redline-retreat")
@@ -103,8 +105,6 @@ class EditThreads:
         self._overdue = 0
         self._editor: CallEditor | None = None
         self._opened_at = float("-inf")
-        self.store_problem = ""
-        """Why there is no editor; empty if there is one."""
 
     def open(self) -> CallEditor | None:
         """The editor; None while its store cannot be reached. Blocks."""
@@ -113,32 +113,23 @@ class EditThreads:
             try:
                 self._editor = self._open_editor()
             except (RedlineError, OSError) as problem:
-                if not self.store_problem:
-                    _log.warning("The store cannot be used, so requests pass unchanged: %s", problem)
-                self.store_problem = str(problem)
-            else:
-                if self.store_problem:
-                    _log.warning("The store can be used again.")
-                self.store_problem = ""
+                self._health.failed(str(problem))
         return self._editor
 
     async def edit(self, given: EncodedCall) -> EditOutcome:
         """What to send. Never raises because of the call, and takes two deadlines at most, and the wait for a thread."""
         start = time.perf_counter()
-        raw = given.call.body
-        if self._overdue >= _THREADS:
-            return EditOutcome(raw, retreat="the editor is stuck")
-        seconds = self._deadline_s * (1 + _SHARE_FOR_A_MB * len(raw) / 1_000_000)
-        outcome = await self._in_time(
-            self._editing, functools.partial(self._edited, given, is_retreat=False), seconds, is_edit=True
-        )
-        if outcome is None:
-            late = await self._in_time(self._retreating, functools.partial(self._edited, given, is_retreat=True), seconds)
-            outcome = late or EditOutcome(raw)
-            retreat = "too slow" if late else "too slow twice"
-        else:
-            retreat = ""
-        return replace(outcome, retreat=retreat, edit_ms=(time.perf_counter() - start) * 1000)
+        seconds = self._deadline_s * (1 + _SHARE_FOR_A_MB * len(given.call.body) / 1_000_000)
+        outcome, retreat = None, "the editor is stuck"
+        if self._overdue < _THREADS:
+            edit = functools.partial(self._edited, given, is_retreat=False)
+            outcome, retreat = await self._in_time(self._editing, edit, seconds, is_edit=True), "too slow"
+        if outcome is not None:
+            retreat = outcome.retreat
+        elif not self._are_retreats_stuck():
+            outcome = await self._in_time(self._retreating, functools.partial(self._edited, given, is_retreat=True), seconds)
+            retreat += "" if outcome else " twice"
+        return replace(outcome or EditOutcome(given.call.body), retreat=retreat, edit_ms=(time.perf_counter() - start) * 1000)
 
     def _edited(self, given: EncodedCall, *, is_retreat: bool) -> EditOutcome:
         """In a thread: decode the body, edit it, and say what to send."""
@@ -152,10 +143,14 @@ class EditThreads:
             _log.debug("A body cannot be read: %s", problem)
             return EditOutcome(raw, untouched="its body cannot be decompressed")
         edited = editor.retreat(call) if is_retreat else self._in_turn(editor, call)
-        self._note_failure(edited)
+        if edited.is_store_down:
+            self._health.failed(edited.failure)
+        elif not is_retreat and not edited.failure and edited.request is not None and edited.request.log:
+            self._health.worked()
+        retreat = "failed" if edited.failure else ""
         if edited.body is call.body:
-            return EditOutcome(raw, edited, untouched=edited.untouched)
-        return EditOutcome(edited.body, edited, is_changed=True)
+            return EditOutcome(raw, edited, retreat=retreat, untouched=edited.untouched)
+        return EditOutcome(edited.body, edited, is_changed=True, retreat=retreat)
 
     def _in_turn(self, editor: CallEditor, call: Call) -> Edited:
         has_turn = self._turn.acquire(timeout=_TURN_S)
@@ -164,14 +159,6 @@ class EditThreads:
         finally:
             if has_turn:
                 self._turn.release()
-
-    def _note_failure(self, edited: Edited) -> None:
-        """Say once when the editor begins to fail, which is most often its store's fault, and once when it works again."""
-        problem = edited.failure
-        if bool(problem) != bool(self.store_problem):
-            said = f"Requests cannot be edited, so they pass unchanged, or as struck before: {problem}"
-            _log.warning("%s", said if problem else "Requests are edited again.")
-        self.store_problem = problem
 
     async def _in_time(
         self, pool: ThreadPoolExecutor, work: Callable[[], EditOutcome], seconds: float, *, is_edit: bool = False
@@ -187,7 +174,8 @@ class EditThreads:
                 done, _ = await asyncio.wait((waiter,), timeout=left)
                 if done:
                     return waiter.result()
-                if not timed.has_begun and (self._overdue >= _THREADS or time.monotonic() > queue_end):
+                is_stuck = self._overdue >= _THREADS if is_edit else self._are_retreats_stuck()
+                if not timed.has_begun and (is_stuck or time.monotonic() > queue_end):
                     break
             if is_edit:
                 self._abandon(running)
@@ -199,6 +187,9 @@ class EditThreads:
         except Exception:  # a bug of ours must not cost the user a request
             _log.exception("An edit failed; what was recorded before is sent, or the client's own bytes")
             return None
+
+    def _are_retreats_stuck(self) -> bool:
+        return sum(one.seconds_left() <= 0 for one in list(self._retreats)) >= _THREADS
 
     def _abandon(self, running: "Future[EditOutcome]") -> None:
         """Nobody waits for it any more. While it hangs, it is counted, so that nobody waits for a thread that cannot come."""

@@ -18,7 +18,7 @@ from redline.wire.answers import AnswerReader
 from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by, why_dear
 from redline.wire.editing import Edited
 
-__all__ = ["OWN_TOOLS", "Exchange", "SettlementObserver", "settle"]
+__all__ = ["OWN_TOOLS", "Exchange", "SettlementObserver", "settle", "tell_editor"]
 
 _log = logging.getLogger("redline.proxy")
 
@@ -44,6 +44,8 @@ class Exchange:
     outcome: EditOutcome | None = None
     status: int = 0
     refused: int = 0
+    unreachable: str = ""
+    """Why the provider gave no answer."""
     cut: str = ""
     content_type: str = ""
     content_encoding: str = ""
@@ -83,21 +85,10 @@ class SettlementObserver(Protocol):
         ...
 
 
-def settle(
-    exchange: Exchange, accounts: Accounts, editor: CallEditor | None, observer: SettlementObserver | None = None
-) -> None:
-    """After the answer, in a thread: tell the editor, write the accounts and the log line."""
+def settle(exchange: Exchange, accounts: Accounts, observer: SettlementObserver | None = None) -> Answer | None:
+    """After the answer, in a thread: write the accounts and the log line. What the model said, as far as it can be read."""
     outcome = exchange.outcome or EditOutcome(b"")
-    edited = outcome.edited
     answer = exchange.read_answer() if exchange.format and exchange.status < 400 else None
-    if edited is not None and editor is not None and exchange.status:
-        try:
-            if exchange.refused:
-                editor.refused(edited, exchange.refused)
-            else:
-                editor.answered(edited, answer)
-        except Exception:  # the answer is with the client already: nothing of ours may matter to it
-            _log.exception("The editor could not be told of an answer")
     entry = _entry(exchange, outcome, answer, accounts)
     accounts.add(entry)
     _log.info("%s", _line(exchange, entry))
@@ -106,6 +97,21 @@ def settle(
             observer.settled(exchange, entry)
         except Exception:
             _log.exception("Telemetry of a request is lost")
+    return answer
+
+
+def tell_editor(exchange: Exchange, editor: CallEditor, answer: Answer | None) -> None:
+    """What became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
+    edited = exchange.outcome.edited if exchange.outcome else None
+    if edited is None or not exchange.status:
+        return
+    try:
+        if exchange.refused:
+            editor.refused(edited, exchange.refused)
+        else:
+            editor.answered(edited, answer)
+    except Exception:  # the answer is with the client already: nothing of ours may matter to it
+        _log.exception("The editor could not be told of an answer")
 
 
 def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, accounts: Accounts) -> ProxiedRequest:
@@ -158,6 +164,7 @@ def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, acco
         retreat=outcome.retreat,
         untouched=outcome.untouched,
         refused=exchange.refused,
+        unreachable=exchange.unreachable,
         cut=exchange.cut,
         seconds=round(exchange.end - exchange.start, 3),
         edit_ms=round(outcome.edit_ms, 2),
@@ -214,6 +221,7 @@ def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
         "why": entry.why.replace(", ", "/"),
         "retreat": entry.retreat,
         "refused": entry.refused,
+        "unreachable": entry.unreachable,
         "cut": entry.cut,
         "untouched": entry.untouched,
     }

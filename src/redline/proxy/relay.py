@@ -15,12 +15,13 @@ from redline.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
 from redline.proxy.access import Target, parse_target
 from redline.proxy.accounts import Accounts
 from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
-from redline.proxy.exchange import Exchange, SettlementObserver, settle
+from redline.proxy.exchange import Exchange, SettlementObserver, settle, tell_editor
 from redline.proxy.headers import headers_for_client, headers_for_upstream, plain_headers
 from redline.proxy.incoming import ClientGoneError, Incoming, Receive, Scope, Send
-from redline.proxy.problems import problem_body
+from redline.proxy.problems import problem_body, why_unreachable
 from redline.proxy.settings import ProxySettings
 from redline.proxy.status import status_app
+from redline.proxy.store_health import StoreHealth
 from redline.proxy.upstream_client import Outgoing, UpstreamClient
 from redline.proxy.upstreams import provider_of
 from redline.wire import find_api
@@ -53,16 +54,13 @@ class Relay:
         self._observer = observer
         self.open_requests = 0
         self._access = settings.access
-        self._threads = EditThreads(open_editor, deadline_s=settings.deadline_ms / 1000)
+        self.health = StoreHealth(settings.store)
+        self._threads = EditThreads(open_editor, self.health, deadline_s=settings.deadline_ms / 1000)
         self._clerk = ThreadPoolExecutor(1, "redline-accounts")
-        self._unsettled = 0
+        self._teller = ThreadPoolExecutor(1, "redline-answers")
+        self._unsettled, self._untold = 0, 0
         self._client: UpstreamClient | None = None
         self._status: Starlette = status_app(self)
-
-    @property
-    def store_problem(self) -> str:
-        """Why the store cannot be used; empty if it can."""
-        return self._threads.store_problem
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or the server's notice that it starts or ends."""
@@ -91,14 +89,17 @@ class Relay:
         await receive()
         self._client = UpstreamClient()
         await asyncio.get_running_loop().run_in_executor(self._clerk, self._threads.open)
+        checking = asyncio.ensure_future(self.health.check())  # which says in the log what is wrong, before the first request
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        await checking
         end = time.monotonic() + _LAST_WORDS_S
         while self.open_requests and time.monotonic() < end:
             await asyncio.sleep(0.01)
         await self._client.close()
         self._threads.close()
         await asyncio.to_thread(self._clerk.shutdown)
+        await asyncio.to_thread(self._teller.shutdown, cancel_futures=bool(self.health.problem))
         if self._observer is not None:
             await asyncio.to_thread(self._observer.close)
         self.accounts.close()
@@ -168,10 +169,9 @@ class Relay:
                 exchange.cut = "client"
                 return
             exchange.status = 504 if isinstance(problem, TimeoutError) else 502
-            # As text, the error for an answer that is no HTTP names the address, and in that there may be a key.
-            said = problem.message if isinstance(problem, aiohttp.ClientResponseError) else problem
-            reason = f"{type(problem).__name__}: {said}"[:200].rstrip(": ")
-            await _answer_problem(send, exchange.provider, exchange.status, f"{exchange.provider} cannot be reached: {reason}")
+            exchange.unreachable = why_unreachable(problem)
+            said = f"{exchange.provider} cannot be reached: {exchange.unreachable}."
+            await _answer_problem(send, exchange.provider, exchange.status, said)
             return
         try:
             if 200 <= response.status < 600:
@@ -220,21 +220,27 @@ class Relay:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _settle_later(self, exchange: Exchange) -> None:
-        """Hand it to the accounts, in a thread of theirs, one after the other."""
+        """Hand it to the accounts, in a thread of theirs, one after the other; then the editor is told, in another."""
         if self._unsettled >= _MOST_UNSETTLED:
             _log.warning("The accounts are behind; a request is not counted")
             return
-        loop = asyncio.get_running_loop()
         self._unsettled += 1
-
-        def settled(_: object) -> None:
-            self._unsettled -= 1
+        loop = asyncio.get_running_loop()
 
         def work() -> None:
             try:
-                settle(exchange, self.accounts, self._threads.open(), self._observer)
+                answer, editor = settle(exchange, self.accounts, self._observer), self._threads.open()
+                if editor is not None and not self.health.problem and self._untold < _MOST_UNSETTLED:
+                    self._untold += 1
+                    self._teller.submit(tell_editor, exchange, editor, answer).add_done_callback(told)
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
+
+        def told(_: object) -> None:
+            self._untold -= 1
+
+        def settled(_: object) -> None:
+            self._unsettled -= 1
 
         loop.run_in_executor(self._clerk, work).add_done_callback(settled)
 

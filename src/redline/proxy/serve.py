@@ -11,6 +11,7 @@ from dataclasses import replace
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from redline.blobs.opening import open_blobs
 from redline.editor import Editor
 from redline.inspection.presets import find_policy
 from redline.listening import bind, ended_by_signals, handed_over
@@ -21,6 +22,7 @@ from redline.proxy.exchange import SettlementObserver
 from redline.proxy.http_protocol import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
+from redline.proxy.stored_results import StoredResults
 from redline.redaction import redact
 from redline.tokens import Estimate
 from redline.wire.editing import WireEditor
@@ -30,6 +32,8 @@ __all__ = ["make_relay", "serve"]
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
 _SAY_AGAIN_S = 60.0
+_BLOB_S = 2.0
+"""So long a bucket may take to store a result. The request does not wait for it, but the next one of its session does."""
 
 
 def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None]) -> None:
@@ -82,7 +86,8 @@ def _observer(settings: ProxySettings) -> SettlementObserver | None:
 def _open_editor(settings: ProxySettings) -> CallEditor:
     """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
     policy, redaction = find_policy(settings.policy), redact if settings.redacts else None
-    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate())
+    blobs = StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
+    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs)
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 
 

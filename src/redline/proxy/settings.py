@@ -4,15 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from redline.blobs.opening import open_blobs
 from redline.errors import ValidationError
 from redline.inspection.presets import find_policy
 from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
+from redline.policy import check_blobs
 from redline.proxy.upstreams import Upstream, parse_upstreams
 
 __all__ = ["ProxySettings", "check_origins", "check_token"]
 
 _LEAST_TOKEN = 16
+_GIVE_BLOBS = "Give --blobs ADDRESS, with a folder or a bucket, or another --policy."
 _MOST_WORKERS = 256
 
 
@@ -27,6 +30,8 @@ class ProxySettings:
     """0: any that is free."""
     policy: str = "default"
     """A name, or the path of a file."""
+    blobs: str = ""
+    """Where offloaded results go: a folder or a bucket; empty: nowhere."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
     is_dry_run: bool = False
     workers: int = 1
@@ -60,7 +65,9 @@ class ProxySettings:
             raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
         if not self.deadline_ms > 0:
             raise ValidationError(f"--deadline must be more than 0 ms, not {self.deadline_ms:g}")
-        find_policy(self.policy)
+        check_blobs(find_policy(self.policy).made_rules(), self.blobs or None, _GIVE_BLOBS)
+        if self.blobs:
+            open_blobs(self.blobs)
 
     @property
     def mode(self) -> str:

@@ -1,4 +1,4 @@
-"""What `/redline/…` answers: the accounts as JSON and for Prometheus, and whether the proxy is alive. No contents are in it."""
+"""What `/redline/…` answers: the accounts as JSON and for Prometheus, and whether the proxy can edit. No contents are in it."""
 
 import asyncio
 import time
@@ -10,9 +10,11 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
+from redline.agents.endings import RunTotals, reasons_of
 from redline.log.addresses import masked
 from redline.proxy.accounts import Accounts
 from redline.proxy.settings import ProxySettings
+from redline.proxy.store_health import StoreHealth
 
 __all__ = ["StatusSource", "metrics_text", "status_app", "status_report"]
 
@@ -23,18 +25,14 @@ class StatusSource(Protocol):
     settings: ProxySettings
     accounts: Accounts
     open_requests: int
-
-    @property
-    def store_problem(self) -> str:
-        """Why the store cannot be used."""
-        ...
+    health: StoreHealth
 
 
 def status_app(source: StatusSource) -> Starlette:
     """The routes. Host and token were checked before."""
 
     async def on_accounts(build: Callable[[StatusSource], Any]) -> Any:
-        await asyncio.to_thread(source.accounts.refresh)
+        await asyncio.gather(asyncio.to_thread(source.accounts.refresh), source.health.check())
         return build(source)
 
     async def status(_: HttpRequest) -> JSONResponse:
@@ -44,7 +42,11 @@ def status_app(source: StatusSource) -> Starlette:
         return PlainTextResponse(await on_accounts(metrics_text), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def health(_: HttpRequest) -> JSONResponse:
-        return JSONResponse({"status": "ok"})
+        if not await source.health.check():
+            return JSONResponse({"status": "ok"})
+        # What is wrong may name places, and this path asks for no token.
+        why = "Nothing can be edited or recorded; requests pass. /redline/status says why."
+        return JSONResponse({"status": "unavailable", "why": why}, 503)
 
     return Starlette(
         routes=[
@@ -58,17 +60,19 @@ def status_app(source: StatusSource) -> Starlette:
 def status_report(source: StatusSource) -> dict[str, Any]:
     """Everything that can be said without a word of what was sent."""
     settings, accounts = source.settings, source.accounts
+    how, run = {"mode": settings.mode, "store_problem": source.health.problem}, accounts.run.report()
     return {
-        "mode": settings.mode,
+        **how,
         "store": masked(settings.store),
-        "store_problem": source.store_problem,
         "accounts_problem": accounts.problem,
+        "notes": reasons_of(RunTotals.of({**how, "projects": {"": run}}, "")),
         "policy": settings.policy,
+        "edits_subscriptions": settings.edits_subscriptions,
         "upstreams": {name: one.origin + one.base for name, one in settings.upstreams.items()},
         "started_at": settings.started_at,
         "seconds_up": round(time.time() - settings.started_at, 1),
         "open_requests": source.open_requests,
-        "run": accounts.run.report(),
+        "run": run,
         "totals": accounts.totals.report(),
         "projects": {name: tally.report() for name, tally in accounts.projects.items()},
         "sessions": {name: tally.report() for name, tally in accounts.sessions.items()},
@@ -108,5 +112,5 @@ def metrics_text(source: StatusSource) -> str:
     metric("dear_requests_total", "counter", "Requests by why they were dear.", reasons)
     metric("cut_total", "counter", "Answers cut off.", {f'{{by="{who}"}}': count for who, count in report["cut"].items()})
     metric("open_requests", "gauge", "Requests under way in this worker.", {"": source.open_requests})
-    metric("store_up", "gauge", "Whether the store can be used.", {"": 0 if source.store_problem else 1})
+    metric("store_up", "gauge", "Whether the store can be used.", {"": 0 if source.health.problem else 1})
     return "\n".join(lines) + "\n"

@@ -1,10 +1,9 @@
 """The HTTP client towards the providers: pooled, HTTP/1.1, adding nothing of its own to a request."""
 
+import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -19,8 +18,9 @@ _LONGEST_HEADER = 256 * 1024
 _CONNECT_S = 30.0
 _KEEP_S = 30.0
 """Idle connections are closed before the provider closes them."""
-_STALE_S = 5.0
-"""A kept connection that was already closed shows itself at once; later, the provider may have begun to work."""
+_LOOKS = 2
+"""Turns of the event loop before a request is sent: in them a kept connection that the provider has closed is noticed, and
+another is taken in its place."""
 _KEEPALIVE_IDLE_S, _KEEPALIVE_EVERY_S, _KEEPALIVE_TRIES = 60, 30, 5
 """TCP keepalive: a model that thinks for minutes sends nothing, and routers forget silent connections."""
 
@@ -36,17 +36,16 @@ class Outgoing:
     body: bytes | None
     """None: the client sent no body."""
     rest: AsyncIterator[bytes] | None = None
-    """What follows the body where that was too large to be held; such a request cannot be sent twice."""
+    """What follows the body where that was too large to be held."""
     length: int | None = None
     """The size of both, if it is known."""
 
 
 class UpstreamClient:
-    """Sends requests, and sends again only what an old connection swallowed."""
+    """Sends each request once. A model that was asked twice is paid twice, and nobody knows what a server that closed a
+    connection without an answer has done before."""
 
     def __init__(self) -> None:
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_note_reuse)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_S, socket_factory=_socket),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
@@ -55,22 +54,13 @@ class UpstreamClient:
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             max_line_size=_LONGEST_HEADER,
             max_field_size=_LONGEST_HEADER,
-            trace_configs=[trace],
         )
+        self._session._retry_connection = False  # aiohttp sends GET, PUT and DELETE again by itself, and has no option for it
 
     async def send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
         """The response as soon as its headers are there. The caller closes it."""
-        reuse = SimpleNamespace(is_reused=False)
-        start = time.monotonic()
-        try:
-            return await self._send(outgoing, reuse)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            is_stale = reuse.is_reused and time.monotonic() - start < _STALE_S
-            if not is_stale or outgoing.rest is not None:
-                raise
-        return await self._send(outgoing, SimpleNamespace())
-
-    async def _send(self, outgoing: Outgoing, reuse: SimpleNamespace) -> aiohttp.ClientResponse:
+        for _ in range(_LOOKS):
+            await asyncio.sleep(0)
         headers = list(outgoing.headers)
         data: AsyncIterator[bytes] | None = None
         if outgoing.body is not None:
@@ -84,7 +74,6 @@ class UpstreamClient:
             data=data,
             allow_redirects=False,
             proxy=outgoing.upstream.proxy,
-            trace_request_ctx=reuse,
         )
 
     async def close(self) -> None:
@@ -100,10 +89,6 @@ async def pieces_of(body: bytes, rest: AsyncIterator[bytes] | None = None) -> As
     if rest is not None:
         async for chunk in rest:
             yield chunk
-
-
-async def _note_reuse(_: object, context: SimpleNamespace, __: object) -> None:
-    context.trace_request_ctx.is_reused = True
 
 
 def _socket(address: Any) -> socket.socket:

@@ -30,6 +30,7 @@ class OffloadResults:
     """
 
     name = "offload_results"
+    needs_blobs = True
 
     min_chars: int = 20_000
     """Results of this length and more move."""

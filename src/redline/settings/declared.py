@@ -114,6 +114,16 @@ _DECLARED = (
     ),
     Setting(
         section="proxy",
+        name="blobs",
+        kind="address",
+        default="",
+        metavar="ADDRESS",
+        example="~/.redline/blobs",
+        help="Where results go that the policy offloads: a folder, s3://…, gs://…, az://…",
+        from_project=True,
+    ),
+    Setting(
+        section="proxy",
         name="upstream",
         kind="list",
         default=(),

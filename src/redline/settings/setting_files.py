@@ -119,8 +119,10 @@ def _checked(setting: Setting, value: object) -> SettingData:
 
 def _placed(setting: Setting, value: SettingData, folder: Path) -> SettingData:
     """A path that starts from the file's folder, as whoever wrote the file meant it."""
-    is_path = isinstance(value, str) and (
-        (setting.kind == "address" and "://" not in value) or (setting.kind == "policy" and not value.isidentifier())
+    is_path = (
+        isinstance(value, str)
+        and bool(value)
+        and ((setting.kind == "address" and "://" not in value) or (setting.kind == "policy" and not value.isidentifier()))
     )
     if not is_path:
         return value

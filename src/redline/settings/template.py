@@ -34,5 +34,5 @@ def _example(setting: Setting, *, for_project: bool) -> str:
     if for_project and setting.kind == "switch":
         value = True
     if for_project and setting.kind == "address":
-        value = ".redline"
+        value = str(value).removeprefix("~/")
     return json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from redline.errors import FormatError, RedlineError
+from redline.errors import FormatError, LogError, RedlineError
 from redline.formats.answers import Answer
 from redline.observing import applied_if
 from redline.values import payloads
@@ -74,6 +74,8 @@ class Edited:
     read: Body | None = None
     failure: str = ""
     """What went wrong with the editing, if something did; then what was recorded before is sent, or the client's bytes."""
+    is_store_down: bool = False
+    """Whether that is the store's fault, not ours."""
 
     @property
     def is_changed(self) -> bool:
@@ -112,7 +114,9 @@ class WireEditor:
             return Edited(call, call.body, untouched="a message in it is of no kind that is known")
         except Exception as problem:
             _log_failure("A request to %s could not be edited; what is recorded for it is kept", call, problem)
-            return dataclasses.replace(self.retreat(call), failure=f"{type(problem).__name__}: {problem}")
+            is_store_down = isinstance(problem, LogError | OSError)
+            failure = str(problem) if is_store_down else f"{type(problem).__name__}: {problem}"
+            return dataclasses.replace(self.retreat(call), failure=failure, is_store_down=is_store_down)
 
     def retreat(self, call: Call) -> Edited:
         """The strikes that were sent before, without asking any rule; else the client's bytes."""
@@ -128,16 +132,16 @@ class WireEditor:
             return
         try:
             self.editor.leave_alone(edited.request, f"the provider answered {status} to a body that was changed")
-        except Exception:
-            _logger.exception("It could not be recorded that the provider refused a changed body")
+        except Exception as problem:
+            _log_failure("It could not be recorded that the provider refused a changed body to %s", edited.call, problem)
 
     def withdraw(self, edited: Edited) -> None:
         """The body was not sent, because it came too late: what was struck for it is as if it had not been."""
         if edited.request is not None and edited.is_changed:
             try:
                 self.editor.withdraw(edited.request)
-            except Exception:
-                _logger.exception("Strikes that were never sent could not be withdrawn")
+            except Exception as problem:
+                _log_failure("Strikes that were never sent to %s could not be withdrawn", edited.call, problem)
 
     def answered(self, edited: Edited, answer: Answer | None) -> None:
         """What the provider reported for the call."""
@@ -146,8 +150,8 @@ class WireEditor:
         try:
             with applied_if(edited.is_changed or not edited.request.is_changed):
                 self.editor.report(edited.request, answer.usage)
-        except Exception:
-            _logger.exception("The usage of a request could not be recorded")
+        except Exception as problem:
+            _log_failure("The usage of a request to %s could not be recorded", edited.call, problem)
 
     def _edit(self, call: Call, *, only_recorded: bool) -> Edited:
         """Read the call, ask the Editor, and splice."""
