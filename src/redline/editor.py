@@ -22,10 +22,10 @@ from redline.engine.sent import Sent
 from redline.errors import ExecutionError, ValidationError
 from redline.formats import find_format, format_of_model
 from redline.formats.usage import read_usage
-from redline.histories.forest import Forest, OpenTree
+from redline.histories.forest import Forest, OpenTree, place_to_go_on
 from redline.histories.given import GivenList, ListReader
 from redline.histories.present import as_given, messages_to_send
-from redline.histories.tree import HistoryTree, KnownPath, strikes_in_force
+from redline.histories.tree import KnownPath, strikes_in_force
 from redline.log.log import ROOT, Durability, Redact, Stored
 from redline.log.records import (
     CacheTouched,
@@ -200,24 +200,25 @@ class Editor:
         )
         if why := given.why_untouched:
             return self._observed(watch, _unchanged(given, why), session)
-        way = self._forest.open(given.log, namespace)
-        with way.lock:
+        with self._forest.going_on(given) as way:
             for _ in range(_MOST_TRIES):
-                way.tree.read()
                 spot = self._follow(way, given, time_ms)
                 if why := way.tree.left_alone_at(spot.record):
-                    left = dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                    left = dataclasses.replace(_unchanged(given, why), log=way.name, record=spot.record)
                     return self._observed(watch, left, session)
                 engine = self._engine_at(way, spot.record, given)
                 ask = self._ask(way, engine, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
                 made = engine.request(self._settings, ask)
                 if way.tree.end_of(spot.record) != engine.timeline.head:
+                    way.tree.read()
                     continue  # another process has decided first: what it has sent counts
                 way.engines[engine.timeline.head] = engine
                 request = self._edited(way, engine, given, made, ask)
-                engine.tell(request, self._settings, f"{self.store} {given.log}")
+                engine.tell(request, self._settings, f"{self.store} {way.name}")
                 return self._observed(watch, request, session)
-        raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
+            raise ExecutionError(
+                f"Other processes kept deciding first in {self._forest.store.address_of(way.name)}. Try again."
+            )
 
     def recorded(
         self, messages: Sequence[Payload], *, session: str = "", format: str = "auto", namespace: str = ""
@@ -226,8 +227,10 @@ class Editor:
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         if why := given.why_untouched:
             return _unchanged(given, why)
-        way = self._forest.open(given.log, namespace)
+        way = self._forest.find(given)
         spot = way.tree.find(given.digests, session)
+        if spot.length == 0 and (fork := self._forest.fork_of(given)):
+            way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
             return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
@@ -247,7 +250,7 @@ class Editor:
             said=said,
             positions=positions,
             is_changed=_is_changed(given, said),
-            log=given.log,
+            log=way.name,
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
@@ -342,25 +345,27 @@ class Editor:
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
             return spot
-        if given.format.invents_call_ids and _renames_calls(given, tree, spot):
-            spot = tree.find(given.digests[: spot.length - 1], given.session)
+        spot = place_to_go_on(given, tree)
+        fork = self._forest.fork_of(given) if spot.length == 0 else None
+        if fork is not None:
+            spot = self._begin_as(way, *fork, given)
         records: list[Record] = []
-        origin = self._forest.origin_of(given) if spot.length == 0 else None
+        origin = self._forest.origin_of(given, way.name) if spot.length == 0 else None
         if origin is not None:
             records.append(Originated(self._forest.store.address_of(origin.name), "its client compacted the history"))
         if given.session != tree.session_at(spot.record):
             records.append(SessionJoined(given.session))
-        if spot.length == 0:
-            self._forest.enter(given)
-        elif strikes := tree.later_strikes(spot):
+        if spot.length and (strikes := tree.later_strikes(spot)):
             records.append(HeadMoved(strikes))
+        self._forest.enter(given, way.name, range(spot.length + 1, len(given.digests) + 1))
         before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
             known = given.times[index] if given.times else None
             if known is None and digest not in before and not (index == last and given.format.invents_call_ids):
                 # Without an id, the output of a command may say what one of long ago said; with one it was said then.
-                seen = (one.first_seen(digest) for one in (tree, *([origin.tree] if origin is not None else [])))
+                others = [one.tree for one in (origin, fork and fork[0]) if one]
+                seen = (one.first_seen(digest) for one in (tree, *others))
                 known = next((time for time in seen if time is not None), None)
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
@@ -369,6 +374,18 @@ class Editor:
         if origin is not None:
             self._forest.leave(origin)
         return tree.find(given.digests, given.session)
+
+    def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: GivenList) -> KnownPath:
+        """Begin a log with all that is recorded of the same messages in another: it is whole in itself, whatever becomes of
+        that one, and knows what the provider has cached."""
+        with other.lock:
+            path, strikes = other.tree.path(spot.record), other.tree.later_strikes(spot)
+        known = [one.record for one in path if not isinstance(one.record, SessionJoined | Originated)]
+        records: list[Record] = [SessionJoined(given.session)] if given.session else []
+        way.tree.append([*records, *known, *([HeadMoved(strikes)] if strikes else [])], parent=ROOT)
+        way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
+        self._forest.enter(given, way.name, range(1, spot.length + 1))
+        return way.tree.find(given.digests[: spot.length], given.session)
 
     def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:
         """An engine that is there, or was on the way there when another process went on, or a new one."""
@@ -419,19 +436,9 @@ class Editor:
             said=said,
             positions=positions,
             is_changed=_is_changed(given, said),
-            log=given.log,
+            log=way.name,
             record=engine.timeline.head,
         )
-
-
-def _renames_calls(given: GivenList, tree: HistoryTree, spot: KnownPath) -> bool:
-    """Whether the last message that is known has calls under other ids than now: a result that follows would answer none."""
-    said = (one.record.payload for one in reversed(tree.path(spot.record)) if isinstance(one.record, MessageAdded))
-    if (known := next(said, None)) is None:
-        return False
-    present = given.stored[given.lead + spot.length - 1]
-    calls = [[call.id for call in given.format.read(native).calls] for native in (known, present)]
-    return calls[0] != calls[1]
 
 
 def _check_request(request: object) -> None:

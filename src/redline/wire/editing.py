@@ -54,6 +54,8 @@ class Call:
     label: str = ""
     session: str = ""
     """The name that the caller gives the history; empty where headers and body say it."""
+    namespace: str = ""
+    """Whose histories these are, where the caller says it; empty where label and credential do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class WireEditor:
 
     def _namespace(self, call: Call) -> str:
         """What is only observed is apart from what is edited: strikes that were never sent must not count there."""
-        namespace = namespace_of(call.headers, call.label, self._key)
+        namespace = call.namespace or namespace_of(call.headers, call.label, self._key)
         return f"observed {namespace}" if self._why_observed(call) else namespace
 
     def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:
