@@ -43,6 +43,8 @@ class GivenList:
     """Of the messages after the lead, where the caller knows them; as many, or none at all."""
     session: str
     namespace: str
+    most_marks: int
+    """At most so many cache breakpoints are in it."""
     why_untouched: str = ""
     """Why it cannot be followed; empty if it can."""
 
@@ -105,7 +107,8 @@ class ListReader:
         if not why and found[lead].begins_with_result:
             why = "it begins with a result: the provider keeps the history"
         stored, digests = [message.stored for message in found], [message.digest for message in found[lead:]]
-        return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, why)
+        marks = sum(message.most_marks for message in found)
+        return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, marks, why)
 
     def _recognised(self, natives: list[bytes], format: str, preferred: str | None) -> tuple[Format, list[KnownMessage]]:
         """The format of a list and what is known of its messages; one that began alike tells it, unless that does not fit."""
