@@ -69,7 +69,7 @@ def _identify(count: int) -> None:
 
     def identify(body: bytes) -> None:
         given = reader.read(cut(body), format="anthropic")
-        tree = editor._forest.open(given.log, "").tree
+        tree = editor._forest.find(given).tree
         assert tree.find(given.digests, "").length >= count
 
     def edit(body: bytes) -> None:

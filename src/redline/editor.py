@@ -24,7 +24,7 @@ from redline.engine.sent import Sent
 from redline.errors import ExecutionError, StaleLogError, ValidationError
 from redline.formats import find_format, format_of_model
 from redline.formats.usage import read_usage
-from redline.histories.forest import Forest, OpenTree
+from redline.histories.forest import Forest, OpenTree, place_to_go_on
 from redline.histories.given import GivenList, ListReader
 from redline.histories.present import as_given, messages_to_send
 from redline.histories.tree import HistoryTree, KnownPath, PathDecisions
@@ -209,8 +209,7 @@ class Editor:
             return self._observed(watch, _unchanged(given, why), session)
 
         def decide() -> EditedRequest:
-            way = self._forest.open(given.log, namespace)
-            with way.lock:
+            with self._forest.going_on(given) as way:
                 return self._decided(way, given, time_ms, model=model, preamble=preamble, lifetime=lifetime)
 
         return self._observed(watch, self._reopening(decide), session)
@@ -220,20 +219,20 @@ class Editor:
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
         for _ in range(_MOST_TRIES):
-            way.tree.read()
             spot = self._follow(way, given, now)
             if why := way.tree.left_alone_at(spot.record):
-                return dataclasses.replace(_unchanged(given, why), log=given.log, record=spot.record)
+                return dataclasses.replace(_unchanged(given, why), log=way.name, record=spot.record)
             engine = self._engine_at(way, spot.record, given)
             ask = self._ask(way, engine, given, now, model=model, preamble=preamble, lifetime=lifetime)
             made = engine.request(self._settings, ask)
             if way.tree.end_of(spot.record) != engine.timeline.head:
+                way.tree.read()
                 continue  # another process has decided first: what it has sent counts
             way.engines[engine.timeline.head] = engine
             request = self._edited(way, engine, given, made, ask)
-            engine.tell(request, self._settings, f"{self.store} {given.log}")
+            engine.tell(request, self._settings, f"{self.store} {way.name}")
             return request
-        raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(given.log)}. Try again.")
+        raise ExecutionError(f"Other processes kept deciding first in {self._forest.store.address_of(way.name)}. Try again.")
 
     def _reopening(self, work: Callable[[], _Result]) -> _Result:
         """What the work gives, begun again where a log turns out to be another than the one that was read: the caller's list
@@ -255,10 +254,12 @@ class Editor:
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         if why := given.why_untouched:
             return _unchanged(given, why)
-        way = self._forest.find(given.log, namespace)
+        way = self._forest.find_now(given)
         if way is None:
             return _unchanged(given, "the store does not answer")
         spot = way.tree.find(given.digests, session)
+        if spot.length == 0 and (fork := self._forest.fork_of(given)):
+            way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
             return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
@@ -278,7 +279,7 @@ class Editor:
             said=said,
             positions=positions,
             is_changed=_is_changed(given, said),
-            log=given.log,
+            log=way.name,
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
         )
@@ -378,25 +379,27 @@ class Editor:
         spot = tree.find(given.digests, given.session)
         if spot.length == len(given.digests) and spot.is_own:
             return self._decided_since(tree, spot)
-        if given.format.invents_call_ids and _renames_calls(given, tree, spot):
-            spot = tree.find(given.digests[: spot.length - 1], given.session)
+        spot = place_to_go_on(given, tree)
+        fork = self._forest.fork_of(given) if spot.length == 0 else None
+        if fork is not None:
+            spot = self._begin_as(way, *fork, given)
         records: list[Record] = []
-        origin = self._forest.origin_of(given) if spot.length == 0 else None
+        origin = self._forest.origin_of(given, way.name) if spot.length == 0 else None
         if origin is not None:
             records.append(Originated(self._forest.store.address_of(origin.name), "its client compacted the history"))
         if given.session != tree.session_at(spot.record):
             records.append(SessionJoined(given.session))
-        if spot.length == 0:
-            self._forest.enter(given)
-        elif (moved := tree.move_to(spot)) != HeadMoved():
+        if spot.length and (moved := tree.move_to(spot)) != HeadMoved():
             records.append(moved)
+        self._forest.enter(given, way.name, range(spot.length + 1, len(given.digests) + 1))
         before, last = set(given.digests[: spot.length]), len(given.digests) - 1
         for index in range(spot.length, len(given.digests)):
             digest, native = given.digests[index], given.stored[given.lead + index]
             known = given.times[index] if given.times else None
             if known is None and digest not in before and not (index == last and given.format.invents_call_ids):
                 # Without an id, the output of a command may say what one of long ago said; with one it was said then.
-                seen = (one.first_seen(digest) for one in (tree, *([origin.tree] if origin is not None else [])))
+                others = [one.tree for one in (origin, fork and fork[0]) if one]
+                seen = (one.first_seen(digest) for one in (tree, *others))
                 known = next((time for time in seen if time is not None), None)
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
@@ -413,6 +416,18 @@ class Editor:
             return spot
         number = tree.append([HeadMoved((), moved.undone, moved.pins)], parent=spot.record)
         return dataclasses.replace(spot, record=number)
+
+    def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: GivenList) -> KnownPath:
+        """Begin a log with all that is recorded of the same messages in another: it is whole in itself, whatever becomes of
+        that one, and knows what the provider has cached."""
+        with other.lock:
+            path, moved = other.tree.path(spot.record), other.tree.move_to(spot)
+        known = [one.record for one in path if not isinstance(one.record, SessionJoined | Originated)]
+        records: list[Record] = [SessionJoined(given.session)] if given.session else []
+        way.tree.append([*records, *known, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
+        way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
+        self._forest.enter(given, way.name, range(1, spot.length + 1))
+        return way.tree.find(given.digests[: spot.length], given.session)
 
     def _engine_at(self, way: OpenTree, record: int, given: GivenList) -> Engine:
         """An engine that is there, or was on the way there when another process went on, or a new one."""
@@ -463,19 +478,9 @@ class Editor:
             said=said,
             positions=positions,
             is_changed=_is_changed(given, said),
-            log=given.log,
+            log=way.name,
             record=engine.timeline.head,
         )
-
-
-def _renames_calls(given: GivenList, tree: HistoryTree, spot: KnownPath) -> bool:
-    """Whether the last message that is known has calls under other ids than now: a result that follows would answer none."""
-    said = (one.record.payload for one in reversed(tree.path(spot.record)) if isinstance(one.record, MessageAdded))
-    if (known := next(said, None)) is None:
-        return False
-    present = given.stored[given.lead + spot.length - 1]
-    calls = [[call.id for call in given.format.read(native).calls] for native in (known, present)]
-    return calls[0] != calls[1]
 
 
 def _check_request(request: object) -> None:

@@ -215,3 +215,21 @@ def test_blocks_are_found_again(after, origins):
     """Blocks that stayed, were changed, or were left out, each at its place."""
     before = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "call", "id": 1}]
     assert origins_of(after, before) == origins
+
+
+def test_users_of_adapters_have_a_log_each(tmp_path):
+    """R153: a thread of the framework's has its own log, and a namespace keeps all of one adapter apart from another's."""
+    for namespace, session in (("", "a"), ("", "b"), ("x", "a"), ("y", "a")):
+        framework = FrameworkEditor(
+            tmp_path,
+            None,
+            format="openai_chat",
+            read=json.loads,
+            write=lambda _, payload: [json.dumps(payload)],
+            fields=lambda _: (),
+            namespace=namespace,
+        )
+        framework.edit([json.dumps({"role": "user", "content": "Hi"})], lambda session=session: CallSettings(session=session))
+    assert sorted(one.sessions for one in redline.Store(tmp_path).list()) == [("a",), ("a",), ("a",), ("b",)]
+    with pytest.raises(redline.ValidationError, match="namespace"):
+        FrameworkEditor(None, None, format="openai_chat", read=id, write=id, fields=id, namespace=5)

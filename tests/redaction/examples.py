@@ -38,6 +38,7 @@ NAMED = {
     '{\\"apiKey\\": \\"abcd\\"}': '{\\"apiKey\\": \\"[redacted secret]\\"}',
     "a\n  export DB_PASSWORD=letmein\nb": "a\n  export DB_PASSWORD=[redacted secret]\nb",
     "SLACK_TOKEN=abcdef": "SLACK_TOKEN=[redacted secret]",
+    "BIP39: legal winner thank year wave sausage worth useful legal winner thank yellow": "BIP39: [redacted seed phrase]",
     "net user bob /pass:letmein /add": "net user bob /pass:[redacted secret] /add",
     '"cmdkey", "/add:host", "/PASS:letmein"': '"cmdkey", "/add:host", "/PASS:[redacted secret]"',
 }

@@ -72,10 +72,10 @@ def test_the_rest_of_the_bytes_stays():
     assert redact(before) == after
 
 
-def test_keys_are_not_changed():
-    """A key is structure, even if it looks like a secret."""
-    payload = b'{"AKIAIOSFODNN7EXAMPLE": 1, "AKIAIOSFODNN7EXAMPL2" : "x"}'
-    assert redact(payload) == payload
+def test_keys_hold_secrets_too():
+    """R130: programs list what they know by its key; two such keys stay two."""
+    payload = b'{"AKIAIOSFODNN7EXAMPLE": 1, "AKIAIOSFODNN7EXAMPL2" : "x", "password": 5}'
+    assert redact(payload) == b'{"[redacted AWS key]": 1, "[redacted AWS key] 2" : "x", "password": 5}'
 
 
 def test_a_secret_behind_escapes_is_found():

@@ -15,6 +15,7 @@ import httpx
 import httpx2
 import pytest
 
+from redline import Store
 from redline.errors import ValidationError
 from redline.testing import fake_provider
 from redline.wire.transport import AsyncRedlineTransport, RedlineTransport
@@ -291,3 +292,17 @@ def test_neither_library_is_needed_to_import():
     """They are looked for when a request comes."""
     code = "import sys, redline.wire.transport; print([name for name in ('httpx', 'httpx2', 'anyio') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("told", [{"session": "alice"}, {"namespace": "alice"}, {"headers": {"x-session-id": "alice"}}])
+def test_users_who_begin_alike_have_a_log_each(told, tmp_path):
+    """R153: two users of one key whose first message is the same, kept apart by session, header or namespace."""
+    headers = {"x-api-key": "k", **told.get("headers", {})}
+    settings = {name: value for name, value in told.items() if name != "headers"}
+    with fake_provider() as provider:
+        for more, sent in (({}, {"x-api-key": "k"}), (settings, headers)):
+            with httpx.Client(transport=RedlineTransport(tmp_path, **more)) as client:
+                client.post(f"{provider.url}/v1/messages", json=json.loads(BODY), headers=sent)
+    assert len(Store(tmp_path).names()) == 2
+    with pytest.raises(ValidationError, match="namespace"):
+        RedlineTransport(tmp_path, namespace=5)

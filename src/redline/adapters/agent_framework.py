@@ -37,9 +37,12 @@ class RedlineChatMiddleware(ChatMiddleware):
         store: str | os.PathLike[str] | Editor | None = None,
         *,
         policy: Policy | str | None = None,
+        namespace: str = "",
         name: str = "",
     ) -> None:
-        self._messages = FrameworkEditor[Message](store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields)
+        self._messages = FrameworkEditor[Message](
+            store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields, namespace=namespace
+        )
         self._name = name
         self._warned: set[str] = set()
 

@@ -13,6 +13,7 @@ from redline.errors import RedlineError, ValidationError
 from redline.formats.usage import Usage
 from redline.policy import Policy
 from redline.values import payloads
+from redline.values.checks import check_text
 from redline.wire.editing import REFUSALS, wire_policy
 
 __all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "GivenMessages", "origins_of", "rewritten_parts"]
@@ -164,12 +165,14 @@ class FrameworkEditor(Generic[M]):
         write: Callable[[M | None, Block, GivenMessages[M]], Sequence[M]],
         fields: Callable[[M], object],
         key: Callable[[M], Hashable] = id,
+        namespace: str = "",
     ) -> None:
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
         self._format, self._read, self._write = format, read, write
         self._fields, self._key = fields, key
+        self._namespace = check_text("namespace", namespace)
         self._seen: dict[Hashable, _SeenMessage[M]] = {}
         self._last: OrderedDict[str, _SeenList[M]] = OrderedDict()
         """By session, the messages of its last call."""
@@ -187,6 +190,7 @@ class FrameworkEditor(Generic[M]):
                 seen.payloads,
                 format=self._format,
                 session=settings.session,
+                namespace=self._namespace,
                 model=settings.model or None,
                 preamble=settings.preamble,
                 lifetime=settings.lifetime,
@@ -268,7 +272,7 @@ class FrameworkEditor(Generic[M]):
 
     def _retreat(self, messages: Sequence[M], seen: _SeenList[M], session: str) -> EditedCall[M]:
         try:
-            request = self.editor.recorded(seen.payloads, session=session, format=self._format)
+            request = self.editor.recorded(seen.payloads, session=session, namespace=self._namespace, format=self._format)
         except Exception as problem:
             _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
             return EditedCall(messages)

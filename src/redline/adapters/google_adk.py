@@ -39,11 +39,12 @@ class RedlinePlugin(BasePlugin):
         store: str | os.PathLike[str] | Editor | None = None,
         *,
         policy: Policy | str | None = None,
+        namespace: str = "",
         name: str = "redline",
     ) -> None:
         super().__init__(name)
         self._contents = FrameworkEditor[types.Content](
-            store, policy, format="gemini", read=_read, write=_write, fields=_fields, key=_key
+            store, policy, format="gemini", read=_read, write=_write, fields=_fields, key=_key, namespace=namespace
         )
         self._calls = CallsUnderWay[int, types.Content]()
         """By the id of the actions of the event that the answer becomes: they are there from before the call until after it."""

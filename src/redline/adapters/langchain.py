@@ -28,9 +28,17 @@ class RedlineMiddleware(AgentMiddleware):
     are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
     """
 
-    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        namespace: str = "",
+    ) -> None:
         super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](store, policy, format="ai_sdk", read=_read, write=_write, fields=vars)
+        self._messages = FrameworkEditor[BaseMessage](
+            store, policy, format="ai_sdk", read=_read, write=_write, fields=vars, namespace=namespace
+        )
         if self.editor.blobs is not None:
             self.tools = [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
 

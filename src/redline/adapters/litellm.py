@@ -6,7 +6,7 @@ import os
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from redline.inspection.presets import find_policy
 from redline.policy import Policy
 from redline.settings import SETTINGS, SettingSources
 from redline.values import payloads
+from redline.values.checks import check_text
 from redline.wire import find_api
 from redline.wire.base import Api
 from redline.wire.editing import Call, Edited, WireEditor, wire_policy
@@ -62,11 +63,18 @@ class RedlineHandler(CustomLogger):
     same bytes.
     """
 
-    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        namespace: str = "",
+    ) -> None:
         super().__init__()
         if isinstance(store, Editor) and policy is not None:
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self._wire = WireEditor(store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy()))
+        self._namespace = check_text("namespace", namespace)
         self._calls: OrderedDict[str, _EditedArguments] = OrderedDict()
         """By LiteLLM's id, those that are not answered yet."""
         self._lock = Lock()
@@ -149,7 +157,10 @@ class RedlineHandler(CustomLogger):
         if known is not None and (known.path != path or known.messages == given):
             return arguments  # it was edited already: by hand, or before LiteLLM turned it into a call of another API
         try:
-            edited = self._wire.edit(_call_of(arguments, api, path, field))
+            call = _call_of(arguments, api, path, field)
+            if self._namespace:
+                call = replace(call, namespace=f"{self._namespace} {call.label}".rstrip())
+            edited = self._wire.edit(call)
             messages = _messages_of(edited, given)
         except Exception:
             _logger.exception("The messages of a call of LiteLLM are sent as they are: they could not be read")

@@ -38,9 +38,21 @@ class RedlineFilter(RunHooks[Any]):
     is started again cannot send the same bytes.
     """
 
-    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        namespace: str = "",
+    ) -> None:
         self._items = FrameworkEditor[Any](
-            store, policy, format="openai_responses", read=_read, write=_write, fields=lambda item: item
+            store,
+            policy,
+            format="openai_responses",
+            read=_read,
+            write=_write,
+            fields=lambda item: item,
+            namespace=namespace,
         )
         self._unheard: set[str] | None = set()
         """The logs of calls so far, until a hook is called, or it was told that none is."""

@@ -45,10 +45,16 @@ class Redline(AbstractCapability[Any]):
     are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
     """
 
-    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        namespace: str = "",
+    ) -> None:
         super().__init__()
         self._messages = FrameworkEditor[ModelMessage](
-            store, policy, format="anthropic", read=_read, write=_write, fields=_fields
+            store, policy, format="anthropic", read=_read, write=_write, fields=_fields, namespace=namespace
         )
         self._calls = CallsUnderWay[tuple[str | None, int], ModelMessage]()
         """By run and step."""

@@ -38,10 +38,23 @@ class RedlineAgentPlugin(Plugin):
 
     name = "redline"
 
-    def __init__(self, store: str | os.PathLike[str] | Editor | None = None, *, policy: Policy | str | None = None) -> None:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | str | None = None,
+        namespace: str = "",
+    ) -> None:
         super().__init__()
         self._messages = FrameworkEditor[Block](
-            store, policy, format="anthropic", read=_read, write=_write, fields=lambda message: message, key=_key
+            store,
+            policy,
+            format="anthropic",
+            read=_read,
+            write=_write,
+            fields=lambda message: message,
+            key=_key,
+            namespace=namespace,
         )
         self._has_warned = False
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from redline.agents.survivors import survivors_of
+from redline.listening import handles_to_pass
 
 __all__ = ["LOG_NAME", "RESTARTS_NAME", "keep"]
 

@@ -26,6 +26,7 @@ _SHOWN = 20
     help="Of each ADDRESS, those unused for so long.",
 )
 @click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Of each ADDRESS, all but the N last used.")
+@click.option("--session", metavar="SESSION", help="Only what this session said, where an older version kept several in a log.")
 @click.option("--blobs", metavar="PLACE", help="Where the blobs are; those that no other conversation refers to go too.")
 @click.option("--vacuum", is_flag=True, help="Have PostgreSQL write its tables anew afterwards, which keeps everybody out.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -33,6 +34,7 @@ def command(
     conversations: tuple[str, ...],
     older_than: float | None,
     keep_last: int | None,
+    session: str | None,
     blobs: str | None,
     vacuum: bool,
     yes: bool,
@@ -63,7 +65,7 @@ def command(
     if not yes and not _is_agreed(chosen, count):
         complain("nothing was deleted")
         return FOUND
-    references = [one for store, names in chosen for one in store.delete(*names, blobs=blobs)]
+    references = [one for store, names in chosen for one in store.delete(*names, session=session, blobs=blobs)]
     for store, _ in chosen if vacuum else ():
         store.vacuum()
     gone = f"{counted(count, 'conversation')} deleted"

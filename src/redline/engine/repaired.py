@@ -12,7 +12,7 @@ from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, encoded
 
-__all__ = ["RepairedMessageSnapshot", "RepairedView", "RepairedViewSnapshot"]
+__all__ = ["OriginFinder", "RepairedMessageSnapshot", "RepairedView", "RepairedViewSnapshot"]
 
 
 class RepairedMessageSnapshot(msgspec.Struct, frozen=True):
@@ -236,16 +236,16 @@ class RepairedView:
         for origin in piece.origins:
             self._moved.setdefault(origin.index, {})[origin.original] = place, origin.at
 
-    def _piece(self, item: Item, find_origins: "_OriginFinder") -> Piece:
+    def _piece(self, item: Item, find_origins: "OriginFinder") -> Piece:
         """What the repair left as it was given is known by its index alone."""
         if item.source is not None and item.message is self._given[item.source - self._fed_before]:
             return self._state.view.indices[item.source]
         return RepairedMessage(item.message, find_origins(item.message))
 
-    def _origin_finder(self) -> "_OriginFinder":
+    def _origin_finder(self) -> "OriginFinder":
         """Finds where parts of changed messages come from, among what the repair was given and has not made final."""
         start, end = self._open_from, self._fed
-        return _OriginFinder(
+        return OriginFinder(
             lambda: list(zip(self._state.view.indices[start:end], self._given[start - self._fed_before :], strict=True))
         )
 
@@ -264,7 +264,7 @@ def _in_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int] | RepairedMess
                 yield RepairedMessageSnapshot(encoded(piece.message.native), piece.origins)
 
 
-class _OriginFinder:
+class OriginFinder:
     """Says where the parts of a changed message come from. Nothing is looked through until a message was changed."""
 
     def __init__(self, list_given: Callable[[], list[tuple[int, Message]]]) -> None:

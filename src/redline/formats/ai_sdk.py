@@ -34,7 +34,19 @@ class AiSdk(Format):
 
     name: ClassVar[str] = "ai_sdk"
     messages_field: ClassVar[str] = "messages"
-    volatile_fields: ClassVar[frozenset[str]] = frozenset({"providerOptions", "providerMetadata"})
+    volatile_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("providerMetadata", "callProviderMetadata", "cacheControl", "cache_control", "cachePoint"),
+            *("signature", "thoughtSignature", "itemId", "reasoningEncryptedContent"),
+        }
+    )
+    told_fields: ClassVar[frozenset[str]] = frozenset({"role", "content", "id"})
+    told_block_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("text", "toolCallId", "toolName", "id", "name", "input", "args", "output", "result", "content", "isError"),
+            *("experimental_content", "image", "data", "mediaType", "mimeType", "url"),
+        }
+    )
     system_field: ClassVar[str | None] = "system"
     blocks_field: ClassVar[str | None] = "content"
 

@@ -35,6 +35,10 @@ class Anthropic(Format):
     name: ClassVar[str] = "anthropic"
     messages_field: ClassVar[str] = "messages"
     volatile_fields: ClassVar[frozenset[str]] = frozenset({"cache_control", "index"})
+    told_fields: ClassVar[frozenset[str]] = frozenset({"role", "content", "id", "model"})
+    told_block_fields: ClassVar[frozenset[str]] = frozenset(
+        {"text", "content", "input", "name", "id", "tool_use_id", "is_error", "source"}
+    )
     system_field: ClassVar[str | None] = "system"
     call_ids_are_unique: ClassVar[bool] = True
     refuses_blank_text: ClassVar[bool] = True

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from redline.errors import FormatError, ValidationError
-from redline.formats.flaws import KNOWN_FIELDS, Flaw, corrected
+from redline.formats.flaws import KNOWN_FIELDS, STORED_FIELDS, Flaw, corrected
 from redline.formats.reading import is_flagged_failed
 from redline.values import payloads
 from redline.values.messages import Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
@@ -29,6 +29,11 @@ __all__ = [
 
 _TOOL_DATA = frozenset({"input", "arguments", "args", "response"})
 """Fields that hold a tool's own data, in which a name means what the tool wants it to mean."""
+
+_PLAIN_TYPES = ("text", "input_text", "output_text", "message", "function")
+"""Types of what may also be written without one: words as a string, a message as its role and content."""
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+"""SDKs write fields that hold nothing; others leave them out."""
 
 Evidence = Literal[0, 1, 2]
 """0: cannot be this format; 1: could be; 2: has something that this format has and others lack."""
@@ -79,7 +84,11 @@ class Format(ABC):
     invents_call_ids: ClassVar[bool] = False
     """Whether calls and results come without ids, so that those there are were made up by a client, and may change."""
     volatile_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of blocks that say nothing and may be others when a message is sent again: cache marks, ids of items."""
+    """Fields that say nothing and may be others when a message is sent again: cache marks, ids of items, signatures."""
+    told_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of messages whose content is read as parts, and is known by them."""
+    told_block_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of blocks that are told by the part a block is read as; `a.b` is one inside of another."""
     blocks_field: ClassVar[str | None] = None
     """The field that holds a message's blocks, results among them; None where each result is a message of its own."""
 
@@ -188,12 +197,24 @@ class Format(ABC):
         """The message without what ties it to reasoning before it; the same object where nothing does."""
         return message
 
-    def without_volatile_fields(self, value: Any) -> Any:
-        """A block without the fields that may be others when it is sent again. A tool's own data is left as it is."""
-        if isinstance(value, dict):
-            kept = {name: held for name, held in value.items() if name not in self.volatile_fields}
-            return {name: held if name in _TOOL_DATA else self.without_volatile_fields(held) for name, held in kept.items()}
-        return [self.without_volatile_fields(one) for one in value] if isinstance(value, list) else value
+    def said_besides(self, held: Any, told: frozenset[str], at: str = "") -> Any:
+        """What an object says besides `told`, for whoever must tell messages apart: every field that holds something, but for
+        volatile ones, what a store or an SDK writes beside messages, and types that may be left out."""
+        if isinstance(held, list):
+            return [self.said_besides(one, told, f"{at}*") for one in held]
+        if not isinstance(held, dict):
+            return held
+        besides = {}
+        for spelled, value in held.items():
+            name = self.field_name(spelled)
+            is_left_out = name in self.volatile_fields or f"{at}{name}" in told or (not at and name in STORED_FIELDS)
+            if not is_left_out and not (name == "type" and value in _PLAIN_TYPES):
+                besides[name] = value if name in _TOOL_DATA else self.said_besides(value, told, f"{at}{name}.")
+        return {name: value for name, value in besides.items() if value is not False and value not in _NOTHING}
+
+    def field_name(self, spelled: str) -> str:
+        """The name of a field, where an SDK spells it in another way than the wire."""
+        return spelled
 
     def within_limits(self, messages: Sequence[Payload]) -> list[Payload]:
         """The messages with no more of anything than one request may hold; each that needs no change is the same object."""

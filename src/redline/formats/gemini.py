@@ -33,6 +33,15 @@ class Gemini(Format):
     name: ClassVar[str] = "gemini"
     messages_field: ClassVar[str] = "contents"
     volatile_fields: ClassVar[frozenset[str]] = frozenset({"thoughtSignature", "thought_signature"})
+    told_fields: ClassVar[frozenset[str]] = frozenset({"role", "parts"})
+    told_block_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("text", "inlineData.data", "inlineData.mimeType", "fileData.fileUri", "fileData.mimeType", "executableCode"),
+            *("functionCall.id", "functionCall.name", "functionCall.args", "toolCall.id", "toolCall.toolType", "toolCall.args"),
+            *("functionResponse.id", "functionResponse.name", "functionResponse.response", "functionResponse.parts"),
+            *("toolResponse", "codeExecutionResult"),
+        }
+    )
     invents_call_ids: ClassVar[bool] = True
     system_field: ClassVar[str | None] = "systemInstruction"
     has_system_messages: ClassVar[bool] = False
@@ -66,6 +75,11 @@ class Gemini(Format):
         if isinstance(held, str):
             return [{"role": "user", "parts": [{"text": held}]}]
         return [held] if isinstance(held, dict) else super()._listed(held)
+
+    def field_name(self, spelled: str) -> str:
+        """As it is on the wire."""
+        first, *rest = spelled.split("_")
+        return first + "".join(map(str.capitalize, rest)) if first else spelled
 
     # --- changing
 

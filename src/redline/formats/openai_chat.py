@@ -46,6 +46,7 @@ _INPUT_KEYS = {"function": "arguments", "custom": "input"}
 """By the type of a call, where it holds its input."""
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 """Not OpenAI's own: servers that speak this format put the model's thoughts under one of these."""
+_THOUGHT_KEYS = frozenset({*_REASONING_KEYS, "reasoning_details", "thinking_blocks", "reasoning_signature"})
 _OWN_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _SPEAKING_KEYS = _OWN_KEYS.union(("content", "refusal", "audio"), _REASONING_KEYS)
 _RARE_KEYS = _SPEAKING_KEYS - {"content", "tool_calls", "tool_call_id"}
@@ -69,7 +70,18 @@ class OpenAIChat(Format):
 
     name: ClassVar[str] = "openai_chat"
     messages_field: ClassVar[str] = "messages"
-    volatile_fields: ClassVar[frozenset[str]] = frozenset({"cache_control", "index"})
+    volatile_fields: ClassVar[frozenset[str]] = frozenset(
+        {"cache_control", "index", "provider_specific_fields", "extra_content", "logprobs", *_THOUGHT_KEYS}
+    )
+    told_fields: ClassVar[frozenset[str]] = frozenset(
+        {"role", "content", "id", "model", "tool_calls", "function_call", "tool_call_id", "refusal", "audio", "images"}
+    )
+    told_block_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("text", "refusal", "image_url.url", "video_url.url", "audio_url.url", "input_audio", "file.file_data"),
+            *("file.file_id", "id", "name", "arguments", "function.name", "function.arguments", "custom.name", "custom.input"),
+        }
+    )
     system_field: ClassVar[str | None] = None
     results_are_text: ClassVar[bool] = True
 

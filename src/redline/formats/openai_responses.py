@@ -102,7 +102,11 @@ class OpenAIResponses(Format):
 
     name: ClassVar[str] = "openai_responses"
     messages_field: ClassVar[str] = "input"
-    volatile_fields: ClassVar[frozenset[str]] = frozenset({"id", "status", "internal_chat_message_metadata_passthrough"})
+    volatile_fields: ClassVar[frozenset[str]] = frozenset(
+        {"id", "status", "internal_chat_message_metadata_passthrough", "logprobs"}
+    )
+    told_fields: ClassVar[frozenset[str]] = frozenset({"role", "content", "output"})
+    told_block_fields: ClassVar[frozenset[str]] = frozenset({"text", "refusal"})
     system_field: ClassVar[str | None] = "instructions"
     items_are_messages: ClassVar[bool] = True
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redline.errors import FormatError
-from redline.formats.base import Format
+from redline.formats.base import Format, decode_object
+from redline.formats.cache_control import most_marks_in
 from redline.formats.flaws import KNOWN_FIELDS
 from redline.laws.hosted_results import HostedResults, stray_hosted_results
 from redline.log.acceptance import redacted_payload
@@ -30,12 +31,16 @@ _MOST_BYTES = 24 << 20
 
 
 def digest_of(message: Message, format: Format) -> bytes:
-    """Of what the message says. Left out is what clients move about: cache marks, whether a text is a string or a block, the
-    order of keys, ids that the provider gives or the client invents, and reasoning, which clients strip after a refusal.
+    """Of all that the message says. Left out is only what clients move about, as docs/resent-lists.md lists it: cache marks,
+    whether a text is a string or a block, the order of keys, fields without a value, ids that the provider gives or the client
+    invents, and reasoning, which clients strip after a refusal.
     """
-    said = [message.role, *(_said(part, format) for part in lasting_parts(message))]
+    native = decode_object(message.native)
+    said = [message.role, *(_said(part, native, format) for part in lasting_parts(message))]
     if len(said) == 1:  # nothing but reasoning, or settings
         said.append([type(part).__name__ for part in message.parts])
+    elif besides := format.said_besides(native, format.told_fields):
+        said.append(["besides", besides])
     return hashlib.blake2b(format.name.encode() + payloads.canonical(said), digest_size=_BYTES).digest()
 
 
@@ -46,8 +51,8 @@ def chained(digests: Sequence[bytes], after: bytes = _START) -> Iterator[bytes]:
         yield after
 
 
-def lasting_parts(message: Message) -> list[Part]:
-    """What of a message is the same each time it comes: all but reasoning and empty texts."""
+def lasting_parts(message: Message | ToolResult) -> list[Part]:
+    """What of a message, or of a result, is the same each time it comes: all but reasoning and empty texts."""
     return [
         part for part in message.parts if not isinstance(part, Reasoning) and not (isinstance(part, Text) and not part.text)
     ]
@@ -62,26 +67,36 @@ def same_parts(stored: Message, present: Message) -> dict[Path, Path]:
     thoughts = [[part for part in one.parts if isinstance(part, Reasoning)] for one in (stored, present)]
     if len(thoughts[0]) == len(thoughts[1]):
         pairs += zip(*thoughts, strict=True)
-    places = {old.at: new.at for old, new in pairs}
+    places: dict[Path, Path] = {}
     for old, new in pairs:
         if isinstance(old, ToolResult) and isinstance(new, ToolResult):
-            places |= {inner.at: other.at for inner, other in zip(old.parts, new.parts, strict=True) if inner.at != old.at}
-    return places
+            places |= {inner.at: other.at for inner, other in zip(lasting_parts(old), lasting_parts(new), strict=True)}
+    return places | {old.at: new.at for old, new in pairs}  # where a result and its words share a place, the result is meant
 
 
-def _said(part: Part, format: Format) -> Any:
+def _said(part: Part, native: dict[str, Any], format: Format) -> Any:
+    """What a part says, and what its block says besides."""
+    said = _told(part, native, format)
+    held: Any = native
+    for key in part.at if not isinstance(part, Opaque) else ():  # of a result without words, the place is not there
+        held = held.get(key) if isinstance(held, dict) else held[key]
+    besides = format.said_besides(held, format.told_block_fields) if isinstance(held, dict) and held is not native else None
+    return ["besides", said, besides] if besides else said
+
+
+def _told(part: Part, native: dict[str, Any], format: Format) -> Any:
     match part:
         case Text(text):
             return text
         case ToolCall(id, name, input, is_hosted):
             return "call", None if format.invents_call_ids or is_hosted else id, name, input
-        case ToolResult(call_id, parts, name, is_error, is_hosted):
-            inner = [_said(one, format) for one in parts]
+        case ToolResult(call_id, _, name, is_error, is_hosted):
+            inner = [_said(one, native, format) for one in lasting_parts(part)]
             return "result", None if format.invents_call_ids or is_hosted else call_id, name, is_error, inner
         case Media(media_type, source, source_type):
             return "media", media_type, source_type, source
-        case Opaque(kind, native):
-            return "other", kind, format.without_volatile_fields(native)
+        case Opaque(kind, other):
+            return "other", kind, format.said_besides(other, frozenset())
         case _:
             return None
 
@@ -101,6 +116,8 @@ class KnownMessage(NamedTuple):
     digest: bytes
     is_system: bool
     begins_with_result: bool
+    most_marks: int
+    """At most so many cache breakpoints are in it."""
 
 
 class Digests:
@@ -158,7 +175,7 @@ class Digests:
                 flawed.add(HostedResults.name)
             if flawed:  # it was whole before, perhaps: sent as it comes now, it would be refused
                 digest = hashlib.blake2b(digest + payloads.canonical(sorted(flawed)), digest_size=_BYTES).digest()
-            known = KnownMessage(native, stored, digest, message.role == "system", is_answer)
+            known = KnownMessage(native, stored, digest, message.role == "system", is_answer, most_marks_in(native))
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known

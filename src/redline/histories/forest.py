@@ -1,21 +1,24 @@
 """The trees of a store: those in use, which session fills which, and which one a client's compaction goes on from."""
 
+import contextlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
 from redline.errors import ExecutionError
+from redline.histories.digests import chained
 from redline.histories.given import GivenList
 from redline.histories.present import StruckMessages
-from redline.histories.tree import HistoryTree
-from redline.log.log import ROOT, Header
-from redline.log.records import HistoryStarted, MessageAdded
+from redline.histories.tree import HistoryTree, KnownPath
+from redline.log.log import ROOT, Header, Log, Stored
+from redline.log.records import HistoryStarted, MessageAdded, Record
 from redline.log.store import INDEX, LogStore
 from redline.log.timeline import RecordTree
 from redline.tokens import Counter
 
-__all__ = ["Forest", "OpenTree"]
+__all__ = ["Forest", "OpenTree", "place_to_go_on"]
 
 _MOST_TREES = 256
 _MOST_BYTES = 192 << 20
@@ -26,6 +29,8 @@ _PATIENCE_S = 0.05
 """So long one waits for others who open trees."""
 _MOST_ORIGINS = 4
 """How many logs are looked through for messages that a new one has, too."""
+_INDEXED_LENGTHS = tuple(4**power for power in range(8))
+"""How many messages a log has when the index is told what they say."""
 
 
 class OpenTree:
@@ -41,6 +46,14 @@ class OpenTree:
         self.destinations = DestinationFinder(counter)
         messages = (one.record for one in tree.stored.values() if isinstance(one.record, MessageAdded))
         self.size_bytes = sum(len(message.payload) for message in messages)
+
+    def read(self) -> None:
+        """Take in what other processes have added, unless another thread is using it, which does so itself."""
+        if self.lock.acquire(blocking=False):
+            try:
+                self.tree.read()
+            finally:
+                self.lock.release()
 
     def rest(self) -> None:
         """Forget what is only there to be quick, unless another thread is using it."""
@@ -58,7 +71,7 @@ class Forest:
     def __init__(self, store: LogStore, counter: Counter) -> None:
         self.store, self._counter = store, counter
         self._trees: OrderedDict[str, OpenTree] = OrderedDict()
-        self._index: RecordTree | None = None
+        self._index: _SessionIndex | None = None
         self._lock = threading.RLock()
         self._is_closed = False
 
@@ -84,19 +97,38 @@ class Forest:
                     one.rest()
             return self._trees[name]
 
-    def find(self, name: str, namespace: str) -> OpenTree | None:
-        """The tree of a name, as it was last read if it is in memory: for who cannot wait until the store answers.
+    def find(self, given: GivenList) -> OpenTree:
+        """The tree in which a list goes on: its session's own. Stores of older versions keep sessions with one first message in
+        one log; those go on there.
+
+        Lists of no session go on where the first that began so did, until they turn off from it: then in one of their own.
+        """
+        return _tree_of(given, lambda name: self.open(name, given.namespace))
+
+    def find_now(self, given: GivenList) -> OpenTree | None:
+        """The tree in which a list goes on, as it was last read if it is in memory: for callers that cannot wait for the store.
 
         None where another thread holds up the opening of trees for long, as it does while the store is away.
         """
-        if (held := self._trees.get(name)) is not None:
-            return held
+        with contextlib.suppress(KeyError):
+            return _tree_of(given, self._trees.__getitem__)
         if not self._lock.acquire(timeout=_PATIENCE_S):
             return None
         try:
-            return self.open(name, namespace)
+            return self.find(given)
         finally:
             self._lock.release()
+
+    @contextlib.contextmanager
+    def going_on(self, given: GivenList) -> Iterator[OpenTree]:
+        """The tree in which a list goes on, for this thread alone and with what other processes have added."""
+        while True:
+            found = self.find(given)
+            with found.lock:
+                found.tree.read()
+                if self.find(given) is found:
+                    yield found
+                    return
 
     def leave(self, tree: OpenTree) -> None:
         """Keep a tree no longer in memory: its client has gone on in another one."""
@@ -104,28 +136,47 @@ class Forest:
             if self._trees.get(tree.name) is tree:
                 del self._trees[tree.name]
 
-    def enter(self, given: GivenList) -> None:
-        """Write down which log a session begins to fill."""
-        if given.session:
+    def enter(self, given: GivenList, log: str, lengths: range) -> None:
+        """Write down which log a session fills, and how what is in it begins, when the log has grown by these lengths."""
+        indexed = [length for length in _INDEXED_LENGTHS if length in lengths]
+        if indexed and (given.session or given.namespace):
+            chains = list(chained(given.digests[: indexed[-1]]))
+            started = [HistoryStarted(log, given.session, given.namespace, chains[length - 1]) for length in indexed]
             with self._lock:
-                self._read_index().append([HistoryStarted(given.log, given.session, given.namespace)], parent=ROOT)
+                self._read_index().append(list[Record](started), parent=ROOT)
 
-    def origin_of(self, given: GivenList) -> OpenTree | None:
+    def fork_of(self, given: GivenList) -> tuple[OpenTree, KnownPath] | None:
+        """Where the history is that a list goes on with, if it begins a log: a fork under another name, whose strikes are in
+        the provider's cache. None if nobody has said more of it than the first message."""
+        chains = list(chained(given.digests))
+        with self._lock:
+            index = self._read_index()
+            named = [
+                log
+                for length in reversed(_INDEXED_LENGTHS[1:])
+                if length <= len(chains)
+                for log in reversed(index.logs_with(given.namespace, chains[length - 1]))
+            ]
+        best: tuple[OpenTree, KnownPath] | None = None
+        for name in dict.fromkeys((*named[:_MOST_ORIGINS], given.shared_log())):
+            one = self.open(name, given.namespace)
+            one.read()
+            spot = place_to_go_on(given, one.tree)
+            if spot.length > (best[1].length if best else 1):
+                best = one, spot
+        return best
+
+    def origin_of(self, given: GivenList, log: str) -> OpenTree | None:
         """The tree of which a new list has messages, so that it must be what a client's compaction left of it.
 
         One message in common will do for a log that the same session filled; for others it must be two.
         """
         with self._lock:
-            entered = [one.record for one in self._read_index().stored.values()] if given.session else []
-            own = [
-                record.log
-                for record in entered
-                if isinstance(record, HistoryStarted) and (record.session, record.namespace) == (given.session, given.namespace)
-            ]
+            own = self._read_index().logs_of(given.session, given.namespace) if given.session else []
             recent = [name for name, one in reversed(self._trees.items()) if one.namespace == given.namespace]
         own = own[: -_MOST_ORIGINS - 1 : -1]
         for name in dict.fromkeys((*own, *recent[:_MOST_ORIGINS])):
-            if name != given.log:
+            if name != log:
                 found = self.open(name, given.namespace)
                 common = sum(found.tree.first_seen(digest) is not None for digest in set(given.digests[1:]))
                 if common >= (1 if name in own else 2):
@@ -147,9 +198,63 @@ class Forest:
                 self._index = None
             self.store.close()
 
-    def _read_index(self) -> RecordTree:
+    def _read_index(self) -> "_SessionIndex":
         if self._index is None or self._index.is_stale:
-            self._index = RecordTree(self.store.open(INDEX, Header(conversation=INDEX)))
+            self._index = _SessionIndex(self.store.open(INDEX, Header(conversation=INDEX)))
         else:
             self._index.read()
         return self._index
+
+
+def _tree_of(given: GivenList, tree_named: Callable[[str], OpenTree]) -> OpenTree:
+    if given.session:
+        own = tree_named(given.own_log)
+        if own.tree.stored:
+            return own
+        shared = tree_named(given.shared_log())
+        return shared if shared.tree.has_session(given.session) else own
+    length = 0
+    while True:
+        found = tree_named(given.shared_log(length + 1))
+        spot = found.tree.find(given.digests, "")
+        is_whole = spot.length <= length or spot.length == len(given.digests)
+        if is_whole or not found.tree.is_turned_off_from(spot):
+            return found
+        length = spot.length
+
+
+def place_to_go_on(given: GivenList, tree: HistoryTree) -> KnownPath:
+    """How far a list with something new is known. Where clients invent the ids of calls, the last message may have calls under
+    other ids than now: a result that follows would answer none, so that the message is said anew."""
+    spot = tree.find(given.digests, given.session)
+    if not given.format.invents_call_ids or spot.length == 0:
+        return spot
+    known = next(one.record.payload for one in reversed(tree.path(spot.record)) if isinstance(one.record, MessageAdded))
+    present = given.stored[given.lead + spot.length - 1]
+    calls = [[call.id for call in given.format.read(native).calls] for native in (known, present)]
+    return spot if calls[0] == calls[1] else tree.find(given.digests[: spot.length - 1], given.session)
+
+
+class _SessionIndex(RecordTree):
+    """The log that says which session fills which log."""
+
+    def __init__(self, log: Log) -> None:
+        self._by_session: dict[tuple[str, str], dict[str, None]] = {}
+        self._by_chain: dict[tuple[str, bytes], dict[str, None]] = {}
+        """By namespace and chain, the logs in which such messages are; dicts, because they keep their order."""
+        super().__init__(log)
+
+    def take(self, one: Stored) -> None:
+        """Take in the next record."""
+        super().take(one)
+        if isinstance(record := one.record, HistoryStarted):
+            self._by_session.setdefault((record.session, record.namespace), {})[record.log] = None
+            self._by_chain.setdefault((record.namespace, record.chain), {})[record.log] = None
+
+    def logs_of(self, session: str, namespace: str) -> list[str]:
+        """The logs that a session has filled, in order."""
+        return list(self._by_session.get((session, namespace), ()))
+
+    def logs_with(self, namespace: str, chain: bytes) -> list[str]:
+        """The logs of which the index says that they begin with messages of this chain, in order."""
+        return list(self._by_chain.get((namespace, chain), ()))

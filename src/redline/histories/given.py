@@ -10,14 +10,14 @@ from redline.errors import FormatError, ValidationError
 from redline.formats import detect_format, find_format
 from redline.formats.base import Format
 from redline.formats.sdk_objects import plain_message
-from redline.histories.digests import Digests, KnownMessage
+from redline.histories.digests import Digests, KnownMessage, chained
 from redline.log.log import Redact
 from redline.values import payloads
-from redline.values.checks import make_list, shown
+from redline.values.checks import check_text, make_list, shown
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 
-__all__ = ["GivenList", "ListReader"]
+__all__ = ["GivenList", "ListReader", "log_name"]
 
 _CERTAIN = 2
 """Evidence that no other format gives."""
@@ -43,14 +43,28 @@ class GivenList:
     """Of the messages after the lead, where the caller knows them; as many, or none at all."""
     session: str
     namespace: str
+    most_marks: int
+    """At most so many cache breakpoints are in it."""
     why_untouched: str = ""
     """Why it cannot be followed; empty if it can."""
 
     @property
-    def log(self) -> str:
-        """The name of the log that it belongs to: all lists of a namespace that begin with the same message share one."""
-        begun = self.namespace.encode("utf-8", "surrogatepass") + b"\0" + (self.digests[0] if self.digests else b"")
-        return hashlib.blake2b(begun, digest_size=12).hexdigest()
+    def own_log(self) -> str:
+        """The name of the log that this session's lists with this first message have to themselves."""
+        return log_name(self.namespace, self.digests[:1], self.session)
+
+    def shared_log(self, length: int = 1) -> str:
+        """The name of the log for lists of no session that begin with the same messages, so many of them."""
+        return log_name(self.namespace, list(chained(self.digests[:length]))[1:] or self.digests[:1])
+
+
+def log_name(namespace: str, begun: Sequence[bytes], session: str = "") -> str:
+    """Where no session is named, lists with one first message have had this name since the first version."""
+    known_by = [namespace.encode("utf-8", "surrogatepass"), b"".join(begun[-1:])]
+    if session:
+        known_by.append(session.encode("utf-8", "surrogatepass"))
+    kind = b"session" if session else b""
+    return hashlib.blake2b(b"\0".join(known_by), digest_size=12, person=kind).hexdigest()
 
 
 class ListReader:
@@ -75,9 +89,8 @@ class ListReader:
     ) -> GivenList:
         """The list, checked; a ValidationError names what is wrong with it. `preferred` is the format where several fit."""
         said, stamps = make_list("messages", messages), make_list("times", times)
-        for what, value in {"session": session, "namespace": namespace}.items():
-            if not isinstance(value, str):
-                raise ValidationError(f"{what} must be a text, not {shown(value)}")
+        check_text("session", session)
+        check_text("namespace", namespace)
         if stamps and len(stamps) != len(said):
             raise ValidationError(f"times must be one for each of the {len(said)} messages (None: unknown), not {len(stamps)}")
         is_longer = stamps[: len(self._checked)] == self._checked
@@ -94,7 +107,8 @@ class ListReader:
         if not why and found[lead].begins_with_result:
             why = "it begins with a result: the provider keeps the history"
         stored, digests = [message.stored for message in found], [message.digest for message in found[lead:]]
-        return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, why)
+        marks = sum(message.most_marks for message in found)
+        return GivenList(said, natives, stored, lead, known, digests, stamps[lead:], session, namespace, marks, why)
 
     def _recognised(self, natives: list[bytes], format: str, preferred: str | None) -> tuple[Format, list[KnownMessage]]:
         """The format of a list and what is known of its messages; one that began alike tells it, unless that does not fit."""

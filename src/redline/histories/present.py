@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from redline.engine.repaired import OriginFinder
 from redline.engine.request import Request
-from redline.engine.sent import RepairedMessage, Sent
+from redline.engine.sent import Origin, RepairedMessage, Sent
 from redline.engine.state import State
 from redline.engine.strike import struck_payload
 from redline.formats.base import Format
-from redline.histories.digests import common_start, lasting_parts, same_parts
+from redline.formats.cache_control import MOST_BREAKPOINTS
+from redline.histories.digests import common_start, same_parts
 from redline.histories.given import GivenList
 from redline.log.records import Strike
 from redline.repair import Legalizer, Strategy
 from redline.rules.rule import Mark
 from redline.values import payloads
+from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Payload
 
 __all__ = ["StruckMessages", "ToSend", "as_given", "messages_to_send"]
@@ -33,6 +36,21 @@ class StruckMessages:
         """The strikes on it, and how many they were."""
         self._left: dict[int, bytes | None] = {}
         """By index, what they leave of its messages, where that differs from what was given; None for nothing."""
+        self._alike: dict[int, tuple[bytes, bytes, bool]] = {}
+        """By index, a message as it came and as it is in the record, and whether laws see no difference."""
+
+    def renewed(self, given: GivenList, state: State) -> dict[int, bool]:
+        """By index, the messages that come in another form than that of the record, and whether both are as legal."""
+        found: dict[int, bool] = {}
+        for index, native in enumerate(given.natives[given.lead :]):
+            stored = state.payload(index)
+            if native is not stored and native != stored:
+                known = self._alike.get(index)
+                if known is None or known[:2] != (native, stored):
+                    shapes = [_shape(given.format.read(one)) for one in (native, stored)]
+                    known = self._alike[index] = native, stored, shapes[0] == shapes[1]
+                found[index] = known[2]
+        return found
 
     def all_left(self, given: GivenList, state: State, sent: Sent) -> dict[int, bytes | None]:
         """By index, what is left of the messages of a list, where that differs from what was given; None for nothing.
@@ -79,9 +97,11 @@ class ToSend(NamedTuple):
 
 
 def messages_to_send(struck: StruckMessages, given: GivenList, made: Request, state: State, strategy: Strategy) -> ToSend:
-    """What the engine sends, with the caller's own messages wherever nothing was done to them."""
+    """What the engine sends, in the caller's own present messages: with strikes carried out and repairs made on them."""
     positions: Sequence[int | None] = range(len(given.messages))
-    if made.sent.is_unrepaired:
+    renewed = struck.renewed(given, state)
+    is_as_legal = all(renewed.values())
+    if made.sent.is_unrepaired and is_as_legal:
         said: list[Payload | None] = list(given.messages)
         takes_bytes = isinstance(given.messages[-1], bytes)
         for index, left in struck.all_left(given, state, made.sent).items():
@@ -90,27 +110,71 @@ def messages_to_send(struck: StruckMessages, given: GivenList, made: Request, st
             positions = [position for position in positions if position is not None and said[position] is not None]
         sent = [payload for payload in said if payload is not None]
     else:
-        pieces = [*enumerate(given.messages[: given.lead]), *_repaired_pieces(struck, given, made, state, strategy)]
+        repaired = (piece for piece, _ in made.sent.outline() if isinstance(piece, RepairedMessage))
+        is_as_repaired = renewed.keys().isdisjoint(origin.index for piece in repaired for origin in piece.origins)
+        pieces: list[tuple[int | None, Payload]] = [*enumerate(given.messages[: given.lead])]
+        if is_as_legal and is_as_repaired:
+            pieces += _repaired_pieces(struck, given, made, state)
+        else:
+            pieces += _repaired_anew(struck, given, made, state, strategy)
         positions, sent = [position for position, _ in pieces], [payload for _, payload in pieces]
     if len(sent) == given.lead:  # nothing of it is legal: the provider may say what is wrong with it
         return ToSend(given.messages, range(len(given.messages)))
+    if given.most_marks > MOST_BREAKPOINTS:
+        sent = [
+            as_given(given, one) if one is not own else one
+            for one, own in zip(given.format.within_limits(sent), sent, strict=True)
+        ]
     return ToSend(sent, positions)
 
 
 def _repaired_pieces(
-    struck: StruckMessages, given: GivenList, made: Request, state: State, strategy: Strategy
+    struck: StruckMessages, given: GivenList, made: Request, state: State
 ) -> Iterator[tuple[int | None, Payload]]:
-    """What is sent after the lead where the repair has changed something: the caller's own wherever it has not."""
+    """What is sent after the lead where the repair has changed messages that come as they are in the record."""
     messages, lead = given.messages, given.lead
-    renewed = _repaired_anew(given, made.sent, state, strategy)
     for place, (piece, strikes) in enumerate(made.sent.outline()):
         if isinstance(piece, RepairedMessage):
-            if native := renewed[place] if place in renewed else made.sent[place].stored:
-                yield _position_of(piece, given), as_given(given, native)
+            if native := made.sent[place].stored:
+                yield _position_of(piece.origins, given), as_given(given, native)
         elif not strikes:
             yield lead + piece, messages[lead + piece]
         elif (left := struck.left_of(piece, given, strikes, state.payload)) is not None:
             yield lead + piece, as_given(given, left)
+
+
+def _repaired_anew(
+    struck: StruckMessages, given: GivenList, made: Request, state: State, strategy: Strategy
+) -> Iterator[tuple[int | None, Payload]]:
+    """What is sent after the lead where messages come in another form than that of the record, which has to be repaired: with
+    ids that other calls had, with cache marks, blank texts, secrets that are kept out of the record."""
+    format, lead = given.format, given.lead
+    present = [format.read(native) for native in given.natives[lead:]]
+    strikes: dict[int, tuple[Strike, ...]] = {}
+    for strike in {strike.number: strike for _, held in made.sent.outline() for strike in held}.values():
+        strikes[strike.index] = (*strikes.get(strike.index, ()), strike)
+    find_origins, has_begun = OriginFinder(lambda: list(enumerate(present))), False
+    for item in Legalizer.over(present, format, strategy, lifts_system=True).repair().items:
+        if format.is_apart(item.message, has_begun=has_begun):
+            continue
+        has_begun = True
+        if item.source is not None and item.message is present[item.source]:
+            own = strikes.get(item.source, ())
+            if not own:
+                yield lead + item.source, given.messages[lead + item.source]
+            elif (left := struck.left_of(item.source, given, own, state.payload)) is not None:
+                yield lead + item.source, as_given(given, left)
+            continue
+        origins = find_origins(item.message)
+        at = {(origin.index, origin.original): origin.at for origin in origins}
+        marks = list[Mark]()
+        for index in dict.fromkeys(origin.index for origin in origins if origin.index in strikes):
+            places = same_parts(format.read(state.payload(index)), present[index])
+            found = [(one, at.get((index, places.get(one.at, ())))) for one in strikes[index]]
+            marks += [Mark(one.rule, index, place, one.replacement, one.because) for one, place in found if place is not None]
+        payload = struck_payload(item.message, marks, format)
+        if payload is not None:
+            yield _position_of(origins, given), as_given(given, payloads.encoded(payload))
 
 
 def _strike_out(format: Format, native: bytes, stored: bytes, strikes: tuple[Strike, ...]) -> bytes | None:
@@ -121,27 +185,20 @@ def _strike_out(format: Format, native: bytes, stored: bytes, strikes: tuple[Str
     return None if payload is None else payloads.encoded(payload)
 
 
-def _repaired_anew(given: GivenList, sent: Sent, state: State, strategy: Strategy) -> dict[int, bytes]:
-    """By place in what is sent, what the repair makes of the caller's messages where they are not written as in the record:
-    with other cache marks, of which only so many are taken, or with secrets, which are kept out of it."""
-    outline = list(sent.outline())
-    repaired = {place: piece for place, (piece, _) in enumerate(outline) if isinstance(piece, RepairedMessage)}
-    origins = {origin.index for piece in repaired.values() for origin in piece.origins}
-    if all(given.natives[given.lead + index] == state.payload(index) for index in origins):
-        return {}
-    present = [given.format.read(native) for native in given.natives[given.lead :]]
-    items = Legalizer.over(present, given.format, strategy, lifts_system=True).repair().items
-    renewed: dict[int, bytes] = {}
-    for place, piece in repaired.items() if len(items) == len(outline) else ():
-        message = items[place].message
-        if len(lasting_parts(message)) == len(lasting_parts(piece.message)):
-            places = same_parts(piece.message, message)
-            found = {(origin.index, origin.original): places.get(origin.at) for origin in piece.origins}
-            strikes = [(one, found.get((one.index, one.at))) for one in outline[place][1]]
-            marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in strikes if at is not None]
-            payload = struck_payload(message, marks, given.format)
-            renewed[place] = b"" if payload is None else payloads.encoded(payload)
-    return renewed
+def _shape(part: Part | Message) -> Any:
+    """What a provider's laws look at in a message, of what may be another one when it comes again under the same digest."""
+    match part:
+        case Message(role, parts):
+            return role, [_shape(one) for one in parts]
+        case Text(text):
+            return "text", bool(text), text.isspace(), text[-1:].isspace()
+        case Reasoning(text, is_bound):
+            return "reasoning", is_bound, bool(text)
+        case ToolCall(id, name):
+            return "call", id, name
+        case ToolResult(call_id, parts):
+            return "result", call_id, [_shape(one) for one in parts]
+    return type(part).__name__
 
 
 def as_given(given: GivenList, payload: Payload) -> Payload:
@@ -149,7 +206,7 @@ def as_given(given: GivenList, payload: Payload) -> Payload:
     return payload if isinstance(given.messages[-1], bytes) else payloads.decode(payload)
 
 
-def _position_of(piece: RepairedMessage, given: GivenList) -> int | None:
+def _position_of(origins: Sequence[Origin], given: GivenList) -> int | None:
     """The message that the repair changed, if it was one."""
-    indices = {origin.index for origin in piece.origins}
+    indices = {origin.index for origin in origins}
     return given.lead + indices.pop() if len(indices) == 1 else None

@@ -1,7 +1,7 @@
 """The records of one log as ways through a tree: which of them a list of messages begins with, and what was said on it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redline.engine.moving import head_moved
 from redline.histories.digests import chained
@@ -29,6 +29,9 @@ _SAID_OF_IT = StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageRepo
 """Records that follow a message on every way that goes on from it. Others begin a way of their own."""
 
 
+_MOST_GREETINGS = 2
+
+
 def _is_said_of_it(record: Record) -> bool:
     """A move that only brings along what users decided begins no way either."""
     return isinstance(record, _SAID_OF_IT) or (isinstance(record, HeadMoved) and not record.strikes and record != HeadMoved())
@@ -54,6 +57,8 @@ class _Place:
     length: int
     session: str
     left_alone: str = ""
+    opened_ms: float | None = None
+    """When the messages so far were said, if all of them came at once; else None."""
 
 
 class HistoryTree(RecordTree):
@@ -65,6 +70,9 @@ class HistoryTree(RecordTree):
         """By chain, the records that end it: several where sessions went the same way apart from each other."""
         self._times: dict[bytes, float] = {}
         """By digest, when a message was first seen."""
+        self._continued: set[bytes] = set()
+        """The chains after which something was said."""
+        self._sessions: set[str] = set()
         self._last: tuple[list[bytes], list[bytes]] = [], []
         """Digests and chains of the list that was last looked for: the next is mostly the same with a little more. They change
         together: `recorded` looks for a list without waiting for whoever decides about another."""
@@ -80,17 +88,20 @@ class HistoryTree(RecordTree):
         match record:
             case MessageAdded():
                 (chain,) = chained((record.digest,), before.chain)
-                self._places[one.number] = _Place(chain, before.length + 1, before.session, before.left_alone)
+                opened_ms = record.timestamp_ms if before.length == 0 or before.opened_ms == record.timestamp_ms else None
+                self._places[one.number] = _Place(chain, before.length + 1, before.session, before.left_alone, opened_ms)
+                self._continued.add(before.chain)
                 if record.digest:
                     self._known.setdefault(chain, []).append(one.number)
                     if record.timestamp_ms is not None:
                         self._times.setdefault(record.digest, record.timestamp_ms)
             case SessionJoined(session):
-                self._places[one.number] = _Place(before.chain, before.length, session, before.left_alone)
+                self._sessions.add(session)
+                self._places[one.number] = replace(before, session=session)
                 if before.chain in self._known:  # a session that goes on from what another one has sent
                     self._known[before.chain].append(one.number)
             case LeftAlone(why):
-                self._places[one.number] = _Place(before.chain, before.length, before.session, why)
+                self._places[one.number] = replace(before, left_alone=why)
             case _:
                 self._places[one.number] = before
 
@@ -113,6 +124,17 @@ class HistoryTree(RecordTree):
         chains = [*chains[:known], *chained(digests[known:], chains[known - 1] if known else b"")]
         self._last = list(digests), chains
         return chains
+
+    def has_session(self, session: str) -> bool:
+        """Whether something in the log was sent under this name."""
+        return session in self._sessions
+
+    def is_turned_off_from(self, spot: KnownPath) -> bool:
+        """Whether a list that is known this far, and has more, is another conversation than the one that has said something
+        else there: all that they share is a greeting and its answer, or what both began with in their first request."""
+        place = self._places[spot.record]
+        has_greeted = place.length <= _MOST_GREETINGS or place.opened_ms is not None
+        return place.chain in self._continued and has_greeted
 
     def session_at(self, record: int) -> str:
         """The name under which the way to a record was sent."""

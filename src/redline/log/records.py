@@ -195,12 +195,14 @@ class SessionJoined(msgspec.Struct, frozen=True, tag="session", tag_field="type"
     session: str
 
 
-class HistoryStarted(msgspec.Struct, frozen=True, tag="history", tag_field="type"):
-    """In the index of a store: a session began to fill a log."""
+class HistoryStarted(msgspec.Struct, frozen=True, tag="history", tag_field="type", omit_defaults=True):
+    """In the index of a store: a session began to fill a log, or has filled it so far."""
 
     log: str
     session: str
     namespace: str = ""
+    chain: bytes = b""
+    """Of the messages in it so far: another session that goes on from them finds the log by it."""
 
 
 class LeftAlone(msgspec.Struct, frozen=True, tag="left_alone", tag_field="type"):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from os.path import commonprefix
 from typing import NamedTuple
@@ -10,13 +11,13 @@ import msgspec
 
 from redline.redaction.names import is_random, names_a_secret, names_a_token, takes_a_secret
 from redline.redaction.secret import MARK
-from redline.redaction.texts import possible_kinds, redact_characters
+from redline.redaction.texts import holds_secrets, redact_characters
 
 __all__ = ["redact"]
 
 
 def redact(payload: bytes) -> bytes:
-    """JSON with the secrets in its strings replaced. Keys, numbers, spacing and every other character stay as they are.
+    """JSON with the secrets in its strings replaced, keys among them. Every other character stays as it is.
 
     What is no JSON is looked at as far as it has strings; nothing is refused.
     """
@@ -40,12 +41,11 @@ def _holds_secrets(text: str) -> bool:
         if name is not None and _is_secret(name, meant):
             return True
         meanings.append(meant)
-    everything = "\n".join(meanings)
-    return any(kind.pattern.search(everything) for kind in possible_kinds(everything))
+    return holds_secrets("\n".join(meanings))
 
 
 def _meanings(text: str, depth: int) -> Iterator[tuple[str | None, str]]:
-    """Every string that is a value, with its name, also of JSON inside of strings."""
+    """Every string, with its name if it is a value that has one, also of JSON inside of strings."""
     for value in _values(text):
         meant = _meaning(value.inner)
         yield value.name, meant
@@ -54,9 +54,12 @@ def _meanings(text: str, depth: int) -> Iterator[tuple[str | None, str]]:
 
 
 def _redacted_json(text: str, depth: int) -> str:
-    pieces, at = list[str](), 0
+    pieces, at, names = list[str](), 0, Counter[str]()
     for value in _values(text):
         shown = _redacted(value.inner, depth)
+        if value.is_key and shown != value.inner:  # two keys of an object must not become one
+            names[shown] += 1
+            shown += f" {names[shown]}" if names[shown] > 1 else ""
         if value.name is not None and value.inner and MARK not in shown and _is_secret(value.name, _meaning(value.inner)):
             shown = _NAMED
         if shown != value.inner:
@@ -114,7 +117,7 @@ _VALUE_KEYS = frozenset(("value", "Value", "val"))
 
 
 class _StringValue(NamedTuple):
-    """A string that is a value."""
+    """A string that is a value, or a key."""
 
     key: str | None
     """None in a list."""
@@ -124,6 +127,7 @@ class _StringValue(NamedTuple):
     """Where that begins."""
     name: str | None
     """What says what it is: its key; where that is only `value`, and in lists of arguments, the string before it."""
+    is_key: bool = False
 
 
 def _values(text: str) -> Iterator[_StringValue]:
@@ -132,6 +136,7 @@ def _values(text: str) -> Iterator[_StringValue]:
         inner, start = found["inner"], found.start()
         if found["colon"]:
             key, key_start, key_end = _meaning(inner), start, found.end()
+            yield _StringValue(None, inner, start + 1, None, is_key=True)
             continue
         own = key if start == key_end else None
         name, before = own, last.inner if own in _VALUE_KEYS and last.key in _NAMING_KEYS else None

@@ -96,6 +96,21 @@ _SHAPES = (
     ),
 )
 
+# --- the words that a wallet is restored with
+
+_SEED_NAME = (
+    r"(?:(?:[Ss]eed|SEED|[Rr]ecovery|RECOVERY|[Bb]ackup|BACKUP|[Ss]ecret|SECRET|[Ww]allet|WALLET|[Mm]nemonic|MNEMONIC)"
+    r"[ _-]?(?:[Pp]hrase|PHRASE|[Ww]ords?|WORDS?|[Ss]eed|SEED|[Ss]entence)|[Mm]nemonic|MNEMONIC|[Bb][Ii][Pp]-?39|[Ss]eed|SEED)"
+)
+_SEED_WORDS = r"(?:[a-z]{3,8}(?:[ \t]{0,4}[\s,;|]\s{0,3}(?:\d{1,2}[.):]?\s{0,3})?)(?=[a-z])){11,23}+[a-z]{3,8}(?![a-z])"
+
+_SEED_PHRASE = secret_kind(
+    "seed phrase",
+    rf"{_SEED_NAME}[^\n\[\]]{{0,60}}?(?:[:=\"'`>]|\bis\b|\n)[\s\"'`(]{{0,6}}(?:1[.):]?\s{{0,3}})?(?P<secret>{_SEED_WORDS})",
+    *("seed", "mnemonic", "phrase", "bip39", "bip-39", "wallet", "recovery", "backup"),
+)
+"""Twelve to twenty-four short words in a row, after what says that they are one: BIP-39's words have three to eight letters."""
+
 # --- headers, as they are sent, and as commands and code spell them
 
 _SCHEMES = (
@@ -206,4 +221,4 @@ _COMMANDS = (
     ),
 )
 
-PLACES: tuple[Secret, ...] = (_PRIVATE_KEY, *_WEBHOOKS, *_ADDRESSES, *_SHAPES, *_HEADERS, *_COMMANDS)
+PLACES: tuple[Secret, ...] = (_PRIVATE_KEY, *_WEBHOOKS, *_ADDRESSES, *_SHAPES, _SEED_PHRASE, *_HEADERS, *_COMMANDS)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from redline.redaction.names import NAMES
 from redline.redaction.places import PLACES
+from redline.redaction.readings import encoded_texts, readings_of
 from redline.redaction.secret import MARK, Secret
 from redline.redaction.tokens import TOKENS
 
-__all__ = ["SECRETS", "possible_kinds", "redact_characters", "redact_text"]
+__all__ = ["SECRETS", "holds_secrets", "redact_characters", "redact_text"]
 
 Kinds = tuple[Secret, ...]
 
@@ -18,14 +19,27 @@ SECRETS: Kinds = (*PLACES[:1], *(token.kind() for token in TOKENS), *PLACES[1:],
 _MOST_ROUNDS = 8
 """What is beside a secret may show as another once that is gone; no text takes more than three rounds, unless made for it."""
 _REST = f"{MARK}rest]"
+_ENCODED = f"{MARK}encoded secret]"
+_DEEPEST = 2
+"""How often what is encoded may be encoded again and still be read."""
+
+Span = tuple[int, int, str]
+"""From where to where, and what is written there instead."""
 
 
-def redact_text(text: str) -> str:
+def redact_text(text: str, depth: int = _DEEPEST) -> str:
     """A text with its secrets replaced."""
-    return redact_characters(text, [])[0]
+    return redact_characters(text, [], depth)[0]
 
 
-def redact_characters(meant: str, written: list[str]) -> tuple[str, list[str]]:
+def holds_secrets(text: str) -> bool:
+    """Whether there is one, in whatever spelling."""
+    return any(kind.pattern.search(text) for kind in possible_kinds(text)) or bool(
+        _coded_spans(text) or _encoded_spans(text, _DEEPEST)
+    )
+
+
+def redact_characters(meant: str, written: list[str], depth: int = _DEEPEST) -> tuple[str, list[str]]:
     """A text without its secrets, and what is written for it without them too, if that is given.
 
     Each of `written` is how one character of `meant` is spelled in the source (`\\n` for a line break), so that places in one
@@ -33,21 +47,49 @@ def redact_characters(meant: str, written: list[str]) -> tuple[str, list[str]]:
     """
     for _ in range(_MOST_ROUNDS):
         before = meant
+        meant, written = _replaced(meant, written, _coded_spans(meant))  # first: a colour may hide where a secret begins
         for kind in possible_kinds(meant):
-            if spans := [found.span("secret") for found in kind.pattern.finditer(meant)]:
-                meant = "".join(_without(meant, spans, kind.marker))
-                written = _without(written, spans, kind.marker) if written else written
+            spans = [(*found.span("secret"), kind.marker) for found in kind.pattern.finditer(meant)]
+            meant, written = _replaced(meant, written, spans)
+        meant, written = _replaced(meant, written, _encoded_spans(meant, depth))
         if meant == before:
             return meant, written
     found = [match.start("secret") for kind in possible_kinds(meant) if (match := kind.pattern.search(meant))]
+    found += [start for start, _, _ in (*_coded_spans(meant), *_encoded_spans(meant, depth))]
     end = min(found, default=len(meant))
     return (meant[:end] + _REST, [*written[:end], _REST]) if found else (meant, written)
 
 
-def _without(characters: Sequence[str], spans: list[tuple[int, int]], marker: str) -> list[str]:
-    """The characters, with the marker in the place of each span; a text may stay in pieces."""
+def _coded_spans(text: str) -> list[Span]:
+    """Secrets that show when the text is decoded, in order; of two that share characters, the first."""
+    found: list[Span] = []
+    for reading in readings_of(text):
+        for kind in possible_kinds(reading.text):
+            matches = (match for match in kind.pattern.finditer(reading.text) if match["secret"])
+            found += [(*reading.span(*match.span("secret")), kind.marker) for match in matches]
+    kept: list[Span] = []
+    for span in sorted(found):
+        if MARK not in text[span[0] : span[1]] and (not kept or span[0] >= kept[-1][1]):
+            kept.append(span)
+    return kept
+
+
+def _encoded_spans(text: str, depth: int) -> list[Span]:
+    """What holds secrets once it is decoded from base64 or hexadecimal digits."""
+    texts = encoded_texts(text) if depth else ()
+    return [(start, end, _ENCODED) for start, end, words in texts if redact_text(words, depth - 1) != words]
+
+
+def _replaced(meant: str, written: list[str], spans: Sequence[Span]) -> tuple[str, list[str]]:
+    if not spans:
+        return meant, written
+    return "".join(_without(meant, spans)), _without(written, spans) if written else written
+
+
+def _without(characters: Sequence[str], spans: Sequence[Span]) -> list[str]:
+    """The characters, with a marker in the place of each span; a text may stay in pieces."""
     pieces, at = list[str](), 0
-    for start, end in spans:
+    for start, end, marker in spans:
         kept = characters[at:start]
         pieces += [kept, marker] if isinstance(kept, str) else [*kept, *marker]
         at = end

@@ -13,6 +13,7 @@ from redline.blobs.collect import references_in
 from redline.blobs.opening import open_blobs
 from redline.conversation import Conversation, now_ms
 from redline.errors import LogError, RedlineError, ValidationError
+from redline.histories.given import log_name
 from redline.inspection.catalog_cache import CatalogCache
 from redline.inspection.log_transcript import read_log_file
 from redline.inspection.short_names import forget_listed
@@ -20,12 +21,13 @@ from redline.log import DurableLog, Header
 from redline.log.addresses import Address, masked, parse_address
 from redline.log.housekeeping import LOG_SUFFIX, delete_logs, log_sizes, vacuum
 from redline.log.log import ROOT
-from redline.log.records import Described
+from redline.log.records import Described, HistoryStarted, MessageAdded
 from redline.log.store import INDEX, LogStore
 from redline.opening import open as open_conversation
 from redline.store.search import SearchQuery, SearchResult
+from redline.store.sessions import copy_session, sessions_of
 from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
-from redline.values.checks import shown
+from redline.values.checks import check_text, shown
 
 __all__ = ["Store"]
 
@@ -93,9 +95,12 @@ class Store:
             log.append([record], parent=ROOT)
         return describe(name, log_sizes(self._address)[name], self._read(name))
 
-    def delete(self, *names: str, blobs: LastingBlobs | str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+    def delete(
+        self, *names: str, session: str | None = None, blobs: LastingBlobs | str | os.PathLike[str] | None = None
+    ) -> tuple[str, ...]:
         """Delete conversations for good: records in all branches, what crashes left of them, and what caches tell of them.
 
+        With `session`, only what was sent under this name: other `sessions` of the same log go on in logs of their own.
         With `blobs`, or their address, what they alone of this store refer to is deleted there; the references are given back.
         A LogError while another process keeps one locked; who has one open can add nothing any more. What the files of a
         PostgreSQL server still hold, `vacuum` takes away.
@@ -103,6 +108,8 @@ class Store:
         there = self.names()
         if unknown := [name for name in names if name not in there]:
             raise ValidationError(f"There is no conversation {unknown[0]!r} in {self.name}. Nothing was deleted.")
+        for name in names if session is not None else ():
+            self._keep_other_sessions(name, check_text("session", session or ""))  # None was asked for above
         return self._delete(names, blobs) if names else ()
 
     def search(
@@ -222,6 +229,23 @@ class Store:
             except LogError as problem:
                 raise LogError(f"Deleted, but traces may be left in the file: {problem} Then call Store.vacuum().") from problem
         return gone
+
+    def _keep_other_sessions(self, name: str, session: str) -> None:
+        """Give each session of a log but one a log of its own, under the name that an Editor looks for."""
+        records = self._read(name).records
+        sessions = sessions_of(records)
+        if session not in sessions:
+            there = ", ".join(map(repr, sessions)) or "none"
+            raise ValidationError(f"There is no session {session!r} in {name}; there are: {there}. Nothing was deleted.")
+        with self._opened(INDEX) as index:
+            entered = [one.record for one in index.read()]
+        namespace = next((one.namespace for one in entered if isinstance(one, HistoryStarted) and one.log == name), "")
+        first = next(one.record.digest for one in records if isinstance(one.record, MessageAdded))
+        for other in sessions:
+            kept_in = log_name(namespace, [first], other) if other else f"{name}-rest"
+            if other != session and kept_in not in self.names():  # it is there if this was tried before
+                with self._opened(kept_in) as log:
+                    copy_session(records, other, log)
 
     def _referred_to_only_by(self, names: Sequence[str], blobs: LastingBlobs) -> set[str]:
         """The blobs that only these conversations name, of all in the store; an ExecutionError if one of those is damaged."""

@@ -15,6 +15,7 @@ from redline.log import Header
 from redline.log.log import Stored
 from redline.log.records import Described
 from redline.log.timeline import RecordTree
+from redline.store.sessions import sessions_of
 
 __all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe", "said_of"]
 
@@ -39,6 +40,8 @@ class StoredConversation(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     format: str = ""
     """The provider format of the messages."""
+    sessions: tuple[str, ...] = ()
+    """The names under which Editors, transports or the proxy were sent it; several only where an older version wrote it."""
     races: int = 0
     """How often two writers went on from the same place; each time made a branch, see `Conversation.branches`."""
     problem: str = ""
@@ -117,6 +120,7 @@ def describe(name: str, size_bytes: int, read: StoredRecords) -> StoredConversat
         user=told.user or "",
         tags=told.tags or (),
         format=read.format,
+        sessions=sessions_of(read.records),
         races=RecordTree(ReadOnlyLog(read.records)).races,
     )
 

@@ -13,6 +13,7 @@ __all__ = [
     "check_flags",
     "check_function",
     "check_methods",
+    "check_text",
     "has_methods",
     "make_list",
     "shown",
@@ -34,6 +35,13 @@ def check_function(what: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
         raise ValidationError(f"{what} must be a function, not {shown(value)}")
+
+
+def check_text(what: str, value: str) -> str:
+    """The value; refused if it is no text."""
+    if not isinstance(value, str):
+        raise ValidationError(f"{what} must be a text, not {shown(value)}")
+    return value
 
 
 def check_methods(what: str, value: object, *names: str) -> None:

@@ -56,6 +56,8 @@ class Call:
     """The name that the caller gives the history; empty where headers and body say it."""
     query: str = field(default="", repr=False)
     """As the client wrote it: for who pays, which it may say, and nothing else."""
+    namespace: str = ""
+    """Whose histories these are, where the caller says it; empty where label and credential do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class WireEditor:
 
     def _namespace(self, call: Call, account: str = "") -> str:
         """What is only observed is apart from what is edited: strikes that were never sent must not count there."""
-        namespace = namespace_of(call.headers, call.label, self._key, query=call.query, account=account)
+        namespace = call.namespace or namespace_of(call.headers, call.label, self._key, query=call.query, account=account)
         return f"observed {namespace}" if self._why_observed(call) else namespace
 
     def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:

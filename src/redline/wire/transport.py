@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from redline.errors import ValidationError
 from redline.formats.answers import Answer
+from redline.values.checks import check_text
 from redline.wire import find_api
 from redline.wire.answers import AnswerReader
 from redline.wire.base import MOST_BODY_BYTES
@@ -46,6 +47,7 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         policy: "Policy | str | None" = None,
         transport: Any = None,
         session: str = "",
+        namespace: str = "",
         editor: "Editor | None" = None,
     ) -> None:
         if editor is not None and store is not None:
@@ -59,7 +61,7 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
             raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
         self._wire = WireEditor(given)
         self._inner = transport
-        self._session = session
+        self._session, self._namespace = check_text("session", session), check_text("namespace", namespace)
 
     def _sender(self, request: Any) -> Any:
         """The transport that was given, else one of the request's own library."""
@@ -74,7 +76,15 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
             encoding = headers.get("content-encoding", "")
             body = decompress(request.content, encoding, most_bytes=MOST_BODY_BYTES)
             query = request.url.query.decode("latin-1")
-            call = Call(request.method, request.url.path, headers, body, session=self._session, query=query)
+            call = Call(
+                request.method,
+                request.url.path,
+                headers,
+                body,
+                session=self._session,
+                query=query,
+                namespace=self._namespace,
+            )
             edited = self._wire.edit(call)
             if edited.is_changed:
                 return edited, _with_body(request, compress(edited.body, encoding))
@@ -110,8 +120,8 @@ class RedlineTransport(_EditingTransport):
     """A transport for the sync clients of httpx and httpx2: `httpx.Client(transport=RedlineTransport("chats"))`.
 
     It takes the address of a store, or an Editor, which it does not close. What is sent elsewhere, and everything of a request
-    but the messages in its body, passes untouched. `transport` does the sending; `session` names the history where neither
-    headers nor body do.
+    but the messages in its body, passes untouched. `transport` does the sending; `session` names the history, for
+    a client that has but one; `namespace` says whose histories these are, where one key serves many users.
     """
 
     _inner_kind = "HTTPTransport"
