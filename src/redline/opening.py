@@ -42,6 +42,7 @@ _logger = logging.getLogger("redline.opening")
 _SUFFIX = ".redline.jsonl"
 _MAGIC = b'"redline-log"'
 _HEAD_BYTES = 4096
+_MOST_PROBLEMS = 3
 
 
 def open(  # noqa: A001 - the public word, as in gzip.open
@@ -160,7 +161,12 @@ def is_foreign(address: str | os.PathLike[str]) -> bool:
 
 
 def _recorded(path: Path, number: int) -> RecordedConversation:
-    conversations = read_transcript(path).conversations
+    transcript = read_transcript(path)
+    conversations = transcript.conversations
+    for problem in transcript.problems[:_MOST_PROBLEMS]:
+        _logger.warning("%s", problem)
+    if len(transcript.problems) > _MOST_PROBLEMS:
+        _logger.warning("%s: %d more problems; `redline check` lists them", path, len(transcript.problems) - _MOST_PROBLEMS)
     if not 0 <= number < len(conversations):
         raise ValidationError(f"{path} holds {len(conversations)} conversations, numbered from 0; there is no {number}.")
     return conversations[number]

@@ -7,7 +7,7 @@ from redline.mending.edits import LineEdits, apply_splices
 from redline.mending.records import edit_records, make_uuid
 from redline.mending.repaired_window import RepairedWindow
 from redline.transcripts.source import Source
-from tests.mending.sessions import write
+from tests.mending.sessions import sound, write
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 ASKED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
@@ -86,3 +86,13 @@ def test_the_same_seeds_give_the_same_id_until_it_is_taken():
 def test_half_an_emoji_is_a_seed_too():
     """Whatever a session calls its calls (R61)."""
     assert make_uuid(("\ud83d",), lambda _: False) != make_uuid(("\ud83e",), lambda _: False)
+
+
+@pytest.mark.parametrize("in_lines", [False, True])
+@pytest.mark.parametrize("strategy", ["drop", "answer", "strip"])
+def test_a_message_that_changes_sides_makes_room_for_itself(tmp_path, strategy, in_lines):
+    """R138: nothing of the list stays where it was, so what is added takes the place of its first message."""
+    message = {"role": "system", "parts": [{"text": "x"}]}
+    path = write(tmp_path, json.dumps(message if in_lines else [message]).encode(), "list.json")
+    (said,) = sound(path, strategy).promised
+    assert [one.role for one in said] == ["user"]

@@ -106,12 +106,18 @@ def test_a_result_off_the_path_stays_off(tmp_path):
     assert path_of(tmp_path, chained) == ["1", "2", "3", "4"]
 
 
-def test_a_missing_parent_ends_the_path_and_is_reported(tmp_path):
-    """A gap is not stitched: what came before it is unknown, and the line is named."""
+def test_a_missing_parent_does_not_cut_the_conversation(tmp_path):
+    """R131: the message follows the message before it in the file, and the line is named."""
     transcript = read(tmp_path, [line("1"), line("2", "lost"), line("3", "2")])
-    assert uuids(transcript.conversations[0].entries) == ["2", "3"]
+    assert uuids(transcript.conversations[0].entries) == ["1", "2", "3"]
     (problem,) = transcript.problems
-    assert (problem.line, "'lost'" in problem.reason) == (2, True)
+    assert (problem.line, "'lost'" in problem.reason, problem.is_left_out) == (2, True, False)
+
+
+def test_a_line_written_twice_is_read_once(tmp_path):
+    """R131: the copy at the end of the file does not take the conversation back to where the line was first written."""
+    records = [line("1"), line("2", "1"), line("3", "2"), line("2", "1")]
+    assert uuids(read(tmp_path, records).conversations[0].entries) == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("records", [[line("a", "a")], [line("a", "b"), line("b", "a")]])

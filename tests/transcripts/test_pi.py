@@ -152,12 +152,12 @@ def test_the_system_prompt_of_a_sub_agent(tmp_path):
 
 
 def test_a_lost_line_does_not_cut_the_conversation(tmp_path):
-    """A bad line is reported; what hung on it follows the line before."""
+    """A bad line is reported; what hung on it follows the line before, and that is reported too."""
     path = write_lines(tmp_path, SESSION)
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([*lines[:3], "oops", *lines[5:]]), encoding="utf-8")
     transcript = Pi().read(Source(path))
-    assert [(problem.line, problem.column) for problem in transcript.problems] == [(4, 1)]
+    assert [(problem.line, problem.is_left_out) for problem in transcript.problems] == [(4, True), (5, False)]
     assert [entry.id for entry in only(transcript).entries] == ["1", "3", "4"]
 
 

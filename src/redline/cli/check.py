@@ -56,7 +56,8 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
                 say_json({**place, **asdict(problem)})
             return FOUND if found else FINE
         for bad in transcript.problems:
-            complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}; left out")
+            left_out = "; left out" if bad.is_left_out else ""
+            complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}{left_out}")
         for conversation, problem, line in found:
             whose = f"{conversation.id}, " if len(transcript) > 1 else ""
             place_words = place_of_message(problem.index, line)

@@ -43,6 +43,8 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
     active path. All else stays byte for byte. What is written is read again and proven legal before it gets its name. A session
     is not replaced while a program has it open.
 
+    A line whose parent is missing is joined to the line before it. What is missing in the file, or cannot be read, is listed.
+
     Current Claude Code, Codex and opencode go on after a crash by themselves. This is for loops of your own, other agents,
     older versions, and damaged files.
 
@@ -78,7 +80,8 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
                 return FOUND
             mended.append(mending)
             if len(inputs) == 1 and not mending.fixes:
-                done = done or f"{session.name}: nothing to repair"
+                what = "nothing to repair in what can be read" if mending.losses else "nothing to repair"
+                done = done or f"{session.name}: {what}"
             if done and not as_json:
                 say(done)
             return FINE
@@ -93,13 +96,21 @@ def _show_fixes(session: SessionInput, mending: Mending, *, as_json: bool) -> No
     if as_json:
         for fix in mending.fixes:
             say_json({"session": session.name, **msgspec.structs.asdict(fix)})
+        for loss in mending.losses:
+            say_json({"session": session.name, "action": "lost", **msgspec.structs.asdict(loss)})
         return
-    if mending.fixes:
+    if mending.fixes or mending.losses:
         say(f"{session.name} ({mending.format})")
     for fix in mending.fixes[:_MOST_FIXES]:
         say(f"  {fix}", color=_COLORS[fix.action])
     if len(mending.fixes) > _MOST_FIXES:
         say(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
+    for loss in mending.losses[:_MOST_FIXES]:
+        say(f"  {loss}", color="yellow")
+    if len(mending.losses) > _MOST_FIXES:
+        say(f"… and {len(mending.losses) - _MOST_FIXES:,} more losses (--json lists them all)")
+    if mending.fixes or mending.losses:
+        say(f"  {mending.summary}")
 
 
 def _write(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:

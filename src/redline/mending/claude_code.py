@@ -14,6 +14,7 @@ from redline.mending.mender import MendedConversation
 from redline.mending.repaired_window import (
     MendedMessage,
     RepairedWindow,
+    gaps_in_last_window,
     make_placeholder,
     placeholder_fix,
     would_be_replaced,
@@ -46,7 +47,7 @@ class ClaudeCodeMender:
     def mend(self, source: Source, conversation: RecordedConversation, strategy: Strategy) -> MendedConversation:
         """The lines of the last window, with only the bytes changed that must."""
         window = RepairedWindow(conversation, strategy)
-        if window.is_legal:
+        if window.is_legal and not gaps_in_last_window(conversation):
             return MendedConversation(LineEdits(source), window.messages)
         return _ClaudeCodeRepair(source, conversation, window, relinks_all=self.relinks_all).mend()
 
@@ -59,7 +60,8 @@ class _ClaudeCodeRepair:
     ) -> None:
         self._source, self._conversation, self._window = source, conversation, window
         self._lines, self._edits = ClaudeCodeLines(source, window), LineEdits(source)
-        self._tree = LineTree(source, end=max(self._lines.message_of, key=_offset), relinks_all=relinks_all)
+        end, gaps = max(self._lines.message_of, key=_offset), gaps_in_last_window(conversation)
+        self._tree = LineTree(source, end=end, gaps=gaps, relinks_all=relinks_all)
         self._staying: dict[Position, None] = {}
         """The lines that stay where they are, in the order of the messages."""
         self._placed: list[Position] = []

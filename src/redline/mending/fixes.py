@@ -1,4 +1,4 @@
-"""One thing that a repair does to a session file, with its place and its reason."""
+"""One thing that a repair does to a session file, or cannot do for it, with its place and its reason."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ import msgspec
 
 from redline.values.messages import Message
 
-__all__ = ["Action", "Fix", "excerpt"]
+__all__ = ["Action", "Fix", "Loss", "excerpt"]
 
 Action = Literal["remove", "change", "add", "move"]
 
@@ -48,6 +48,17 @@ class Fix(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         quoted = f' "{self.text}"' if self.text else ""
         return _printable(f"{_SIGNS[self.action]} {self.place}: {self.why}{quoted}")
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """Something that a person may miss in the conversation that goes on. No repair can give it back."""
+
+    why: str
+    line: int | None = None
+    """Where, counted from 1."""
+
+    def __str__(self) -> str:
+        return _printable(f"! {self.why}")
 
 
 def excerpt(text: str) -> str:

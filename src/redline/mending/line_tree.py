@@ -1,7 +1,7 @@
 """Lines that name their parent by id, as in Claude Code and Neovate: whom each must name once lines go and others come."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -10,7 +10,7 @@ import msgspec
 from redline.mending.edits import LineEdits
 from redline.mending.fixes import Fix
 from redline.mending.records import make_uuid
-from redline.transcripts import Position, RecordedConversation
+from redline.transcripts import Position, RecordedConversation, RecordedGap
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.source import Source, index_lines
 from redline.values import payloads
@@ -18,6 +18,7 @@ from redline.values import payloads
 __all__ = ["LineTree", "keep_at_end"]
 
 _WHY_RELINKED = "its id and parent are set: the links of the file did not lead to it"
+_WHY_JOINED = ": the line that it named is not in the file"
 _WHY_MOVED = "moved to the end: the conversation goes on from here, not from what is written after it"
 
 
@@ -38,13 +39,17 @@ _LINKS = {"parentUuid": "parent_uuid", "logicalParentUuid": "logical_parent_uuid
 class LineTree:
     """Every line of a file by its id and its links. It is told what happens to lines, then writes the links that change."""
 
-    def __init__(self, source: Source, *, end: Position, relinks_all: bool = False) -> None:
-        """`end` is the last line of the conversation. `relinks_all` makes every line that stays the child of the one before.
+    def __init__(self, source: Source, *, end: Position, gaps: Sequence[RecordedGap] = (), relinks_all: bool = False) -> None:
+        """`end` is the last line of the conversation, and `gaps` are where a line is joined to the line before it.
 
-        That is for files in which ids are missing, or not unique, or do not lead to all that is left.
+        `relinks_all` makes every line that stays the child of the one before. That is for files in which ids are missing, or
+        not unique, or do not lead to all that is left.
         """
         self._source, self._relinks_all = source, relinks_all
         self._lines: dict[Position, _TreeLine] = dict(index_lines(source, _decode_line).records)
+        self._gaps = {gap.line: gap for gap in gaps if gap.joined_to and self.uuid_of(gap.joined_to)}
+        for gap in self._gaps.values():
+            self._lines[gap.line].parent_uuid = self.uuid_of(cast("Position", gap.joined_to))
         self._by_uuid: dict[str, Position] = {}
         self._holders: Counter[str] = Counter()
         """How many lines have an id."""
@@ -116,13 +121,20 @@ class LineTree:
         for position, uuid in self._added_before.items():
             self._relink(edits, position, "parentUuid", uuid)
         for position, line in self._lines.items():
-            if not edits.stays(position) or position in self._copies:
+            if not edits.stays(position) or position in self.copies:
                 continue
             for field, attribute in _LINKS.items():
                 named = getattr(line, attribute)
                 is_set = field == "parentUuid" and position in self._added_before
-                if named is not None and not is_set and (now := self._now_named(line, field, named)) != named:
-                    self._relink(edits, position, field, now)
+                if named is None or is_set:
+                    continue
+                now, is_joined = self._now_named(line, field, named), field == "parentUuid" and position in self._gaps
+                if now != named or is_joined:
+                    self._relink(edits, position, field, now, why=_WHY_JOINED if is_joined else "")
+        self._write_relinked(edits)
+
+    def _write_relinked(self, edits: LineEdits) -> None:
+        """Edit the lines that were made the child of the one before."""
         for position, uuid, parent in self._relinked:
             before = content = edits.read(position)
             told = payloads.decode(content)
@@ -133,9 +145,14 @@ class LineTree:
             if content != before:
                 edits.replace(position, content, Fix("change", _WHY_RELINKED, position.line))
 
+    def remove_copies(self, edits: LineEdits) -> None:
+        """Remove the lines that repeat another: an agent that goes on from the last line would go back to the other."""
+        for copy, first in self.copies.items():
+            edits.remove(copy, Fix("remove", f"it repeats line {first.line}", copy.line))
+
     def edit_copies(self, edits: LineEdits) -> None:
         """Do to the copies of a line what is done to it: an agent that wrote a line twice reads it once while both agree."""
-        for copy, first in self._copies.items():
+        for copy, first in self.copies.items():
             if first not in edits.changed:
                 continue
             content, why = edits.changed[first], f"it repeats line {first.line}"
@@ -151,7 +168,7 @@ class LineTree:
             now = self._added_after[now]
         return now
 
-    def _relink(self, edits: LineEdits, position: Position, field: str, uuid: str | None) -> None:
+    def _relink(self, edits: LineEdits, position: Position, field: str, uuid: str | None, why: str = "") -> None:
         if uuid is None:
             target = "no line any more"
         elif uuid in self._by_uuid and uuid not in self._removed:
@@ -159,7 +176,7 @@ class LineTree:
         else:
             target = "the line that is added"
         content = cast("bytes", payloads.replace(edits.read(position), (field,), uuid))
-        edits.replace(position, content, Fix("change", f"{field} names {target}", position.line))
+        edits.replace(position, content, Fix("change", f"{field} names {target}{why}", position.line))
 
     def _nearest(self, uuid: str) -> str | None:
         """The line itself, or the first above it that is not removed. One that was never there is named as before."""
@@ -177,7 +194,7 @@ class LineTree:
             at = self._lines[self._by_uuid[at]].parent_uuid
 
     @cached_property
-    def _copies(self) -> dict[Position, Position]:
+    def copies(self) -> dict[Position, Position]:
         """By each line that repeats another byte for byte, the first of them."""
         return {
             position: first

@@ -1,7 +1,8 @@
 """Repairs a session file that its agent cannot resume, in the agent's own format; the file itself is never written."""
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
@@ -15,7 +16,7 @@ from redline.files import create_whole, write_whole
 from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import LineEdits, apply_splices
-from redline.mending.fixes import Fix, excerpt
+from redline.mending.fixes import Action, Fix, Loss, excerpt
 from redline.mending.gemini_cli import GeminiCliMender
 from redline.mending.mender import Mender
 from redline.mending.neovate import NeovateMender
@@ -45,6 +46,12 @@ _LAST_RESORTS: tuple[Mender, ...] = (ClaudeCodeMender(relinks_all=True), Neovate
 """Asked where the work of the first cannot be proven: ids in the file are missing, not unique, or lead elsewhere."""
 
 _MOST_ROUNDS = 5
+_WHY_SEPARATED = "what was written whole on it ({} records) is kept, a line for each; the rest was torn by a crash"
+_TREES = frozenset({"claude-code", "neovate"})
+"""Agents whose lines name their parents: what was abandoned hangs on the conversation."""
+_COUNTED_AFTER = "(its place is counted after the changes above)"
+_WHY_TORN = "torn by a crash while it was written"
+_DONE: dict[Action, str] = {"remove": "removed", "change": "changed", "add": "added", "move": "moved"}
 
 _WHY_NO_DATABASE = (
     "is opencode's database, which is not repaired: opencode may be writing to it, and goes on after a crash by itself (it "
@@ -67,6 +74,18 @@ class Mending:
     mender: Mender = field(repr=False)
     promised: tuple[Sequence[Message], ...] = field(repr=False)
     """For each conversation the messages that go on."""
+    losses: tuple[Loss, ...] = ()
+    """What is missing in the file, cannot be read, or is not connected to the conversation: no repair gives it back."""
+
+    @property
+    def summary(self) -> str:
+        """How many messages go on, what was done for that, and how much is lost, in one sentence."""
+        actions = Counter(fix.action for fix in self.fixes)
+        answered = sum(fix.why.count("answered as interrupted") for fix in self.fixes)
+        told = [(actions[action], f"record{{}} {words}") for action, words in _DONE.items()]
+        told += [(answered, "call{} answered as interrupted"), (len(self.losses), "place{} where something is lost")]
+        told.insert(0, (sum(map(len, self.promised)), "message{} in the conversation"))
+        return "; ".join(f"{count:,} {words.format('s' if count != 1 else '')}" for count, words in told if count)
 
     def write(self, out: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the repaired file elsewhere, whole or not at all, for its owner only.
@@ -105,11 +124,31 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     transcript = read_transcript(path)
     if transcript.path.is_dir():
         raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
+    _menders_for(transcript)
+    separated = _separate_records(transcript)
+    if not separated.fixes:
+        return _mend_with_any(transcript, strategy)
+    with TemporaryDirectory(prefix="redline-") as directory:
+        draft = Path(directory) / transcript.path.name
+        write_whole(draft, apply_splices(separated.splices(), transcript.path.read_bytes()))
+        mending = _mend_with_any(read_transcript(draft), strategy)
+        return _continued(mending, transcript.path, separated.fixes)
+
+
+def _mend_with_any(transcript: Transcript, strategy: Strategy) -> Mending:
+    """The work of the first mender that can be proven."""
     *others, last = _menders_for(transcript)
     for mender in others:
         with suppress(ExecutionError):
             return _mend_for_good(transcript, mender, strategy)
     return _mend_for_good(transcript, last, strategy)
+
+
+def _continued(mending: Mending, path: Path, fixes: Sequence[Fix]) -> Mending:
+    """A mending of what other fixes made of the file at a path."""
+    later = [replace(fix, why=f"{fix.why} {_COUNTED_AFTER}") for fix in mending.fixes]
+    losses = [replace(loss, why=f"{loss.why} {_COUNTED_AFTER}") for loss in mending.losses]
+    return replace_fields(mending, path=path, fixes=(*fixes, *later), losses=tuple(losses))
 
 
 def _menders_for(transcript: Transcript) -> list[Mender]:
@@ -142,8 +181,7 @@ def _mend_for_good(transcript: Transcript, mender: Mender, strategy: Strategy) -
             again = _mend_once(found, _menders_for(found)[0], strategy)
         if not again.fixes:
             return mending
-        later = (replace(fix, why=f"{fix.why} (its place is counted after the changes above)") for fix in again.fixes)
-        mending = replace_fields(again, path=mending.path, fixes=(*mending.fixes, *later))
+        mending = replace_fields(_continued(again, mending.path, mending.fixes), losses=mending.losses)
     raise ExecutionError(f"{mending.path} cannot be repaired: each repair makes another necessary.")
 
 
@@ -158,7 +196,48 @@ def _mend_once(transcript: Transcript, mender: Mender, strategy: Strategy) -> Me
     )
     after = apply_splices((splice for edit in edits for splice in edit.splices()), content)
     promised = tuple(one.messages for one in mended)
-    return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised)
+    losses = tuple(_losses(transcript, fixes))
+    return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised, losses)
+
+
+def _losses(transcript: Transcript, fixes: Sequence[Fix]) -> Iterator[Loss]:
+    """What is missing in the file or cannot be read, unless a fix names it, and what is not connected to a conversation."""
+    torn = {fix.line for fix in fixes if fix.why == _WHY_TORN}
+    for gap in (gap for conversation in transcript for gap in conversation.gaps if gap.joined_to is None):
+        yield Loss(str(gap), gap.line.line)
+    for problem in transcript.problems:
+        if not problem.is_left_out:
+            yield Loss(problem.reason, problem.line)
+        elif problem.line not in torn:
+            yield Loss(f"line {problem.line} cannot be read and stays as it is: {problem.reason}", problem.line)
+    for conversation in transcript if transcript.format in _TREES else ():
+        for branch in conversation.branches:
+            if branch.after is None or branch.after == len(conversation.entries) - 1:
+                for line in (position.line for entry in branch.entries for position in entry.positions):
+                    yield Loss(f"line {line} stays beside the conversation: it does not lead to the last message", line)
+
+
+def _separate_records(transcript: Transcript) -> LineEdits:
+    """Give every record a line of its own, without what a crash left before or after it: agents read whole lines."""
+    source = Source(transcript.path)
+    edits = LineEdits(source)
+    if take_sample(source).document is not None or not any(problem.is_left_out for problem in transcript.problems):
+        return edits
+    bad_lines = {problem.line for problem in transcript.problems if problem.is_left_out}
+    found: dict[int | None, list[Position]] = {}
+    for position, _ in index_lines(source, decode_line).records:
+        if position.line in bad_lines:
+            found.setdefault(position.line, []).append(position)
+    offset, size = 0, transcript.path.stat().st_size
+    for number, line in enumerate(source.lines(), 1):
+        place, records = Position(offset, len(line), number), found.get(number, [])
+        offset += len(line) + 1
+        is_torn_end = offset > size and len(records) == 1 and records[0].offset == place.offset
+        if records and not is_torn_end:  # the end is cut off as such
+            content = b"\n".join(source.read(position) for position in records)
+            if content != bytes(line).strip():
+                edits.replace(place, content, Fix("change", _WHY_SEPARATED.format(len(records)), number))
+    return edits
 
 
 def _cut_torn_line(source: Source, content: bytes) -> LineEdits:
@@ -175,7 +254,7 @@ def _cut_torn_line(source: Source, content: bytes) -> LineEdits:
     if content[start:].strip():
         torn = Position(start, len(content) - start, content.count(b"\n") + 1)
         words = excerpt(content[start:].decode("utf-8", "replace"))
-        edits.remove(torn, Fix("remove", "torn by a crash while it was written", torn.line, text=words))
+        edits.remove(torn, Fix("remove", _WHY_TORN, torn.line, text=words))
     return edits
 
 

@@ -9,7 +9,13 @@ from redline.mending.edits import LineEdits
 from redline.mending.line_tree import LineTree, keep_at_end
 from redline.mending.mender import MendedConversation
 from redline.mending.records import edit_records
-from redline.mending.repaired_window import RepairedWindow, make_placeholder, placeholder_fix, would_be_replaced
+from redline.mending.repaired_window import (
+    RepairedWindow,
+    gaps_in_last_window,
+    make_placeholder,
+    placeholder_fix,
+    would_be_replaced,
+)
 from redline.repair import Strategy
 from redline.transcripts import Position, Reader, RecordedConversation
 from redline.transcripts.neovate import Neovate
@@ -45,11 +51,14 @@ class NeovateMender:
         edits = LineEdits(source)
         messages = [_FORMAT.read(source.read(entry.positions[0])) for entry in conversation.entries]
         window = RepairedWindow(conversation, strategy, messages)
-        if window.is_legal:
+        lines, gaps = [line for (line,) in window.positions], gaps_in_last_window(conversation)
+        if not lines:
             return MendedConversation(edits, window.messages)
-        lines = [line for (line,) in window.positions]
+        tree = LineTree(source, end=lines[-1], gaps=gaps, relinks_all=self.relinks_all)
+        tree.remove_copies(edits)
+        if window.is_legal and not gaps:
+            return MendedConversation(edits, window.messages)
         staying = [lines[one.source] for one in window.repaired if one.stays and one.source is not None]
-        tree = LineTree(source, end=lines[-1], relinks_all=self.relinks_all)
         for line in {*lines}.difference(staying):
             tree.remove(line)
         links = _add_to_tree(tree, window, conversation.id, staying)

@@ -7,7 +7,7 @@ from pathlib import Path
 from redline.errors import ExecutionError
 from redline.formats import find_format, read_messages
 from redline.laws import History, problems_of
-from redline.mending.repaired_window import last_window
+from redline.mending.repaired_window import gaps_in_last_window, last_window
 from redline.transcripts import Reader
 from redline.transcripts.source import Source
 from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -20,6 +20,8 @@ _UNPROVEN = "The repaired file would still be refused"
 def prove(path: Path, reader: Reader, promised: Sequence[Sequence[Message]]) -> None:
     """Raise unless every conversation of the file says in its last window what was promised of it, and that is legal."""
     conversations = reader.read(Source(path)).conversations if path.read_bytes().strip() else ()
+    for gap in (gap for conversation in conversations for gap in gaps_in_last_window(conversation)):
+        raise ExecutionError(f"{_UNPROVEN}: {gap}. Nothing was written.")
     windows = [window for window in map(last_window, conversations) if window]
     expected = [messages for messages in promised if messages]
     if len(windows) != len(expected):

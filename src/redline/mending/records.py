@@ -42,12 +42,18 @@ def edit_records(
     def place(number: int) -> int | None:
         return number if writer.in_list else None
 
+    at = first - 1 if first else None
+    coming = list(repaired)
+    if at is None and coming and not staying:  # what is added needs a record to be beside: the first makes room for it
+        at = 0
+        added = coming.pop(0)
+        edits.replace(records[0], writer.create(added.message, records[0]), window.fix("change", 0, records[0], place=place(0)))
+        left.add(0)
     for number in range(first, len(records)):
         if number not in left:
             action: Action = "move" if number in used else "remove"
             edits.remove(records[number], window.fix(action, number, records[number], place=place(number)))
-    at = first - 1 if first else None
-    for one in repaired:
+    for one in coming:
         if one.stays and one.source is not None:
             at = one.source
             if not one.is_unchanged:

@@ -10,13 +10,14 @@ from redline.formats import Format, find_format
 from redline.mending.fixes import Action, Fix
 from redline.repair import NOT_SHOWN, Strategy, legalize
 from redline.repair.changes import name_of
-from redline.transcripts import Entry, Position, RecordedConversation
+from redline.transcripts import Entry, Position, RecordedConversation, RecordedGap
 from redline.values.messages import Message, Text, ToolCall
 
 __all__ = [
     "BlockOrigins",
     "MendedMessage",
     "RepairedWindow",
+    "gaps_in_last_window",
     "last_window",
     "make_placeholder",
     "placeholder_fix",
@@ -122,6 +123,13 @@ def last_window(conversation: RecordedConversation) -> Sequence[Entry]:
     """The messages since the last compaction: those that go on."""
     windows = conversation.windows
     return windows[-1] if windows else ()
+
+
+def gaps_in_last_window(conversation: RecordedConversation) -> list[RecordedGap]:
+    """Where a line of the last window is joined to the line before it, as its parent is missing."""
+    position = conversation.compactions[-1].position if conversation.compactions else None
+    start = position.offset if position else 0
+    return [gap for gap in conversation.gaps if gap.joined_to and gap.line.offset > start]
 
 
 # --- a window of which nothing is left

@@ -24,6 +24,7 @@ from redline.transcripts.base import (
     RecordedBranch,
     RecordedCompaction,
     RecordedConversation,
+    RecordedGap,
     Transcript,
     Usage,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "RecordedBranch",
     "RecordedCompaction",
     "RecordedConversation",
+    "RecordedGap",
     "Sample",
     "SessionPlace",
     "Transcript",

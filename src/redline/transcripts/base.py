@@ -23,6 +23,7 @@ __all__ = [
     "RecordedBranch",
     "RecordedCompaction",
     "RecordedConversation",
+    "RecordedGap",
     "TokenCount",
     "Transcript",
     "Usage",
@@ -48,12 +49,14 @@ class Position(msgspec.Struct, frozen=True, gc=False):
 
 
 class BadRecord(msgspec.Struct, frozen=True):
-    """A record that could not be read; the rest of the file was."""
+    """A record that could not be read, or has lost the record before it; the rest of the file was read."""
 
     path: str
     line: int
     column: int
     reason: str
+    is_left_out: bool = True
+    """Whether the record is not part of the transcript."""
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}, column {self.column}: {self.reason}"
@@ -79,6 +82,25 @@ class Attachment(msgspec.Struct, frozen=True):
 
     kind: str
     position: Position
+
+
+class RecordedGap(msgspec.Struct, frozen=True):
+    """A place in a tree of lines where at least one line is missing: a line names a parent that the file does not hold."""
+
+    line: Position
+    """The line whose parent is missing."""
+    parent_id: str
+    """The id of the missing parent."""
+    joined_to: Position | None = None
+    """The line that is taken for its parent, by the order of the file; None where no line comes before it."""
+
+    def __str__(self) -> str:
+        words = f"at least one line is missing before line {self.line.line}: its parent {self.parent_id!r} is not in the file"
+        return f"{words}. It follows line {self.joined_to.line} now" if self.joined_to else words
+
+    def as_problem(self, path: Path) -> BadRecord:
+        """The gap as a problem of the file."""
+        return BadRecord(str(path), self.line.line or 0, 1, str(self), is_left_out=False)
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -164,6 +186,8 @@ class RecordedConversation:
     subagents: tuple["RecordedConversation", ...] = ()
     compactions: Sequence[RecordedCompaction] = ()
     attachments: tuple[Attachment, ...] = ()
+    gaps: tuple[RecordedGap, ...] = ()
+    """Where lines of the active path are missing, in the order of the file."""
     system: str | None = None
     """The system prompt, where the file holds it apart from the messages."""
     metadata: dict[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from redline.transcripts.base import (
     RecordedBranch,
     RecordedCompaction,
     RecordedConversation,
+    RecordedGap,
     TokenCount,
     Transcript,
     Usage,
@@ -46,9 +47,13 @@ class ClaudeCode:
         )
 
     def read(self, source: Source) -> Transcript:
-        """One conversation: its active path, its branches, its sub-agents."""
+        """One conversation: its active path, its branches, its sub-agents.
+
+        A line whose parent is not in the file follows the line before it of the same agent; the gap is one of the problems.
+        """
         index = index_lines(source, _decode_line)
-        nodes = [_ClaudeCodeNode.of(position, line) for position, line in index.records if line.type in _TREE_TYPES]
+        in_tree = ((position, line) for position, line in index.records if line.type in _TREE_TYPES or line.uuid)
+        nodes = [_ClaudeCodeNode.of(position, line) for position, line in in_tree]
         index.records.clear()  # a file of a million lines should not be held twice
         if not nodes:
             return Transcript(source.path, self.name, (), tuple(index.problems))
@@ -56,13 +61,16 @@ class ClaudeCode:
         main = [node for node in nodes if not node.line.is_sidechain] if side else nodes
         if not any(node.line.message for node in main):  # the file of a sub-agent, or nothing said yet
             main, side = nodes, []
-        tree = _ClaudeCodeTree(source, main)
+        tree = _ClaudeCodeTree(source, main, beside=side)
         path, abandoned = tree.active_path()
         groups = _group(path)
+        side_tree = _ClaudeCodeTree(source, side, beside=main)
         subagents = [
             RecordedConversation(chain.agent_id, _FORMAT.name, _entries(source, _group(chain.nodes)))
-            for chain in _ClaudeCodeTree(source, side).offshoots()
+            for chain in side_tree.offshoots()
         ]
+        gaps = tuple(tree.gaps(path))
+        joined = [gap for gap in (*gaps, *side_tree.gaps(side)) if gap.joined_to]
         agents = {node.line.agent_id for node in nodes if node.line.agent_id}
         is_subagent = len(agents) == 1 and all(node.line.is_sidechain for node in nodes)
         known = {"cwd": source.decode(nodes[0].position).get("cwd"), "agent_id": agents.pop() if is_subagent else None}
@@ -73,13 +81,15 @@ class ClaudeCode:
             entries=_entries(source, groups),
             branches=tuple(_branches(source, tree, groups, abandoned)),
             subagents=tuple(subagent for subagent in subagents if subagent.entries),
-            compactions=tuple(_compactions(path, groups)),
+            compactions=tuple(_compactions(path, groups, tree)),
             attachments=tuple(
                 Attachment(node.line.attachment.type or "unknown", node.position) for node in nodes if node.line.attachment
             ),
+            gaps=gaps,
             metadata={key: value for key, value in known.items() if isinstance(value, str) and value},
         )
-        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
+        problems = (*index.problems, *(gap.as_problem(source.path) for gap in joined))
+        return Transcript(source.path, self.name, (conversation,), problems)
 
 
 # --- the head of a line: what the tree needs, nothing of the content
@@ -119,6 +129,7 @@ class _ClaudeCodeLine(msgspec.Struct, rename="camel", gc=False):
     parent_uuid: str | None = None
     logical_parent_uuid: str | None = None
     is_sidechain: bool = False
+    is_compact_summary: bool = False
     agent_id: str | None = None
     timestamp: str | None = None
     subtype: str | None = None
@@ -172,14 +183,16 @@ def _branches(
             yield RecordedBranch(number_of[id(fork)] if fork else None, entries)
 
 
-def _compactions(path: list[_ClaudeCodeNode], groups: list[list[_ClaudeCodeNode]]) -> Iterator[RecordedCompaction]:
-    """A new window begins with the first message after a boundary."""
+def _compactions(
+    path: list[_ClaudeCodeNode], groups: list[list[_ClaudeCodeNode]], tree: "_ClaudeCodeTree"
+) -> Iterator[RecordedCompaction]:
+    """A new window begins with the first message after a boundary, or with a summary whose boundary is missing."""
     starts = {id(group[0]): number for number, group in enumerate(groups)}
     boundary: _ClaudeCodeNode | None = None
     for node in path:
-        if node.line.subtype == _BOUNDARY:
+        if node.line.subtype == _BOUNDARY or tree.is_summary_alone(node):
             boundary = node
-        elif boundary is not None and id(node) in starts:
+        if boundary is not None and id(node) in starts:
             told = boundary.line.compact_metadata or _CompactMetadata()
             sizes = (told.pre_tokens, told.post_tokens)
             yield RecordedCompaction(starts[id(node)], boundary.position, told.trigger, *sizes)
@@ -192,13 +205,17 @@ def _compactions(path: list[_ClaudeCodeNode], groups: list[list[_ClaudeCodeNode]
 class _ClaudeCodeTree:
     """Lines by their ids and parents."""
 
-    def __init__(self, source: Source, nodes: Iterable[_ClaudeCodeNode]) -> None:
+    def __init__(self, source: Source, nodes: Iterable[_ClaudeCodeNode], beside: Iterable[_ClaudeCodeNode] = ()) -> None:
+        """`beside` are the lines of the file that are not in this tree: a line may name one of them as its parent."""
         self._nodes: dict[str, _ClaudeCodeNode] = {}
         self._before: dict[str, _ClaudeCodeNode | None] = {}
         """For a compaction the last message written before it."""
+        parent_not_seen: list[_ClaudeCodeNode] = []
         latest: _ClaudeCodeNode | None = None
         for node in nodes:
             uuid, offset = node.line.uuid, node.position.offset
+            if node.line.parent_uuid and node.line.parent_uuid not in self._nodes:
+                parent_not_seen.append(node)
             first = self._nodes.setdefault(uuid or f"no id, at {offset}", node)
             # A line that was written twice adds nothing; another one with a known id is kept, too.
             if first is not node and source.read(first.position) != source.read(node.position):
@@ -207,21 +224,57 @@ class _ClaudeCodeTree:
                 latest = node
             elif node.line.subtype == _BOUNDARY:
                 self._before[node.line.uuid or ""] = latest
+        unknown = {node for node in parent_not_seen if node.line.parent_uuid not in self._nodes}
+        outside = {node.line.uuid for node in beside} if unknown else set()
+        missing = {node for node in unknown if node.line.parent_uuid not in outside}
+        self._joined = self._join(missing) if missing else {}
+        """By a line whose parent is missing, the line that is taken for it; None where no line comes before it."""
+        self._is_in_order = len(unknown) == len(parent_not_seen)
+        """Whether every line comes after its parent."""
+
+    def _join(self, missing: set[_ClaudeCodeNode]) -> dict[_ClaudeCodeNode, _ClaudeCodeNode | None]:
+        """By each line whose parent is missing, the line before it of the same agent.
+
+        Sub-agents that have no id may have written side by side: there it is the latest line that no other line follows.
+        """
+        followed = {node.line.parent_uuid for node in self._nodes.values()}
+        joined: dict[_ClaudeCodeNode, _ClaudeCodeNode | None] = {}
+        latest: dict[tuple[bool, str | None], _ClaudeCodeNode] = {}
+        for node in self._nodes.values():
+            agent = (node.line.is_sidechain, node.line.agent_id)
+            if node in missing:
+                joined[node] = latest.get(agent)
+            if agent != (True, None) or node.line.uuid not in followed:
+                latest[agent] = node
+        return joined
 
     def parent(self, node: _ClaudeCodeNode) -> _ClaudeCodeNode | None:
         """The line before it; across a compaction the one it follows; if that was not written, the message before."""
         line = node.line
+        if node in self._joined:
+            return self._joined[node]
         if line.parent_uuid:
             return self._nodes.get(line.parent_uuid)
         if line.subtype != _BOUNDARY:
             return None
         return self._nodes.get(line.logical_parent_uuid or "") or self._before.get(line.uuid or "")
 
+    def is_summary_alone(self, node: _ClaudeCodeNode) -> bool:
+        """Whether a line is the summary of a compaction whose boundary is missing."""
+        return node.line.is_compact_summary and node in self._joined
+
+    def gaps(self, path: Iterable[_ClaudeCodeNode]) -> Iterator[RecordedGap]:
+        """Where a line of the path has lost its parent. What comes before a summary is not sent: it is not joined."""
+        for node in path if self._joined else ():
+            if node in self._joined:
+                above = None if self.is_summary_alone(node) else self._joined[node]
+                yield RecordedGap(node.position, node.line.parent_uuid or "", above.position if above else None)
+
     def active_path(self) -> tuple[list[_ClaudeCodeNode], list["_Offshoot"]]:
         """The path to the last message with the parallel work beside it, in file order, and what was abandoned."""
         path: list[_ClaudeCodeNode] = []
         node = next((node for node in reversed(self._nodes.values()) if node.line.message), None)
-        while node is not None and not node.is_on_path:  # a missing parent or a circle ends the walk
+        while node is not None and not node.is_on_path:  # a circle ends the walk
             node.is_on_path = True
             path.append(node)
             node = self.parent(node)
@@ -230,12 +283,24 @@ class _ClaudeCodeTree:
             return path, []
         message_ids = {node.message_id for node in path if node.message_id}
         abandoned: list[_Offshoot] = []
+        parallel: list[_Offshoot] = []
         for offshoot in self.offshoots():
-            if offshoot.is_parallel_work(message_ids):
-                path.extend(offshoot.nodes)
-            else:
-                abandoned.append(offshoot)
-        return sorted(path, key=lambda node: node.position.offset), abandoned
+            (parallel if offshoot.is_parallel_work(message_ids) else abandoned).append(offshoot)
+        return self._in_order(path, parallel), abandoned
+
+    def _in_order(self, path: list[_ClaudeCodeNode], parallel: list["_Offshoot"]) -> list[_ClaudeCodeNode]:
+        """The path with the parallel work in it, in file order; no line comes before the line that it follows."""
+        nodes = [*path, *(node for offshoot in parallel for node in offshoot.nodes)]
+        if self._is_in_order:
+            return sorted(nodes, key=lambda node: node.position.offset)
+        places: dict[_ClaudeCodeNode | None, int] = {None: 0}
+        latest = 0
+        for node in path:
+            latest = places[node] = max(latest, node.position.offset)
+        for offshoot in parallel:
+            for node in offshoot.nodes:
+                places[node] = max(places[offshoot.fork], node.position.offset)
+        return sorted(nodes, key=places.__getitem__)
 
     def offshoots(self) -> list["_Offshoot"]:
         """What hangs off the active path, or off nothing, each piece from its topmost line down."""

@@ -16,6 +16,7 @@ from redline.transcripts.source import Source
 __all__ = ["GeminiCli", "is_document"]
 
 _SESSION = frozenset({"sessionId", "projectHash"})
+_RECORD = frozenset({"id", "timestamp", "content"})
 _LONGEST_PATH = 4096
 
 
@@ -25,8 +26,11 @@ class GeminiCli:
     name: ClassVar[str] = "gemini-cli"
 
     def recognizes(self, sample: Sample) -> bool:
-        """A session of a project that is known by its hash."""
-        return is_document(sample) or any(record.keys() >= _SESSION for record in sample.records)
+        """A session of a project that is known by its hash; where that line is lost, a record of the model."""
+        return is_document(sample) or any(
+            record.keys() >= _SESSION or (record.get("type") == "gemini" and record.keys() >= _RECORD)
+            for record in sample.records
+        )
 
     def read(self, source: Source) -> Transcript:
         """One conversation; notices for the screen (`info`, `error`, …) are no part of it."""

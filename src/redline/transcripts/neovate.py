@@ -8,11 +8,11 @@ import msgspec
 
 from redline.formats.ai_sdk import AiSdk
 from redline.transcripts.base import (
-    BadRecord,
     Entry,
     Position,
     RecordedBranch,
     RecordedConversation,
+    RecordedGap,
     TokenCount,
     Transcript,
     Usage,
@@ -20,7 +20,7 @@ from redline.transcripts.base import (
 )
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
-from redline.transcripts.source import Source, index_lines
+from redline.transcripts.source import Source, index_lines, without_repeats
 
 __all__ = ["ActivePath", "Neovate", "StoredLine", "active_path"]
 
@@ -37,13 +37,22 @@ class Neovate:
         return any(record.get("type") == "message" and {"uuid", "role"} <= record.keys() for record in sample.records)
 
     def read(self, source: Source) -> Transcript:
-        """One conversation: the active path, and the abandoned branches beside it."""
+        """One conversation: the active path, and the abandoned branches beside it.
+
+        A line whose parent is not in the file follows the message before it; the gap is one of the problems.
+        """
         index = index_lines(source, _decode_line)
-        located = [(position, line) for position, line in index.records if line.type == "message"]
+        stored = ((position, line) for position, line in index.records if line.type == "message")
+        located = list(without_repeats(source, stored, lambda line: line.uuid))
         if not located:
             return Transcript(source.path, self.name, (), tuple(index.problems))
-        tree = _NeovateTree([line for _, line in located])
+        tree = _NeovateTree([line for _, line in located], joins_gaps=True)
         path = tree.active_path()
+        gaps = tuple(
+            RecordedGap(located[number][0], located[number][1].parent_uuid or "", located[number - 1][0] if number else None)
+            for number in path.numbers
+            if tree.is_parent_missing(number)
+        )
         conversation = RecordedConversation(
             id=next((line.session_id for _, line in located if line.session_id), source.path.stem),
             format=_FORMAT.name,
@@ -52,13 +61,10 @@ class Neovate:
                 RecordedBranch(after, tuple(_entry(source, *located[number]) for number in numbers))
                 for after, numbers in tree.branches(path)
             ),
+            gaps=gaps,
         )
-        problems = list(index.problems)
-        if path.gap is not None:
-            position, line = located[path.gap]
-            reason = f"the parent {line.parent_uuid!r} of this message is not in the file; what came before it is not shown"
-            problems.append(BadRecord(str(source.path), position.line or 0, 1, reason))
-        return Transcript(source.path, self.name, (conversation,), tuple(problems))
+        problems = (*index.problems, *(gap.as_problem(source.path) for gap in gaps if gap.joined_to))
+        return Transcript(source.path, self.name, (conversation,), problems)
 
 
 # --- the head of a line: its place in the tree and which calls it makes or answers
@@ -134,8 +140,9 @@ def active_path(lines: Sequence[StoredLine]) -> ActivePath:
 class _NeovateTree:
     """Lines by number. Of lines with the same id the first is the parent that others mean."""
 
-    def __init__(self, lines: Sequence[StoredLine]) -> None:
-        self.lines = lines
+    def __init__(self, lines: Sequence[StoredLine], *, joins_gaps: bool = False) -> None:
+        """`joins_gaps` makes a line whose parent is missing the child of the line before it."""
+        self.lines, self._joins_gaps = lines, joins_gaps
         self._number_of: dict[str, int] = {}
         self._children: dict[str, list[int]] = {}
         for number, line in enumerate(lines):
@@ -146,7 +153,14 @@ class _NeovateTree:
 
     def parent(self, number: int) -> int | None:
         """The number of the line that a line names as its parent."""
+        if self._joins_gaps and number and self.is_parent_missing(number):
+            return number - 1
         return self._number_of.get(self.lines[number].parent_uuid or "")
+
+    def is_parent_missing(self, number: int) -> bool:
+        """Whether a line names a parent that is not in the file."""
+        parent = self.lines[number].parent_uuid
+        return bool(parent) and parent not in self._number_of
 
     def active_path(self) -> ActivePath:
         """The way up from the last line, and the results beside it."""
@@ -156,7 +170,7 @@ class _NeovateTree:
             way[at] = None
             at = self.parent(at)
         numbers = list(way)[::-1]
-        has_gap = bool(numbers) and bool(self.lines[numbers[0]].parent_uuid) and self.parent(numbers[0]) is None
+        has_gap = bool(numbers) and self.is_parent_missing(numbers[0])
         return ActivePath(tuple(sorted({*way, *self._parallel_results(numbers)})), numbers[0] if has_gap else None)
 
     def _parallel_results(self, way: list[int]) -> Iterator[int]:

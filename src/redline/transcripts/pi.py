@@ -15,6 +15,7 @@ from redline.transcripts.base import (
     RecordedBranch,
     RecordedCompaction,
     RecordedConversation,
+    RecordedGap,
     TokenCount,
     Transcript,
     Usage,
@@ -23,7 +24,7 @@ from redline.transcripts.base import (
 from redline.transcripts.heads import head_decoder
 from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import fields_in, objects_in, text_in
-from redline.transcripts.source import Source, index_lines
+from redline.transcripts.source import Source, index_lines, without_repeats
 from redline.values.messages import Message
 
 __all__ = ["Pi"]
@@ -58,9 +59,12 @@ class Pi:
         return False
 
     def read(self, source: Source) -> Transcript:
-        """One conversation: its active path and its branches."""
+        """One conversation: its active path and its branches.
+
+        A line whose parent is not in the file follows the line before it; the gap is one of the problems.
+        """
         index = index_lines(source, _decode_line)
-        nodes = [_PiNode(position, line) for position, line in index.records]
+        nodes = [_PiNode(*record) for record in without_repeats(source, index.records, lambda line: line.id)]
         tree = _PiTree([node for node in nodes if node.line.type not in _OUTSIDE_THE_TREE])
         line_numbers = tree.path()
         path = _PiPath()
@@ -68,6 +72,7 @@ class Pi:
             path.take(number, tree.nodes[number])
         if not path.nodes:
             return Transcript(source.path, self.name, (), tuple(index.problems))
+        gaps = tuple(tree.gaps(line_numbers))
         session = next((node.line for node in nodes if node.line.type == "session"), _PiLine())
         # Only the files of sub-agents hold the system prompt.
         start = next((node for node in tree.nodes if node.line.type == "session_init"), None)
@@ -81,10 +86,12 @@ class Pi:
                 for after, said in tree.branches(line_numbers, path.entry_of)
             ),
             compactions=tuple(path.compactions),
+            gaps=gaps,
             system=prompt if isinstance(prompt, str) else None,
             metadata={"cwd": session.cwd} if session.cwd else {},
         )
-        return Transcript(source.path, self.name, (conversation,), tuple(index.problems))
+        problems = (*index.problems, *(gap.as_problem(source.path) for gap in gaps if gap.joined_to))
+        return Transcript(source.path, self.name, (conversation,), problems)
 
 
 # --- the head of a line
@@ -140,14 +147,25 @@ class _PiTree:
     def __init__(self, nodes: list[_PiNode]) -> None:
         self.nodes = nodes
         self.parents: list[int | None] = []
+        self._joined: dict[int, str] = {}
+        """By the number of a line whose parent is missing, the id of that parent."""
         number_of: dict[str, int] = {}
         for number, node in enumerate(nodes):
             before = number - 1 if number else None
             parent_id = node.line.parent_id
             is_root = parent_id is None and node.line.id is not None
             self.parents.append(None if is_root else number_of.get(parent_id or "", before))
+            if parent_id and parent_id not in number_of:
+                self._joined[number] = parent_id
             if node.line.id is not None:
                 number_of.setdefault(node.line.id, number)
+
+    def gaps(self, path: list[int]) -> Iterator[RecordedGap]:
+        """Where a line of the path has lost its parent."""
+        for number in path if self._joined else ():
+            if number in self._joined:
+                above = self.nodes[number - 1].position if number else None
+                yield RecordedGap(self.nodes[number].position, self._joined[number], above)
 
     def path(self) -> list[int]:
         """From the beginning to the last line."""

@@ -4,7 +4,8 @@ import json
 import os
 import stat
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -14,7 +15,7 @@ from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
 from redline.values import payloads
 
-__all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines"]
+__all__ = ["Line", "LineIndex", "Source", "decode_line", "index_lines", "without_repeats"]
 
 Head = TypeVar("Head")
 
@@ -23,6 +24,10 @@ Line: TypeAlias = bytes | memoryview
 
 _CHUNK_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
+_NOTHING = "\0 \t\r\n\ufeff"
+"""What may be beside a record on its line: zeros that a power cut left, among others."""
+_MOST_STARTS = 16
+"""So many places of a bad line are looked at for a record that begins there."""
 
 
 class Source:
@@ -100,6 +105,18 @@ def index_lines(source: Source, decode: Callable[[Line], Head]) -> LineIndex[Hea
     return index
 
 
+def without_repeats(
+    source: Source, records: Iterable[tuple[Position, Head]], id_of: Callable[[Head], str | None]
+) -> Iterator[tuple[Position, Head]]:
+    """The records but for those that repeat an earlier one of the same id, byte for byte: they say nothing new."""
+    first: dict[str, Position] = {}
+    for position, head in records:
+        name = id_of(head)
+        known = first.setdefault(name, position) if name else position
+        if known is position or source.read(known) != source.read(position):
+            yield position, head
+
+
 def decode_line(line: Line) -> dict[str, Any]:
     """A line as an object; anything else is a ValueError that says why."""
     record = payloads.decode(bytes(line))
@@ -120,13 +137,32 @@ def _bad_record(source: Source, number: int, line: bytes, refused: ValueError) -
 
 
 def _objects_on_line(line: bytes, place: Position, decode: Callable[[Line], Head]) -> Iterator[tuple[Position, Head]]:
-    """The objects of a line that holds several, because a line break between two writes was lost."""
-    text, at, offset = line.decode("utf-8", "surrogateescape"), 0, place.offset
-    while at < len(text):
-        try:
-            end = payloads.end_of_value(text, at)
-            piece = text[at:end].encode("utf-8", "surrogateescape")
-            yield Position(offset, len(piece), place.line), decode(piece)
-        except ValueError:
+    """The objects of a line that holds several, because a line break between two writes was lost.
+
+    They may follow zeros that a power cut left, or a record that a crash tore: then they begin as that record does, and go on
+    to the end of the line.
+    """
+    text = line.decode("utf-8", "surrogateescape").rstrip(_NOTHING)
+    starts = [at := _skip_nothing(text, 0)]
+    opening = text[at : text.find(":", at) + 1]
+    while opening.startswith('{"') and len(starts) <= _MOST_STARTS and (at := text.find(opening, at + 1)) >= 0:
+        starts.append(at)
+    for start in starts:
+        found, at = [], start
+        offset = place.offset + len(text[:start].encode("utf-8", "surrogateescape"))
+        with suppress(ValueError):
+            while at < len(text):
+                end = payloads.end_of_value(text, at)
+                piece = text[at:end].encode("utf-8", "surrogateescape")
+                found.append((Position(offset, len(piece), place.line), decode(piece)))
+                at = _skip_nothing(text, end)
+                offset += len(piece) + len(text[end:at].encode("utf-8", "surrogateescape"))
+        if found and (start == starts[0] or at == len(text)):
+            yield from found
             return
-        at, offset = end, offset + len(piece)
+
+
+def _skip_nothing(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in _NOTHING:
+        at += 1
+    return at
