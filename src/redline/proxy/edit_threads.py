@@ -84,7 +84,7 @@ class EditOutcome:
     retreat: str = ""
     """Why the editor's own outcome was not waited for."""
     untouched: str = ""
-    """Why nothing was changed."""
+    """Why nothing new was struck."""
     edit_ms: float = 0.0
 
 
@@ -155,7 +155,7 @@ class EditThreads:
         self._note_failure(edited)
         if edited.body is call.body:
             return EditOutcome(raw, edited, untouched=edited.untouched)
-        return EditOutcome(edited.body, edited, is_changed=True)
+        return EditOutcome(edited.body, edited, is_changed=True, untouched=edited.untouched)
 
     def _in_turn(self, editor: CallEditor, call: Call) -> Edited:
         has_turn = self._turn.acquire(timeout=_TURN_S)
