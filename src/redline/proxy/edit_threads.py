@@ -85,7 +85,7 @@ class EditOutcome:
     retreat: str = ""
     """Why the editor's own outcome was not waited for."""
     untouched: str = ""
-    """Why nothing was changed."""
+    """Why nothing new was struck."""
     edit_ms: float = 0.0
 
 
@@ -150,7 +150,7 @@ class EditThreads:
         retreat = "failed" if edited.failure else ""
         if edited.body is call.body:
             return EditOutcome(raw, edited, retreat=retreat, untouched=edited.untouched)
-        return EditOutcome(edited.body, edited, is_changed=True, retreat=retreat)
+        return EditOutcome(edited.body, edited, is_changed=True, retreat=retreat, untouched=edited.untouched)
 
     def _in_turn(self, editor: CallEditor, call: Call) -> Edited:
         has_turn = self._turn.acquire(timeout=_TURN_S)

@@ -14,6 +14,7 @@ from redline.values import payloads
 from redline.wire import find_api
 from redline.wire.body import Body
 from redline.wire.sessions import namespace_of, session_of, signature_of, subscription_of
+from redline.wire.side_calls import SideCalls
 
 if TYPE_CHECKING:
     from redline.editor import EditedRequest, Editor
@@ -72,7 +73,7 @@ class Edited:
     session: str = ""
     model: str = ""
     untouched: str = ""
-    """Why nothing was looked at or changed; empty where it may have been."""
+    """Why nothing new was struck, or nothing was looked at; empty where it may have been."""
     read: Body | None = None
     failure: str = ""
     """What went wrong with the editing, if something did; then what was recorded before is sent, or the client's bytes."""
@@ -104,6 +105,7 @@ class WireEditor:
         self._edits_subscriptions = edits_subscriptions
         self._is_dry_run = is_dry_run
         self._key = key
+        self._side_calls = SideCalls()
         self._last: OrderedDict[tuple[str, str], EditedRequest] = OrderedDict()
         """By namespace and session, what was last made: a client may ask to keep its cache without saying of what."""
 
@@ -168,7 +170,10 @@ class WireEditor:
         if body.untouchable:
             return Edited(call, call.body, None, session, body.model, body.untouchable, body)
         observed, namespace = self._why_observed(call), self._namespace(call, body.account)
-        if only_recorded:
+        side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
+        if side_call is not None and not side_call.keeps_strikes:
+            return Edited(call, call.body, None, session, body.model, side_call.reason, body)
+        if only_recorded or side_call is not None:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
             with applied_if(not observed):
@@ -181,16 +186,18 @@ class WireEditor:
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
                 )
-        self._remember(self._namespace(call), session, request)
-        reason = observed or request.untouched
+        if side_call is None:
+            self._remember(self._namespace(call), session, request)
+        reason = observed or (request.untouched if side_call is None else "")
         if not reason and request.is_changed and not body.is_utf8:
             reason = "its body is not UTF-8"
             self.editor.leave_alone(request, reason)
+        noted = reason or (side_call.reason if side_call is not None else "")
         if reason or not request.is_changed:
-            return Edited(call, call.body, request, session, body.model, reason, body)
+            return Edited(call, call.body, request, session, body.model, noted, body)
         said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
         spliced = body.splice(list(zip(request.positions, said, strict=True)))
-        return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, "", body)
+        return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, noted, body)
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
