@@ -48,7 +48,7 @@ class MarksSnapshot(msgspec.Struct, frozen=True):
     pointers: PointersMemory = msgspec.field(default_factory=PointersMemory)
     """What is known of pointers."""
     withheld: tuple[Mark, ...] = ()
-    """The marks on results that must stay for now; `moving` counts them after the pending ones."""
+    """The marks that may not be applied for now; `moving` counts them after the pending ones."""
 
 
 class Marks:
@@ -77,6 +77,8 @@ class Marks:
         """Which results must stay, because something that is sent points to them."""
         self._withheld: dict[Target, Mark] = {}
         """The marks on such results."""
+        self._blocked: dict[Target, Mark] = {}
+        """The marks whose placeholders would point to a result that is struck."""
         self.untimed = 0
         """How many results have no time: rules that go by age or order leave them alone."""
         self._shown = 0
@@ -144,7 +146,9 @@ class Marks:
             not_final=tuple(self._not_final),
             untimed=self.untimed,
             pointers=self.pointers.memory,
-            withheld=tuple(msgspec.structs.replace(mark, blob=None) for mark in self._withheld.values()),
+            withheld=tuple(
+                msgspec.structs.replace(mark, blob=None) for mark in chain(self._withheld.values(), self._blocked.values())
+            ),
         )
 
     def restore(self, snapshot: MarksSnapshot) -> bool:
@@ -191,9 +195,12 @@ class Marks:
             if tool is not None and tool.is_read and not any(isinstance(action, Reads) for action in seen.actions):
                 _logger.debug("message %d: no path could be found in the call of %s", seen.index, seen.tool)
         self.pointers.see(seen)
+        blocked, self._blocked = self._blocked, {}
+        for mark in blocked.values():
+            self._hold(mark)
         for fold in self._folds:
             for mark in fold.see(seen) or ():
-                if self._is_new(mark) and self.pointers.allow(mark, self.seen(mark)):
+                if self._is_new(mark):
                     self._hold(mark)
         self._sort_out()
 
@@ -203,7 +210,7 @@ class Marks:
         state, target = self._state, (mark.index, mark.at)
         if mark.index in state.pins or (mark.rule, *target) in state.undone:
             return False
-        if target in self.pending or target in self._withheld:
+        if target in self.pending or target in self._withheld or target in self._blocked:
             return False
         seen = self.seen(mark)
         if (seen is not None and self._protection.covers(seen)) or _is_struck(state, mark):
@@ -211,12 +218,15 @@ class Marks:
         return self._sizes.saving(mark) > 0
 
     def _hold(self, mark: Mark) -> None:
-        """The mark waits from now on, or is withheld while its result must stay."""
-        if self.pointers.keeps(mark.index, mark.at):
-            self._withheld[mark.index, mark.at] = mark
-            return
-        self.pending[mark.index, mark.at] = mark
-        self.changed[mark.index, mark.at] = None
+        """The mark waits from now on, unless its result must stay, or its placeholder would point to nothing."""
+        target = mark.index, mark.at
+        if self.pointers.keeps(*target):
+            self._withheld[target] = mark
+        elif not self.pointers.allow(mark, self.seen(mark)):
+            self._blocked[target] = mark
+        else:
+            self.pending[target] = mark
+            self.changed[target] = None
 
     def _sort_out(self) -> None:
         """Marks on results that must stay from now on, and on those that need not any more, change places."""
@@ -229,7 +239,7 @@ class Marks:
                     self._hold(mark)
 
     def _marks(self) -> Iterator[Mark]:
-        return chain(self.pending.values(), self._withheld.values())
+        return chain(self.pending.values(), self._withheld.values(), self._blocked.values())
 
     def _with_blob(self, mark: Mark) -> Mark:
         parts = (part for part in self._state.current(mark.index).walk() if part.at == mark.at)

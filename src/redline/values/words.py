@@ -5,6 +5,7 @@ from functools import lru_cache
 from string import Formatter
 
 from redline.errors import ValidationError
+from redline.values.checks import shown
 
 __all__ = [
     "DOCUMENTS",
@@ -159,7 +160,7 @@ def make_words(given: Words | str, owner: str) -> Words:
     if isinstance(given, Words):
         return given
     known = ", ".join(map(repr, LANGUAGES))
-    raise ValidationError(f"{owner}words must be redline.DOCUMENTS, redline.EN, {known} or Words of your own, not {given!r}")
+    raise ValidationError(f"{owner}words must be redline.DOCUMENTS, redline.EN, {known} or Words of your own, not {shown(given)}")
 
 
 def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:
