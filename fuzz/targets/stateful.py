@@ -207,8 +207,8 @@ def _require(holds: bool, what: str) -> None:
 class _Lists:
     """One client's list through Editors over several stores."""
 
-    def __init__(self, editors: Sequence[Callable[[], redline.Editor]]) -> None:
-        self._opened = editors
+    def __init__(self, format: str, editors: Sequence[Callable[[], redline.Editor]]) -> None:
+        self._format, self._opened = format, editors
         self.editors = [make() for make in editors]
         self.messages: list[Any] = []
         self.undone: set[tuple[Any, ...]] = set()
@@ -218,7 +218,7 @@ class _Lists:
     def edit(self, now: float, model: str | None) -> None:
         if not self.messages:
             return
-        self.made = [editor.edit(self.messages, model=model, now=now) for editor in self.editors]
+        self.made = [editor.edit(self.messages, format=self._format, model=model, now=now) for editor in self.editors]
         first = self.made[0]
         _require(all(one.messages == first.messages for one in self.made), "Editors differ")
         problems = redline.check(first.messages, format=first.format)
@@ -234,7 +234,10 @@ class _Lists:
         for place, make in enumerate(self._opened):
             if place and not repaired:  # what is in memory goes with its Editor; only an edit repairs
                 with make() as again:
-                    _require(again.recorded(self.messages).messages == first.messages, "a new Editor sends something else")
+                    _require(
+                        again.recorded(self.messages, format=self._format).messages == first.messages,
+                        "a new Editor sends something else",
+                    )
 
     def decide(self, number: int, *, is_pin: bool) -> None:
         """Undo a strike, or pin its message, through the record."""
@@ -261,6 +264,7 @@ class _Lists:
 
     def cut(self, length: int) -> None:
         del self.messages[length:]
+        self.made = []
         self.undone = {target for target in self.undone if target[1] < length}
         self.pins = {index for index in self.pins if index < length}
 
@@ -338,7 +342,9 @@ class _Program:
             ]
         )
         edited = replace(policy, schedule="when_free" if model else "eager")
-        self.lists = _Lists([partial(redline.Editor, store, policy=edited, counter=counter, blobs=blobs) for store in stores])
+        self.lists = _Lists(
+            format, [partial(redline.Editor, store, policy=edited, counter=counter, blobs=blobs) for store in stores]
+        )
         self.number = 0
 
     def take(self, name: str, one: int, other: int) -> None:
