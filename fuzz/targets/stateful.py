@@ -136,7 +136,7 @@ class _Talks:
 
     def is_done(self, act: Callable[[redline.Conversation], Any]) -> bool:
         """Whether it was carried out."""
-        return self.do(lambda talk: (act(talk), "yes")[1]) == "yes"
+        return self.do(lambda talk: (act(talk), "yes")[1]) is not None
 
     def reopen(self) -> None:
         for place, make in enumerate(self._opened):
@@ -306,12 +306,10 @@ def _try(sandbox: Sandbox, case: bytes) -> None:
     given = decoded_case(case)
     steps = given.get("steps")
     chosen = [given.get(name) for name in ("format", "rules", "model")]
-    if not isinstance(steps, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in chosen):
+    if not isinstance(steps, list):
         raise ValidationError("no program")
-    format, rules, model = (
-        options[abs(number) % len(options)] for options, number in zip((_FORMATS, _RULES, _MODELS), chosen, strict=True)
-    )
-    program = _Program(sandbox, format, rules, model)
+    format, rules, model = (abs(one) if isinstance(one, int) else 0 for one in chosen)
+    program = _Program(sandbox, _FORMATS[format % len(_FORMATS)], _RULES[rules % len(_RULES)], _MODELS[model % len(_MODELS)])
     try:
         for step in steps[:_MOST_STEPS]:
             match step:
