@@ -1,6 +1,9 @@
-"""Run cases into targets: `python -m fuzz [--target NAME] [--cases N] [--seconds S] [--seed K] [--jobs 2]`."""
+"""Run cases into targets: `python -m fuzz [--target NAME] [--cases N] [--seconds S] [--seed K] [--jobs 2]
+[--postgres]`."""
 
 import argparse
+import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +15,8 @@ from pathlib import Path
 
 from fuzz.running import Batch, BatchOutcome, Finding, start_batch
 from fuzz.targets import TARGETS
+from fuzz.targets.stateful import POSTGRES
+from tests.postgres import running_postgres
 
 __all__ = ["CASES", "main"]
 
@@ -44,6 +49,13 @@ class Totals:
 def main() -> int:
     """Run until so many cases or seconds are over, and print what was found. The status is 1 if something was."""
     asked = _parse()
+    with running_postgres() if asked.postgres else contextlib.nullcontext() as server:
+        if server is not None:
+            os.environ[POSTGRES] = server.address
+        return _run(asked)
+
+
+def _run(asked: argparse.Namespace) -> int:
     names, totals, start = asked.target or list(TARGETS), Totals(), time.monotonic()
     batches = _batches(names, asked.seed, asked.cases)
     with ThreadPoolExecutor(asked.jobs) as pool:
@@ -68,6 +80,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.0, help="how long, in all")
     parser.add_argument("--seed", type=int, default=0, help="another one makes other cases")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--postgres", action="store_true", help="run `stateful` in a PostgreSQL server of its own, too")
     asked = parser.parse_args()
     asked.cases = asked.cases or (0 if asked.seconds else 2_000)
     return asked

@@ -214,7 +214,7 @@ def test_settings_are_checked_when_a_conversation_is_made(tmp_path, wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rules": "stale_terminal"}, {"rules": 3}, {"rules": ["nope"]}, {"schedule": "nope"}, {"words": "en"}]
+    "wrong", [{"rules": "stale_terminal"}, {"rules": 3}, {"rules": ["nope"]}, {"schedule": "nope"}, {"words": "klingon"}]
 )
 def test_a_policy_is_checked_when_it_is_made(wrong):
     """A wrong setting is found before the first request (R35)."""

@@ -8,6 +8,7 @@ from fuzz.targets.message_lists import LISTS
 from fuzz.targets.policies import POLICIES
 from fuzz.targets.proxy import PROXY
 from fuzz.targets.session_files import MENDING, READING
+from fuzz.targets.stateful import STATEFUL
 from fuzz.targets.target import Target
 from fuzz.targets.texts import REFERENCES, TOKENS
 from fuzz.targets.wire import WIRE
@@ -18,6 +19,6 @@ TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         *(READING, MENDING, LOGS, DATABASES, POLICIES, REFERENCES, TOKENS),
-        *(LISTS, CONVERSATIONS, EDITORS, WIRE, PROXY, INSPECTOR),
+        *(LISTS, CONVERSATIONS, STATEFUL, EDITORS, WIRE, PROXY, INSPECTOR),
     )
 }

@@ -6,14 +6,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from redline.blobs import Blobs
 from redline.blobs.opening import make_blobs
 from redline.blobs.retrieval import recall_from
-from redline.engine.bound_reasoning import restoring_problem
+from redline.engine.bound_reasoning import restoring_problem, view_problem
 from redline.engine.compaction import Breaker, Compaction, CompactionPlan, plan_compaction, summary_steps
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
@@ -62,6 +62,7 @@ from redline.values.messages import Message
 from redline.values.payloads import Payload
 from redline.values.times import check_time_ms
 from redline.view.operations import Context, Insert, Operation, Replace, StartBatch, parse_operation
+from redline.view.view import View
 
 __all__ = ["AutoCompaction", "Conversation", "now_ms"]
 
@@ -309,6 +310,7 @@ class Conversation:
         """Show again what was visible when that batch ended. Later batches are gone; no message is."""
         if self._state.batches.rolled_back(batch) is self._state.batches:
             return
+        self._check_view(self._state.batches.view_of(batch, self._state.view))
         self._engine.commit([RolledBack(batch)])
         self._watch.restart()
 
@@ -633,6 +635,7 @@ class Conversation:
         tail = [index for index in self._state.view.indices if index not in gone]  # what was said meanwhile included
         shown = (*done.plan.head, len(self._state), *tail)
         boundary = min(tail, default=len(self._state))
+        self._check_view(self._state.view.with_indices(shown), [done.summary])
         self._engine.commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
         self._watch.restart()
         return self
@@ -645,6 +648,9 @@ class Conversation:
         return self._begun_with([origin, *head, MessageAdded(done.summary), *kept], beside)
 
     def _compact_by_itself(self, auto: AutoCompaction) -> None:
+        sent_to = self._state.requests.sent_to
+        if sent_to is not None and sent_to.binds_reasoning and self._is_open(self._state.view):
+            return  # until the turn is over
         try:
             self.compact(auto.summarize, keep_last=auto.keep_last, in_place=True)
         except ExecutionError as problem:
@@ -689,6 +695,7 @@ class Conversation:
         appended = [payload for message in outcome.appended for payload in self._in_own_format(message)]
         if len(appended) != len(outcome.appended):
             raise ExecutionError(f"What is to be shown cannot be said in {self.format} in as many messages.")
+        self._check_view(outcome.view, appended, outcome.replaced)
         change = ViewChanged(
             indices=runs_of(outcome.view.indices),
             appended=tuple(appended),
@@ -731,6 +738,20 @@ class Conversation:
         for strike in strikes:
             if problem := restoring_problem(self._state, strike):
                 raise ExecutionError(f"Strike {strike.number} on message {strike.index} must stay. {problem}")
+
+    def _check_view(self, view: View, appended: Sequence[bytes] = (), replaced: Collection[int] = ()) -> None:
+        """Refuse a view that the model would not take: one that changes what its reasoning is bound to in mid-turn."""
+        is_open = self._is_open(view, appended)
+        if problem := view_problem(self._state, view, is_open=is_open, replaced=replaced):
+            raise ExecutionError(f"{problem} Do it when the model has answered without a call. Nothing was changed.")
+
+    def _is_open(self, view: View, appended: Sequence[bytes] = ()) -> bool:
+        """Whether what is shown ends in calls, or in their results: the model goes on from there."""
+        if not view.indices:
+            return False
+        state, last = self._state, view.indices[-1]
+        message = state.format.read(appended[last - len(state)]) if last >= len(state) else state.current(last)
+        return bool(message.calls or message.results)
 
     def _check_index(self, index: int) -> None:
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self._state):

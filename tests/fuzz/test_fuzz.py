@@ -10,6 +10,7 @@ from fuzz.minimal import shrink
 from fuzz.mutations import mutate
 from fuzz.running import Batch, make_case, replay, start_batch
 from fuzz.targets import TARGETS
+from fuzz.targets.stateful import POSTGRES
 
 CASES = Path(__file__).parent / "cases"
 SAMPLE = 25
@@ -25,6 +26,12 @@ def test_kept_cases_and_a_sample(target):
     kept = tuple(path.read_bytes() for path in sorted((CASES / target).glob("*")))
     assert shown(replay(target, kept)) == []
     assert shown(start_batch(Batch(target, seed=1, count=SAMPLE, shrinks=False)).findings) == []
+
+
+def test_programs_run_in_postgresql_too(postgres, monkeypatch):
+    """R150, R151, R155, R167: a sample on all stores at once finds nothing."""
+    monkeypatch.setenv(POSTGRES, postgres)
+    assert shown(start_batch(Batch("stateful", seed=2, count=5, shrinks=False)).findings) == []
 
 
 def test_kept_cases_are_small_and_of_a_target():

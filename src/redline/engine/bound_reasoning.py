@@ -4,7 +4,7 @@ Such a block may be sent only with all that stood before it when it was made, st
 last block that is still sent, or together with the removal of every block, which the provider allows where a new turn begins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -15,8 +15,9 @@ from redline.rules.rule import Mark
 from redline.schedules.history import what_changed
 from redline.values.messages import Reasoning
 from redline.values.payloads import Path
+from redline.view.view import View
 
-__all__ = ["BOUND_REASONING", "BoundReasoning", "restoring_problem"]
+__all__ = ["BOUND_REASONING", "BoundReasoning", "restoring_problem", "view_problem"]
 
 BOUND_REASONING = "bound_reasoning"
 """The name of the law, and of the rule under which such reasoning is struck."""
@@ -57,6 +58,11 @@ class BoundReasoning:
         return self._blocks[-1].position + 1 if self._blocks else 0
 
     @property
+    def sent_blocks(self) -> list[_ReasoningBlock]:
+        """The blocks that are not struck."""
+        return [block for block in self._blocks if not self._is_struck(block)]
+
+    @property
     def last_index(self) -> int | None:
         """The message of the last block."""
         return self._blocks[-1].index if self._blocks else None
@@ -77,7 +83,7 @@ class BoundReasoning:
 
     def marks(self, because: str) -> list[Mark]:
         """The removal of all of it."""
-        return [Mark(BOUND_REASONING, one.index, one.at, None, because) for one in self._blocks if not self._is_struck(one)]
+        return [Mark(BOUND_REASONING, one.index, one.at, None, because) for one in self.sent_blocks]
 
     def has(self, index: int, at: Path) -> bool:
         """Whether a part is such a block."""
@@ -120,6 +126,27 @@ def restoring_problem(state: State, strike: Strike) -> str:
         return f"{problem.found[0].upper()}{problem.found[1:]}."
     if strike.rule == BOUND_REASONING and _is_past_changed(state, strike):
         return "This reasoning is bound to what was sent before it, which has changed since. Undo that first."
+    return ""
+
+
+def view_problem(state: State, view: View, *, is_open: bool, replaced: Collection[int] = ()) -> str:
+    """Why another view cannot be sent, in words; empty if it can.
+
+    Reasoning that leads to a call which is being answered has to be sent, and with all that was before it. Where the turn is
+    over, reasoning whose past has changed is left out instead.
+    """
+    sent_to = state.requests.sent_to
+    if sent_to is None or not sent_to.binds_reasoning or not is_open:
+        return ""
+    bound, before, after = BoundReasoning(state), list(state.view.indices), list(view.indices)
+    bound.catch_up()
+    for index in {block.index for block in bound.sent_blocks}:
+        past = before[: before.index(index)]
+        if index in after and (after[: after.index(index)] != past or not {index, *past}.isdisjoint(replaced)):
+            return f"The reasoning in message {index} is bound to all that was sent before it, and its turn is not over yet."
+    call = next((index for index in reversed(after) if index < len(state) and state.current(index).calls), None)
+    if call is not None and any(strike.rule == BOUND_REASONING for strike in state.strikes_on(call)):
+        return f"The reasoning in message {call} is no longer sent, and its turn would not be over."
     return ""
 
 

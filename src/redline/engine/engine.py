@@ -91,9 +91,12 @@ class Engine:
     def move(self, number: int, kept: tuple[Strike, ...] = ()) -> None:
         """Make a record the one to go on from; there, the strikes that are kept come into force.
 
-        What was undone or pinned on messages that both ways have holds there, too.
+        What was undone or pinned on messages that both ways have holds there, too. Where a model binds its reasoning, strikes
+        stay on their branch: the reasoning of the other one was made without them.
         """
         self.check_open()
+        sent_to = self.state.requests.sent_to
+        kept = () if sent_to is not None and sent_to.binds_reasoning else kept
         there, known = self._state_at(number), {one.number for one in self.timeline.path()}
         common = sum(messages_in(one.record) for one in self.timeline.path(number) if one.number in known)
 

@@ -158,8 +158,9 @@ class HistoryTree(RecordTree):
         if spot.record not in self.children:
             return HeadMoved()
         there, here = PathDecisions(self.path(spot.record)), PathDecisions(self.path(self._latest_after(spot.record)))
-        later = (one for one in here.strikes.values() if one.index < spot.length and one.number not in there.strikes)
-        return head_moved(here, there, common=spot.length, kept=tuple(later), must_stay=lambda _: here.binds_reasoning)
+        later = [one for one in here.strikes.values() if one.index < spot.length and one.number not in there.strikes]
+        kept = () if here.binds_reasoning else tuple(later)  # else its reasoning would be sent with another past
+        return head_moved(here, there, common=spot.length, kept=kept, must_stay=lambda _: here.binds_reasoning)
 
     def _latest_after(self, start: int) -> int:
         """The latest record on any way that goes on from this one, which there is."""
