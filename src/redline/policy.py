@@ -21,6 +21,7 @@ from redline.rules.rule import Rule
 from redline.schedules import Schedule, find_schedule
 from redline.tools import DEFAULT, ToolBook
 from redline.values.checks import shown
+from redline.values.messages import ToolResult
 from redline.values.words import DOCUMENTS, EN, Words, make_words
 
 __all__ = ["EDITOR_POLICY", "Policy", "PolicySettings", "check_blobs", "make_policy"]
@@ -166,6 +167,11 @@ class Policy:
     def failures(self) -> FailureSigns:
         """By what results are known to report failures, which no rule strikes."""
         return FailureSigns(self.error_signs, self.error_words, self.is_error)
+
+    def reports_failure(self, result: ToolResult, tool: str | None) -> bool:
+        """Whether the result of a tool shows that it reports a failure; `is_error` is not asked."""
+        known = self.tool_book.find(tool, {}) if tool else None
+        return self.failures.in_result(result, "unknown" if known is None else "command" if known.is_terminal else "known tool")
 
     def made_rules(self, rules: Iterable[Rule | str] | None = None) -> tuple[Rule, ...]:
         """The rules as objects, for this project and in these words; others for one request."""

@@ -41,3 +41,40 @@ def test_requests_over_hostile_lists_are_legal(format, strategy, data):
     except redline.RedlineError:
         return
     assert redline.check(sent, format=format) == []
+
+
+_LONG = "x" * 60
+_FUNCTION = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+_BOTH = {
+    "role": "assistant",
+    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "g", "arguments": "{}"}}],
+    "function_call": {"name": "g", "arguments": "{}"},
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "assistant", "content": [], "function_call": {}}],
+        [_FUNCTION, {"role": "tool", "tool_call_id": None, "name": "f"}],
+        [_FUNCTION, {"role": "tool", "tool_call_id": "", "name": "f", "content": "x"}],
+        [_FUNCTION, {"role": "tool", "tool_call_id": _LONG, "name": "f", "content": [{"type": "text", "text": "x"}]}],
+        [_FUNCTION, {"role": "tool", "tool_call_id": "b", "name": "f", "content": "x"}],
+        [_FUNCTION, {"role": "function", "tool_call_id": _LONG, "name": "f", "content": "x"}],
+        [_BOTH, {"role": "tool", "tool_call_id": "", "name": "g", "content": ["s"]}],
+        [_BOTH, {"role": "tool", "tool_call_id": "a", "content": "x"}, {"role": "function", "name": "g", "content": "y"}],
+    ],
+    ids=str,
+)
+def test_odd_chat_lists_are_made_legal_once(messages, strategy):
+    """R138: calls of the deprecated kind, empty, doubled or answered in the other kind's way."""
+    after = redline.make_legal(messages, format="openai_chat", strategy=strategy)
+    assert redline.check(after, format="openai_chat") == []
+    assert redline.make_legal(after, format="openai_chat", strategy=strategy) == after
+
+
+def test_a_tool_message_that_answers_a_function_call_becomes_the_functions():
+    """R138: what was answered stays, in the shape that the call asks for."""
+    messages = [_FUNCTION, {"role": "tool", "tool_call_id": "b", "name": "f", "content": "x"}]
+    assert redline.make_legal(messages, format="openai_chat") == [_FUNCTION, {"role": "function", "name": "f", "content": "x"}]

@@ -113,7 +113,7 @@ def _keepers(situation: Situation, index: int, part: Part, role: str) -> Iterato
     tool = playback.player.parts.tool_of(index, part)
     if index in playback.recording.pins:
         yield "its message is pinned"
-    if protection.errors and isinstance(part, ToolResult) and part.is_error:
+    if protection.errors and isinstance(part, ToolResult) and situation.policy.reports_failure(part, tool):
         yield "it reports a failure, and the policy protects failures"
     if tool is not None and tool in protection.tools:
         yield f"the policy protects the tool {tool}"
