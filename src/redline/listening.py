@@ -10,7 +10,6 @@ import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from urllib.parse import urlsplit
 
 from redline.errors import ExecutionError
 
@@ -68,7 +67,7 @@ class Access:
         another scheme (vscode-webview://, app://, chrome-extension://) is a program that the user has installed.
         """
         origin = headers.get("origin", "").lower()
-        is_page = origin == "null" or urlsplit(origin).scheme in ("http", "https")
+        is_page = origin.partition(":")[0] in ("null", "http", "https")
         is_beside = not origin and headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
         if not (is_page or is_beside) or origin in self.allowed_origins or (self.token and self.takes_token(*tokens)):
             return ""

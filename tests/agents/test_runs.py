@@ -117,7 +117,7 @@ def test_a_port_is_taken_before_anybody_hears_of_it(port):
         assert proxy_status(port.url)["mode"] == "edit"
         asked = Request(f"{port.url}/s/x/v1/kill", headers={"x-api-key": "k"})
         (keeper,) = [one.name for one in Path("/proc").glob("[0-9]*") if b"run-4" in arguments_of(one.name)]
-        for process in [*children_of(keeper), keeper]:
+        for process in [keeper, *children_of(keeper)]:  # the keeper first, which would start another proxy
             os.kill(int(process), signal.SIGKILL)
         with pytest.raises(ExecutionError, match="cannot be used"):
             bind("127.0.0.1", number)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 name, here, home = Path(sys.argv[0]).name, Path.cwd(), Path.home()
 dotenv = dict(line.split("=", 1) for line in Path(".env").read_text().splitlines())
-if name in ("gemini", "opencode", "program"):
+if name in ("gemini", "opencode", "cline", "program"):
     dotenv.update(line.split("=", 1) for line in Path(".gemini/.env").read_text().splitlines()) if name == "gemini" else None
     for variable, value in dotenv.items():
         os.environ.setdefault(variable, value)
@@ -51,6 +51,7 @@ elif name == "opencode":
     merged = {{**told["provider"], **content["provider"]}}
     url, path = merged[provider]["options"]["baseURL"], "/messages"
 elif name == "cline":
+    assert os.environ["OPENAI_BASE_URL"], "its SDK takes no empty address"
     told = read(Path(os.environ["CLINE_PROVIDER_SETTINGS_PATH"]))
     url, path = told["providers"]["anthropic"]["settings"]["baseUrl"], "/messages"
 else:
@@ -68,7 +69,7 @@ urllib.request.urlopen(urllib.request.Request(url + path, json.dumps(body).encod
 """
 
 
-class _Evil(BaseHTTPRequestHandler):
+class Evil(BaseHTTPRequestHandler):
     """Takes everything that it is sent, as a server or as an HTTP proxy."""
 
     def _keep(self):
@@ -88,7 +89,7 @@ class _Evil(BaseHTTPRequestHandler):
 @pytest.fixture
 def evil():
     """Somebody else's server, and what it got."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Evil) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Evil) as server:
         server.got, server.url = [], f"http://127.0.0.1:{server.server_port}"
         Thread(target=server.serve_forever, daemon=True).start()
         yield server
@@ -158,8 +159,7 @@ def test_a_cloned_folder_does_not_get_the_key(scene, evil, tmp_path, agent):
     assert done.returncode == 0, done.stderr
     assert evil.got == []
     assert len(provider.statuses) == 1
-    if agent != "cline":  # it reads nothing in the folder
-        assert f"points to {evil.url}: a project's file, not followed" in done.stderr
+    assert f"points to {evil.url}: a project's file, not followed" in done.stderr
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -5,7 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -71,3 +74,23 @@ def test_the_sessions_of_this_computer_without_a_name(tmp_path):
     process.terminate()
     process.communicate(timeout=20)
     assert [(row["name"], row["agent"]) for row in rows] == [("one", "Claude Code")]
+
+
+def test_the_browser_is_opened_without_telling_everybody_the_token(tmp_path):
+    """R126: arguments of programs are for all users to see: the browser gets a file that only its owner can read."""
+    opener, seen = tmp_path / "xdg-open", tmp_path / "seen"
+    opener.write_text(f'#!/bin/sh\necho "$1" > {seen}.part && mv {seen}.part {seen}\n')
+    opener.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **FROM_HERE, "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "redline", "serve", str(tmp_path), "--port", "0", "--json", "--open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+        told = json.loads(process.stdout.readline())
+        deadline = time.monotonic() + 20
+        while not seen.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        opened = Path(urlsplit(seen.read_text().strip()).path)
+        assert told["token"] not in seen.read_text()
+        assert f"url={told['url']}" in opened.read_text()
+        assert opened.stat().st_mode & 0o777 == 0o600
+        process.terminate()
+    assert not opened.exists()

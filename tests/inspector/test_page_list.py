@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from redline.cli.serve import private_page
 from tests.inspector.browser import page_of, ready
 from tests.inspector.claude_code import write_messages
 from tests.inspector.support import write_log, write_transcript
@@ -130,3 +131,15 @@ def test_the_token_leaves_the_address_and_the_browser_stays_let_in(running, tabs
     assert stranger.goto(running.url).status == 401
     assert "redline serve" in stranger.content()
     stranger.context.close()
+
+
+def test_a_page_that_leads_on_opens_the_inspector(running, tabs, tmp_path):
+    """R126: as `redline serve --open` starts a browser: from a file to the address with the token, and then by the cookie."""
+    with private_page(f"{running.url}/?token={running.token}") as lead:
+        context = tabs.chromium.new_context()
+        page = context.new_page()
+        page.goto(lead)
+        page.wait_for_url(f"{running.url}/")
+        expect(page.get_by_role("link", name="Fix the parser")).to_be_visible()
+        page.screenshot(path=str(tmp_path / "opened.png"))
+        context.close()

@@ -124,6 +124,7 @@ PAGES = [
     {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
     {"origin": "https://evil.example"},
     {"origin": "null"},
+    {"origin": "HTTP://["},
     {"origin": "http://127.0.0.1:9999", "sec-fetch-site": "same-site"},
     {"origin": "http://localhost:3000"},
     {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},

@@ -16,7 +16,7 @@ from redline.agents import Launch, find_agent
 from tests.real_agents.descriptions import REAL_AGENTS, RealAgent
 from tests.real_agents.provider import ScriptedProvider, listening
 
-__all__ = ["POLICY", "main"]
+__all__ = ["POLICY", "main", "play"]
 
 _PHASE_SECONDS = 180
 POLICY = """
@@ -42,7 +42,7 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
     with listening(lambda step, tools: agent.spell(step, tools, work)) as provider:
         for name, arguments in agent.phases.items():
             first, began = len(provider.asked), time.monotonic()
-            done = _play(agent, arguments, folder, mode, binaries, provider)
+            done = play(agent, arguments, folder, mode, binaries, provider)
             result = work / "result.txt"
             phases.append(
                 {
@@ -58,7 +58,7 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
     (folder / "report.json").write_text(json.dumps(phases))
 
 
-def _play(
+def play(
     agent: RealAgent, arguments: tuple[str, ...], folder: Path, mode: str, binaries: Path, provider: ScriptedProvider
 ) -> subprocess.CompletedProcess[str]:
     """Start the agent once: as Redline's routing says, straight to the provider or through `redline run`."""

@@ -161,3 +161,18 @@ def test_a_compaction_is_followed(played):
     after = conversation(phases["after-compaction"], "short")
     assert len(after) == 2
     assert len(json.dumps(after[0]["body"])) < len(json.dumps(conversation(phases[FOLLOW_UP])[-1]["body"]))
+
+
+@pytest.mark.parametrize("agent", REAL_AGENTS, ids=lambda agent: agent.program)
+def test_a_hostile_folder_gets_no_request_of_the_real_agent(agent, tmp_path):
+    """R124: with every settings file of the folder pointing elsewhere, and the folder trusted, the provider alone is asked."""
+    binaries = install(agent)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    program = [sys.executable, "-m", "tests.real_agents.hostile_scene", agent.program, str(tmp_path), str(binaries)]
+    if shutil.which("unshare") is None or subprocess.run(isolated("true"), capture_output=True, check=False).returncode:
+        pytest.skip("no network of its own can be made here (unshare -n): agents are not run where they could phone home")
+    subprocess.run(isolated(*program), cwd=ROOT, env=environment, timeout=SCENE_SECONDS, check=True)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["got"] == [], report["errors"]
+    assert report["asked"] > 0, report["errors"]
+    assert "not followed" in report["errors"]

@@ -34,7 +34,7 @@ class ClaudeCodeAgent(Agent):
         own_file = _variables_in(read_json(_own_folder(launch) / "settings.json"))
         kept: dict[str, str] = {}
         for _, variables in _project_variables(launch):
-            kept |= harmless(variables, launch, own_file)
+            kept |= harmless(variables, launch, proxy, own_file)
         # Without ENABLE_TOOL_SEARCH some versions load every tool at once when the address is not Anthropic's.
         added = {_VARIABLE: proxy, "ENABLE_TOOL_SEARCH": launch.environment.get("ENABLE_TOOL_SEARCH", "true")}
         settings["env"] = {**kept, **added, **_variables_in(settings)}

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from redline.agents.agent import Agent, BaseUrl, Launch, Route, option_values, read_json
+from redline.agents.project_files import dotenv_redirects
 
 __all__ = ["ClineAgent"]
 
@@ -50,7 +51,8 @@ class ClineAgent(Agent):
         return Route(launch.arguments, {"CLINE_SESSION_BACKEND_MODE": "local"}, {_FILE: json.dumps(copy)})
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
-        """What the file says."""
+        """The project's `.env` files, which are not followed, and what the user's file says."""
+        yield from dotenv_redirects(launch)
         path = _path(launch)
         settings = read_json(path)
         for name, (provider, _) in _PROVIDERS.items():

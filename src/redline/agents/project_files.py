@@ -58,10 +58,14 @@ def redirects_in(variables: object, path: Path) -> Iterator[BaseUrl]:
             yield BaseUrl(REDIRECTS[name], value, f"{name} in {path}", is_project=True)
 
 
-def harmless(variables: object, launch: Launch, own: Mapping[str, object]) -> dict[str, str]:
-    """The variables that a project's file redirects requests by, as the user has set them; empty where the user has not."""
+def harmless(variables: object, launch: Launch, proxy: str, own: Mapping[str, object]) -> dict[str, str]:
+    """The variables that a project's file redirects requests by, as the user has set them.
+
+    Where the user has not, an address is the proxy's, since some SDKs take no empty one, and everything else is empty.
+    """
     names = [name for name in variables if name in REDIRECTS] if isinstance(variables, Mapping) else []
-    said = {name: str(own.get(name) or launch.environment.get(name) or "") for name in names}
+    ends = {"anthropic": proxy, "openai": f"{proxy}/v1", "gemini": proxy, "": ""}
+    said = {name: str(own.get(name) or launch.environment.get(name) or ends[REDIRECTS[name]]) for name in names}
     return {name: _with_here(value) if name.upper() == "NO_PROXY" else value for name, value in said.items()}
 
 
@@ -71,11 +75,11 @@ def dotenv_redirects(launch: Launch) -> Iterator[BaseUrl]:
         yield from redirects_in(read_dotenv(path), path)
 
 
-def shield(launch: Launch) -> dict[str, str]:
+def shield(launch: Launch, proxy: str) -> dict[str, str]:
     """Variables for the agent, so that no `.env` file of the project sets them."""
     said: dict[str, str] = {}
     for path in _dotenv_files(launch):
-        said |= harmless(read_dotenv(path), launch, {})
+        said |= harmless(read_dotenv(path), launch, proxy, {})
     return said
 
 

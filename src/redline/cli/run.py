@@ -96,10 +96,12 @@ def command(
     taken = None if running or show else ProxyPort.take(port or 0)
     url = (running or (taken.url if taken else f"http://127.0.0.1:{port or free_port()}")).rstrip("/")
     label = label or _label(launch.folder)
-    route = agent.route(launch, f"{url}/s/{quote(label, safe='')}")
+    address = f"{url}/s/{quote(label, safe='')}"
+    route = agent.route(launch, address)
     for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
         complain(note)
-    route = replace(route, environment={**shield(launch), **_store_of_run(store), **route.environment})
+    if route.is_routed:
+        route = replace(route, environment={**shield(launch, address), **_store_of_run(store), **route.environment})
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
     options += [*SETTINGS["proxy.upstream"].words(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]

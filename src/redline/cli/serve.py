@@ -1,6 +1,11 @@
 """`redline serve`: the web inspector over the sessions on this computer, or over those that are named."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from html import escape
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import click
 
@@ -9,7 +14,7 @@ from redline.cli.session_argument import SESSION
 from redline.cli.setting_options import with_settings
 from redline.errors import MissingExtraError
 
-__all__ = ["command"]
+__all__ = ["command", "private_page"]
 
 
 @click.command("serve")
@@ -70,7 +75,20 @@ def command(
             complain(f"{running.host} can be reached from other machines: whoever has the address above can read it all")
         sys.stdout.flush()
         if open:
-            click.launch(running.url)
+            click.launch(leads.enter_context(private_page(running.url)))
 
-    serve(settings, on_ready=introduce)
+    with ExitStack() as leads:
+        serve(settings, on_ready=introduce)
     return 0
+
+
+@contextmanager
+def private_page(url: str) -> Iterator[str]:
+    """The address of a page that only this user can read, and that leads on: the arguments of a browser are for all to see.
+
+    It is in the home folder, where browsers in a sandbox can read it, too.
+    """
+    with NamedTemporaryFile("w", prefix="redline-", suffix=".html", dir=Path.home(), encoding="utf-8") as page:
+        page.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(url)}">')
+        page.flush()
+        yield Path(page.name).as_uri()
