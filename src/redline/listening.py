@@ -3,6 +3,7 @@
 import contextlib
 import hmac
 import ipaddress
+import re
 import signal
 import socket
 from collections.abc import Iterator, Mapping
@@ -56,8 +57,8 @@ def is_loopback(host: str) -> bool:
 def _host_name(host: str) -> str:
     """A `Host` without its port."""
     name = host.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
+    if bracketed := re.fullmatch(r"\[([^\]]*)\](:\d*)?", name):
+        return bracketed[1]
     return name.rpartition(":")[0] if name.count(":") == 1 else name
 
 
