@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import redline
 from redline.editor import Editor
 from redline.errors import ValidationError
 from redline.listening import Access
 from redline.policy import Policy
-from redline.proxy.accounts import Accounts, ProxiedRequest
+from redline.proxy.accounts import Accounts, ProxiedRequest, accounts_path
 from redline.proxy.upstreams import parse_upstreams
 from redline.tokens import Estimate
 from redline.wire.compression import compress, decompress
@@ -160,3 +161,21 @@ def test_what_is_remembered_of_sessions_holds_nothing_that_was_said():
     assert [(tuple(one.said), bool(one.log)) for one in editor._last.values()] == [((), True)] * 3
     touched = editor.edit(Call("POST", "/v1/messages/cache_touch", {"x-api-key": "k", "x-session-id": "s1"}, b"{}"))
     assert touched.untouched
+
+
+@pytest.mark.parametrize("address", ["{}/store", "sqlite:///{}/chats.db"])
+def test_a_sessions_name_is_gone_after_it_is_deleted(tmp_path, address):
+    """R139: neither the store nor the accounts beside it hold the name that the client gave the session; the sums stay."""
+    store = address.format(tmp_path)
+    with Editor(store) as editor:
+        log = editor.edit([{"role": "user", "content": "hi"}], session="secret-name").log
+    accounts = Accounts(accounts_path(store))
+    for name, chain in (("secret-name", log), ("other", "x")):
+        accounts.add(ProxiedRequest(1.0, 200, session=name, chain=chain, project="p", model="m"))
+    redline.Store(store).delete(log)
+    accounts.add(ProxiedRequest(2.0, 200, session="other", project="p"))
+    held = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [one for one in held if b"secret-name" in one]
+    again = Accounts(accounts_path(store))
+    again.refresh()
+    assert (again.totals.requests, set(again.sessions)) == (3, {"other"})

@@ -6,7 +6,6 @@ import os
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import msgspec
 from redline.errors import LogError
 from redline.files import create_private
 from redline.formats.usage import Usage
-from redline.log.addresses import parse_address
+from redline.store.proxy_accounts import accounts_path
 
 __all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
 
@@ -256,16 +255,3 @@ def _count_in(counter: Counter[Any], name: Any) -> None:
 
 
 _DECODER = msgspec.json.Decoder(ProxiedRequest)
-
-
-def accounts_path(store: str) -> Path:
-    """Where the accounts of a store are: in its folder, beside its SQLite file, or for a server in the user's folder."""
-    address = parse_address(store)
-    match address.kind:
-        case "file":
-            return Path(address.place).expanduser() / "proxy.accounts"
-        case "sqlite":
-            return Path(f"{address.place}.accounts")
-        case "postgresql":
-            name = blake2b(address.place.rpartition("@")[2].encode(), digest_size=6).hexdigest()
-            return Path.home() / ".redline" / f"proxy-{name}.accounts"
