@@ -102,6 +102,22 @@ class EditedRequest(Request):
         """The messages as one JSON list, those that are not changed byte for byte as they were given."""
         return payloads.join_list(map(payloads.encoded, self.said))
 
+    def without_content(self) -> "EditedRequest":
+        """What says of which request it is, and nothing that was said: for who remembers many."""
+        return EditedRequest(
+            format=self.format,
+            sent=Sent.of_nothing(find_format(self.format)),
+            new_strikes=(),
+            refused=(),
+            list_strikes=tuple,
+            list_held=tuple,
+            list_repairs=tuple,
+            count_tokens=int,
+            model=self.model,
+            log=self.log,
+            record=self.record,
+        )
+
     def _decoded(self) -> list[Any]:
         return payloads.decode_all([payloads.encoded(payload) for payload in self.said])
 

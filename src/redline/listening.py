@@ -87,9 +87,8 @@ def is_loopback(host: str) -> bool:
 def _host_name(host: str) -> str:
     """A `Host` without its port."""
     name = host.strip().lower()
-    if name.startswith("["):
-        inside, _, port = name[1:].partition("]")
-        return inside if re.fullmatch(r"(:\d*)?", port) else name
+    if bracketed := re.fullmatch(r"\[([^\]]*)\](:\d*)?", name):
+        return bracketed[1]
     return name.rpartition(":")[0] if name.count(":") == 1 else name
 
 

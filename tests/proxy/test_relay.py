@@ -36,7 +36,7 @@ def test_an_unchanged_body_arrives_byte_for_byte(tmp_path):
         ("x-api-key", "k"),
         ("anthropic-beta", "a,b"),
         ("anthropic-beta", "c"),
-        ("x-odd", "Ã©"),  # as the test's own reader takes UTF-8
+        ("x-odd", "é"),
     ]
     assert seen.header("host") == [f"127.0.0.1:{up.port}"]
 

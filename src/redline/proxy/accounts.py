@@ -6,7 +6,6 @@ import os
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,18 @@ import msgspec
 from redline.errors import LogError
 from redline.files import create_private
 from redline.formats.usage import Usage
-from redline.log.addresses import parse_address
 from redline.log.log import ROOT
+from redline.store.proxy_accounts import accounts_path
 
 __all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
 
 _log = logging.getLogger("redline.proxy")
 
 _MOST_SESSIONS = 1_000
-"""Sessions whose sums are kept; the one that was quiet the longest goes first. All are in the totals."""
+"""Sessions, and projects, whose sums are kept; the one that was quiet the longest goes first. All are in the totals."""
+_MOST_NAMES = 100
+_OTHERS = "others"
+"""Names of models and reasons come from others, too: beyond so many in one sum they are counted together."""
 _MOST_PREVIOUS = 5_000
 """Last requests, of sessions and of chains, that are kept to compare the next with."""
 _CHUNK = 1 << 20
@@ -108,7 +110,7 @@ class Tally:
         self.refused += bool(one.refused)
         if one.usage is not None:
             self.usage.update(msgspec.structs.asdict(one.usage))
-            self.models[one.model] += 1
+            _count_in(self.models, one.model)
             self.unpriced += one.cost is None
         self.cost += one.cost or 0.0
         if one.is_unchanged:
@@ -124,11 +126,12 @@ class Tally:
             (self.untouched, one.untouched),
             (self.unreachable, one.unreachable),
             (self.cut, one.cut),
-            (self.errors, one.status if one.status >= 400 else 0),
         )
+        if one.status >= 400:
+            self.errors[one.status] += 1
         for counter, value in counters:
             if value:
-                counter[value] += 1
+                _count_in(counter, value)
 
     def report(self) -> dict[str, Any]:
         """The sums as JSON values."""
@@ -240,32 +243,22 @@ class Accounts:
         self.totals.add(one)
         if one.at >= self._since:
             self.run.add(one)
-        if one.project:
-            self.projects.setdefault(one.project, Tally()).add(one)
+        for tallies, key in ((self.projects, one.project), (self.sessions, one.session)):
+            if key:
+                tally = tallies.pop(key, None) or Tally()
+                tally.add(one)
+                tallies[key] = tally
+                if len(tallies) > _MOST_SESSIONS:
+                    del tallies[next(iter(tallies))]
         for name in filter(None, (one.session, one.chain)):
             self._previous.pop((name, one.model), None)
             self._previous[name, one.model] = one
             if len(self._previous) > _MOST_PREVIOUS:
                 del self._previous[next(iter(self._previous))]
-        if one.session:
-            tally = self.sessions.pop(one.session, None) or Tally()
-            tally.add(one)
-            self.sessions[one.session] = tally
-            if len(self.sessions) > _MOST_SESSIONS:
-                del self.sessions[next(iter(self.sessions))]
+
+
+def _count_in(counter: Counter[Any], name: Any) -> None:
+    counter[name if name in counter or len(counter) < _MOST_NAMES else _OTHERS] += 1
 
 
 _DECODER = msgspec.json.Decoder(ProxiedRequest)
-
-
-def accounts_path(store: str) -> Path:
-    """Where the accounts of a store are: in its folder, beside its SQLite file, or for a server in the user's folder."""
-    address = parse_address(store)
-    match address.kind:
-        case "file":
-            return Path(address.place).expanduser() / "proxy.accounts"
-        case "sqlite":
-            return Path(f"{address.place}.accounts")
-        case "postgresql":
-            name = blake2b(address.place.rpartition("@")[2].encode(), digest_size=6).hexdigest()
-            return Path.home() / ".redline" / f"proxy-{name}.accounts"

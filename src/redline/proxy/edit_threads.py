@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from redline.errors import RedlineError
 from redline.formats.answers import Answer
 from redline.proxy.store_health import StoreHealth
+from redline.wire.base import MOST_BODY_BYTES
 from redline.wire.compression import decompress
 from redline.wire.editing import Call, Edited
 
@@ -28,8 +29,6 @@ _TURN_S = 0.02
 or a server, and the next may begin."""
 _MOST_QUEUED_S = 5.0
 """So long a request waits for a thread while others are edited: what is sent without its strikes is dearer than a moment."""
-_MOST_DECODED = 256 * 1024 * 1024
-"""A compressed body may grow to this; one that is larger passes unread."""
 _SHARE_FOR_A_MB = 3
 """A history that is seen for the first time takes time by its length, once. Were it given up, it would never be known."""
 _OPEN_AGAIN_S = 30.0
@@ -71,7 +70,7 @@ class EncodedCall:
         """The call with a body that can be read."""
         if self.encoding in ("", "identity"):
             return self.call
-        return replace(self.call, body=decompress(self.call.body, self.encoding, most_bytes=_MOST_DECODED))
+        return replace(self.call, body=decompress(self.call.body, self.encoding, most_bytes=MOST_BODY_BYTES))
 
 
 @dataclass(frozen=True, slots=True)

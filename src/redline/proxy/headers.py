@@ -26,10 +26,17 @@ _OURS = frozenset({b"host", b"content-length", b"expect", TOKEN_HEADER.encode()}
 
 
 def headers_for_upstream(headers: RawHeaders, *, is_decoded: bool = False) -> list[tuple[str, str]]:
-    """A request's headers for the provider; without `content-encoding` if the body is sent decoded."""
+    """A request's headers for the provider; without `content-encoding` if the body is sent decoded.
+
+    Of bytes that are no UTF-8, `upstream_client` makes the very same bytes again.
+    """
     given = list(headers)
     dropped = _ONE_CONNECTION | _OURS | _named_by_connection(given) | ({b"content-encoding"} if is_decoded else set())
-    return [(name.decode("latin-1"), _text(value)) for name, value in given if name.lower() not in dropped]
+    return [
+        (name.decode("latin-1"), value.decode("utf-8", "surrogateescape"))
+        for name, value in given
+        if name.lower() not in dropped
+    ]
 
 
 def headers_for_client(headers: RawHeaders) -> list[tuple[bytes, bytes]]:

@@ -2,16 +2,17 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+from aiohttp import http_writer
 from yarl import URL
 
 from redline.proxy.upstreams import Upstream
 
-__all__ = ["Outgoing", "UpstreamClient", "pieces_of"]
+__all__ = ["Outgoing", "UpstreamClient", "keep_alive", "pieces_of"]
 
 _PIECE = 256 * 1024
 _LONGEST_HEADER = 256 * 1024
@@ -81,6 +82,22 @@ class UpstreamClient:
         await self._session.close()
 
 
+def _serialized(status_line: str, headers: Mapping[str, str]) -> bytes:
+    """The head of a request. aiohttp's own leaves out the bytes that are no UTF-8, which a header may hold."""
+    head = "".join([status_line, "\r\n", *(f"{name}: {value}\r\n" for name, value in headers.items()), "\r\n"])
+    try:
+        head.encode()
+    except UnicodeEncodeError:
+        if any(letter in value for value in (status_line, *headers, *headers.values()) for letter in "\r\n\0"):
+            raise ValueError("A header holds the end of a line") from None
+        return head.encode("utf-8", "surrogateescape")
+    return _aiohttp_serialized(status_line, headers)
+
+
+_aiohttp_serialized: Callable[[str, Any], bytes] = http_writer._serialize_headers
+http_writer._serialize_headers = _serialized  # it has no option for the encoding of headers
+
+
 async def pieces_of(body: bytes, rest: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
     """A body in pieces, none of them copied: a large one must not fill the buffers at once."""
     view = memoryview(body)
@@ -95,9 +112,14 @@ def _socket(address: Any) -> socket.socket:
     """A socket that finds out by itself when the other side is gone."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if hasattr(socket, "TCP_KEEPIDLE"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_EVERY_S)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_TRIES)
+    keep_alive(made)
     return made
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Have the system ask now and then whether the other side is there."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_EVERY_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_TRIES)

@@ -39,11 +39,11 @@ class Upstream:
     def url(self, path: str, query: str) -> str:
         """Where a path of the client's is there: below the base, with one version."""
         version, names = _VERSIONED[self.provider]
-        if not self.base and path.strip("/").partition("/")[0].partition(":")[0] in names:
+        first, slash, rest = path.lstrip("/").partition("/")
+        if not self.base and first.partition(":")[0] in names:
             path = version + path
-        first = "/" + path.strip("/").partition("/")[0]
-        if self.base.endswith(first) and first in (version, "/v1", "/v1beta"):
-            path = path[len(first) :]
+        elif f"/{first}" in (version, "/v1", "/v1beta") and self.base.endswith(f"/{first}"):
+            path = slash + rest
         return f"{self.origin}{self.base}{path}{'?' if query else ''}{query}"
 
 

@@ -24,6 +24,7 @@ from redline.log.log import ROOT
 from redline.log.records import Described, HistoryStarted, MessageAdded
 from redline.log.store import INDEX, LogStore
 from redline.opening import open as open_conversation
+from redline.store.proxy_accounts import forget_in_accounts
 from redline.store.search import SearchQuery, SearchResult
 from redline.store.sessions import copy_session, sessions_of
 from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
@@ -221,6 +222,7 @@ class Store:
         forgotten = self._referred_to_only_by(names, kept_in) if kept_in is not None else set[str]()
         delete_logs(self._address, names)
         self._forget_in_caches(names)
+        forget_in_accounts(self._address, names)
         # The records first: blobs without a record are found by `redline gc`, a record without its blob is damaged.
         gone = tuple(one for one in sorted(forgotten) if kept_in is not None and kept_in.delete_older(one, than_ms=started_ms))
         if self._kind == "sqlite":

@@ -159,8 +159,8 @@ def make_words(given: Words | str, owner: str) -> Words:
         return LANGUAGES[given]
     if isinstance(given, Words):
         return given
-    known = ", ".join(map(repr, LANGUAGES))
-    raise ValidationError(f"{owner}words must be redline.DOCUMENTS, redline.EN, {known} or Words of your own, not {shown(given)}")
+    known = ", ".join(("redline.DOCUMENTS", "redline.EN", *map(repr, LANGUAGES)))
+    raise ValidationError(f"{owner}words must be {known} or Words of your own, not {shown(given)}")
 
 
 def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:

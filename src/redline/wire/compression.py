@@ -13,6 +13,11 @@ from redline.errors import MissingExtraError, ValidationError
 __all__ = ["ENCODINGS", "compress", "decompress"]
 
 _PIECE_BYTES = 1 << 16
+_MOST_NAMES = 4
+"""Encodings of one body, one in the other."""
+_MOST_RATIO = 1_000
+_ANY_BYTES = 1 << 20
+"""A body may open to so many times its size, and to this much in any case: of what is said, nothing is as repetitive."""
 
 
 def decompress(body: bytes, encoding: str, *, most_bytes: int) -> bytes:
@@ -20,6 +25,7 @@ def decompress(body: bytes, encoding: str, *, most_bytes: int) -> bytes:
 
     A ValidationError for an encoding that is unknown, a body that is damaged, and one that would be too long.
     """
+    most_bytes = min(most_bytes, max(_ANY_BYTES, _MOST_RATIO * len(body)))
     for name in reversed(_named(encoding)):
         try:
             body = _OPENERS[name](body, most_bytes)
@@ -41,6 +47,8 @@ def _named(encoding: str) -> list[str]:
     names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in ("", "identity")]
     if unknown := next((name for name in names if name not in ENCODINGS), None):
         raise ValidationError(f"{unknown!r:.50} is no encoding that Redline opens. It opens {', '.join(ENCODINGS)}.")
+    if len(names) > _MOST_NAMES:
+        raise ValidationError(f"The body is compressed {len(names)} times; Redline opens it up to {_MOST_NAMES} times.")
     return names
 
 
@@ -65,15 +73,18 @@ def _open_deflate(body: bytes, most_bytes: int) -> bytes:
 
 def _open_br(body: bytes, most_bytes: int) -> bytes:
     decompressor = _brotli().Decompressor()
-    opened = decompressor.process(body, output_buffer_limit=most_bytes + 1)
-    while len(opened) <= most_bytes and not decompressor.can_accept_more_data():
-        opened += decompressor.process(b"", output_buffer_limit=most_bytes + 1)
+    opened, piece = bytearray(), decompressor.process(body, output_buffer_limit=_PIECE_BYTES)
+    while piece and len(opened) <= most_bytes:
+        opened += piece
+        piece = decompressor.process(b"", output_buffer_limit=_PIECE_BYTES)
     return bytes(opened)
 
 
 def _open_zstd(body: bytes, most_bytes: int) -> bytes:
-    reader = _zstandard().ZstdDecompressor().stream_reader(io.BytesIO(body), read_across_frames=True)
-    return bytes(reader.read(most_bytes + 1))
+    reader, opened = _zstandard().ZstdDecompressor().stream_reader(io.BytesIO(body), read_across_frames=True), bytearray()
+    while len(opened) <= most_bytes and (piece := reader.read(_PIECE_BYTES)):
+        opened += piece
+    return bytes(opened)
 
 
 _OPENERS: dict[str, Callable[[bytes, int], bytes]] = {

@@ -213,7 +213,9 @@ class WireEditor:
         return f"observed {namespace}" if self._why_observed(call) else namespace
 
     def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:
-        self._last[namespace, session] = request
+        from redline.editor import EditedRequest
+
+        self._last[namespace, session] = request.without_content() if isinstance(request, EditedRequest) else request
         self._last.move_to_end((namespace, session))
         while len(self._last) > _MOST_SESSIONS:
             self._last.popitem(last=False)
