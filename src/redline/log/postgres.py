@@ -16,13 +16,7 @@ from redline.log.store import INDEX
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = [
-    "PostgresLog",
-    "delete_in_postgres",
-    "postgres_conversations",
-    "postgres_sizes",
-    "vacuum_postgres",
-]
+__all__ = ["PostgresLog", "delete_in_postgres", "postgres_conversations", "postgres_ends", "postgres_sizes", "vacuum_postgres"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS redline_conversations (

@@ -18,7 +18,15 @@ from redline.log.database import DatabaseConnection, DatabaseLog, shared
 from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
-__all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
+__all__ = [
+    "SqliteDatabase",
+    "SqliteLog",
+    "delete_in_sqlite",
+    "sqlite_conversations",
+    "sqlite_ends",
+    "sqlite_sizes",
+    "vacuum_sqlite",
+]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, header BLOB NOT NULL);
