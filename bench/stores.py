@@ -48,11 +48,15 @@ def _measure_pages(count: int) -> None:
                 log.close()
             calls: tuple[Callable[[], object], ...] = (
                 store.list,
-                lambda store=store: store.list(limit=20),
-                lambda store=store: list(store.search("19 19", limit=20)),
+                partial(store.list, limit=20),
+                partial(_search_page, store),
                 store.names,
             )
             print(f"| {kind} | {' | '.join(f'{_ms_of(call):,.0f}' for call in calls)} |")
+
+
+def _search_page(store: redline.Store) -> None:
+    list(store.search("19 19", limit=20))
 
 
 def _ms_of(call: Callable[[], object]) -> float:
