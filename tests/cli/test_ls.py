@@ -54,3 +54,16 @@ def test_a_store_that_is_not_there_is_an_error(tmp_path, monkeypatch, place):
     done = redline("ls", place)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pages(tmp_path):
+    """R165: --limit and --after go through a store page by page, and so does search."""
+    store = Store(tmp_path)
+    for number in range(5):
+        talk(store, f"c{number}", "needle", at_ms=1_700_000_000_000.0 + number * 60_000)
+    first = redline("ls", str(tmp_path), "--limit", "2").stdout
+    assert ("c4" in first, "c3" in first, "c2" in first, "… and 3 more" in first) == (True, True, False, True)
+    then = redline("ls", str(tmp_path), "--limit", "2", "--after", "c3").stdout
+    assert ("c3" in then, "c2" in then, "c1" in then) == (False, True, True)
+    found = redline("search", str(tmp_path), "needle", "--limit", "2", "--after", "c1").stdout
+    assert [line.split()[0] for line in found.splitlines()] == ["c2", "c3"]

@@ -18,8 +18,9 @@ __all__ = ["command"]
 @click.option("--user", default="", metavar="USER", help="Only those of this user.")
 @click.option("--tag", default="", metavar="TAG", help="Only those with this tag.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="How many are listed; all without it.")
+@click.option("--after", metavar="NAME", help="Go on after this one, the last of the page before.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
-def command(address: str | None, user: str, tag: str, limit: int | None, as_json: bool) -> int:
+def command(address: str | None, user: str, tag: str, limit: int | None, after: str | None, as_json: bool) -> int:
     """List the conversations at ADDRESS, the one that was last gone on with first.
 
     ADDRESS is a folder of Redline's logs, sqlite:///chats.db or postgresql://user@host/database; without it, what `redline
@@ -35,7 +36,10 @@ def command(address: str | None, user: str, tag: str, limit: int | None, as_json
     """
     with open_store(address) as store:
         wanted = SearchQuery(user=user, tag=tag)
-        found = [one for one in store.list() if one.problem or wanted.may_match(one)]
+        is_page = not (user or tag)
+        there = store.list(limit=limit, after=after) if is_page else store.list(after=after)
+        found = [one for one in there if one.problem or wanted.may_match(one)]
+        names = store.names() if is_page and limit and not after else ()
     readable = [one for one in found if not one.problem]
     listed = readable[:limit]
     if as_json:
@@ -65,7 +69,7 @@ def command(address: str | None, user: str, tag: str, limit: int | None, as_json
         for one in listed
     ]
     if rows:
-        show_rows(columns, rows, left_out=len(readable) - len(listed))
+        show_rows(columns, rows, left_out=max(len(readable), len(names)) - len(listed))
     else:
         say(f"{counted(len(readable), 'conversation')} in {store.name}")
     return UNREADABLE if complain_of([*found]) else FINE

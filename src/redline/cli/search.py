@@ -29,6 +29,8 @@ _TIME = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"))
 @click.option("--user", default="", metavar="USER", help="It is this user's.")
 @click.option("--tag", default="", metavar="TAG", help="It has this tag.")
 @click.option("--problems", is_flag=True, help="A provider would refuse its messages as they are: calls without answers, say.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="How many are looked for; all without it.")
+@click.option("--after", metavar="NAME", help="Go on after this one, the last of the page before.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
 def command(
     address: str,
@@ -42,6 +44,8 @@ def command(
     user: str,
     tag: str,
     problems: bool,
+    limit: int | None,
+    after: str | None,
     as_json: bool,
 ) -> int:
     """Find the conversations at ADDRESS that have TEXT, whatever its case, and all else that is asked for.
@@ -70,6 +74,8 @@ def command(
             user=user,
             tag=tag,
             problems=problems,
+            limit=limit,
+            after=after,
         )
         for one in found:
             if one.conversation.problem:

@@ -16,13 +16,7 @@ from redline.log.store import INDEX
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = [
-    "PostgresLog",
-    "delete_in_postgres",
-    "postgres_conversations",
-    "postgres_sizes",
-    "vacuum_postgres",
-]
+__all__ = ["PostgresLog", "delete_in_postgres", "postgres_conversations", "postgres_ends", "postgres_sizes", "vacuum_postgres"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS redline_conversations (
@@ -222,13 +216,25 @@ def postgres_conversations(address: str) -> list[str]:
     return [str(name) for (name,) in database.rows("SELECT id FROM redline_conversations ORDER BY id")]
 
 
-def postgres_sizes(address: str) -> dict[str, int]:
-    """The conversations in a database, each with the bytes of its records."""
+def postgres_sizes(address: str, name: str | None = None) -> dict[str, int]:
+    """The conversations in a database, or the one of a name, each with the bytes of its records."""
     query = (
         "SELECT id, coalesce(sum(length(line)), 0)::bigint FROM redline_conversations "
-        "LEFT JOIN redline_records ON conversation = key GROUP BY id ORDER BY id"
+        "LEFT JOIN redline_records ON conversation = key WHERE %s::text IS NULL OR id = %s GROUP BY id ORDER BY id"
     )
-    return {str(name): int(size) for name, size in PostgresDatabase(address, "fsync").rows(query)}
+    return {str(found): int(size) for found, size in PostgresDatabase(address, "fsync").rows(query, (name, name))}
+
+
+def postgres_ends(address: str, count: int) -> dict[str, list[bytes]]:
+    """The conversations in a database, each with so many of its last lines."""
+    query = (
+        "SELECT id, line FROM redline_conversations LEFT JOIN LATERAL (SELECT number, line FROM redline_records "
+        "WHERE conversation = key ORDER BY number DESC LIMIT %s) AS ends ON true ORDER BY id, number"
+    )
+    ends: dict[str, list[bytes]] = {}
+    for name, line in PostgresDatabase(address, "fsync").rows(query, (count,)):
+        ends.setdefault(str(name), []).extend([bytes(line)] if line is not None else [])
+    return ends
 
 
 def delete_in_postgres(address: str, names: Sequence[str]) -> None:

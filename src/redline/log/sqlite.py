@@ -19,7 +19,15 @@ from redline.log.database import MARK_BYTES, DatabaseConnection, DatabaseLog, sh
 from redline.log.log import ROOT, Durability, Header, Redact, Torn, check_durability, check_parent
 from redline.log.store import INDEX
 
-__all__ = ["SqliteDatabase", "SqliteLog", "delete_in_sqlite", "sqlite_conversations", "sqlite_sizes", "vacuum_sqlite"]
+__all__ = [
+    "SqliteDatabase",
+    "SqliteLog",
+    "delete_in_sqlite",
+    "sqlite_conversations",
+    "sqlite_ends",
+    "sqlite_sizes",
+    "vacuum_sqlite",
+]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, header BLOB NOT NULL);
@@ -203,14 +211,27 @@ def sqlite_conversations(path: str | os.PathLike[str]) -> list[str]:
         return [str(name) for (name,) in database.rows("SELECT id FROM conversations ORDER BY id")]
 
 
-def sqlite_sizes(path: str | os.PathLike[str]) -> dict[str, int]:
-    """The conversations in a database, each with the bytes of its records."""
+def sqlite_sizes(path: str | os.PathLike[str], name: str | None = None) -> dict[str, int]:
+    """The conversations in a database, or the one of a name, each with the bytes of its records."""
     query = (
         f"SELECT id, (SELECT coalesce(sum(length(line)), 0) FROM records WHERE place >= key * {_NUMBERS} "
-        f"AND place < (key + 1) * {_NUMBERS}) FROM conversations ORDER BY id"
+        f"AND place < (key + 1) * {_NUMBERS}) FROM conversations WHERE ?1 IS NULL OR id = ?1 ORDER BY id"
     )
     with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
-        return {str(name): int(size) for name, size in database.rows(query)}
+        return {str(found): int(size) for found, size in database.rows(query, (name,))}
+
+
+def sqlite_ends(path: str | os.PathLike[str], count: int) -> dict[str, list[bytes]]:
+    """The conversations in a database, each with so many of its last lines."""
+    query = (
+        f"SELECT id, line FROM conversations LEFT JOIN records ON place IN (SELECT place FROM records WHERE "
+        f"place >= key * {_NUMBERS} AND place < (key + 1) * {_NUMBERS} ORDER BY place DESC LIMIT ?) ORDER BY id, place"
+    )
+    ends: dict[str, list[bytes]] = {}
+    with contextlib.closing(SqliteDatabase(Path(path), _SCHEMA, "fsync")) as database:
+        for name, line in database.rows(query, (count,)):
+            ends.setdefault(str(name), []).extend([bytes(line)] if line is not None else [])
+    return ends
 
 
 def delete_in_sqlite(path: str | os.PathLike[str], names: Sequence[str]) -> None:

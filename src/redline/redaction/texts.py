@@ -9,7 +9,7 @@ from redline.redaction.readings import encoded_texts, readings_of
 from redline.redaction.secret import MARK, Secret
 from redline.redaction.tokens import TOKENS
 
-__all__ = ["SECRETS", "holds_secrets", "redact_characters", "redact_text"]
+__all__ = ["SECRETS", "holds_secrets", "possible_kinds", "redact_characters", "redact_text"]
 
 Kinds = tuple[Secret, ...]
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -15,11 +16,11 @@ from redline.conversation import Conversation, now_ms
 from redline.errors import LogError, RedlineError, ValidationError
 from redline.histories.given import log_name
 from redline.inspection.catalog_cache import CatalogCache
-from redline.inspection.log_transcript import read_log_file
+from redline.inspection.log_transcript import messages_in, read_log_file
 from redline.inspection.short_names import forget_listed
-from redline.log import DurableLog, Header
+from redline.log import DurableLog, Header, codec
 from redline.log.addresses import Address, masked, parse_address
-from redline.log.housekeeping import LOG_SUFFIX, delete_logs, log_sizes, vacuum
+from redline.log.housekeeping import LOG_SUFFIX, delete_logs, last_lines, log_names, log_size, log_sizes, vacuum
 from redline.log.log import ROOT
 from redline.log.records import Described, HistoryStarted, MessageAdded
 from redline.log.store import INDEX, LogStore
@@ -28,7 +29,7 @@ from redline.store.proxy_accounts import forget_in_accounts
 from redline.store.search import SearchQuery, SearchResult
 from redline.store.sessions import copy_session, sessions_of
 from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
-from redline.values.checks import check_text, shown
+from redline.values.checks import check_count, check_text, shown
 
 __all__ = ["Store"]
 
@@ -52,19 +53,23 @@ class Store:
 
     def names(self) -> tuple[str, ...]:
         """The names of the conversations, in order; nothing is read for it."""
-        return tuple(log_sizes(self._address))
+        return tuple(log_names(self._address))
 
-    def list(self) -> tuple[StoredConversation, ...]:
-        """Every conversation, the one that was last gone on with first; one that cannot be read says why.
+    def list(self, *, limit: int | None = None, after: str | None = None) -> tuple[StoredConversation, ...]:
+        """The conversations, the one that was last gone on with first; one that cannot be read says why.
 
-        All of it is read, one conversation after the other.
+        With `limit`, at most so many; `after` is the name of the last one of the page before. Then only these are read, and of
+        the others their last records, which say when they were gone on with. Without either, all of it is read.
         """
-        return tuple(sorted((one for one, _ in self._conversations()), key=lambda one: (-(one.last_ms or 0.0), one.name)))
+        if limit is None and after is None:
+            return tuple(sorted((one for one, _ in self._conversations()), key=lambda one: (-(one.last_ms or 0.0), one.name)))
+        names = _page(self._names_by_time(), after, limit)
+        return tuple(self._described(name)[0] for name in names[:limit])
 
     def latest(self) -> str | None:
         """The name of the conversation that was last gone on with; None if there is none. A folder's are not read for it."""
         if self._kind != "file":
-            return next((one.name for one in self.list() if not one.problem), None)
+            return next((one.name for name in self._names_by_time() if not (one := self._described(name)[0]).problem), None)
         return max(self.names(), key=lambda name: Path(self.address_of(name)).stat().st_mtime_ns, default=None)
 
     def address_of(self, name: str) -> str:
@@ -127,20 +132,20 @@ class Store:
         user: str = "",
         tag: str = "",
         problems: bool = False,
+        limit: int | None = None,
+        after: str | None = None,
     ) -> Iterator[SearchResult]:
         """The conversations that have all that is given, as they are found: a text whatever its case, a call of a tool.
 
         `path` is a file or folder that a call reads, writes, lists or searches: the whole path, its end, or a folder it is in.
         `since` and `until` are when something was said; `user` and `tag` as `describe` was told. With `problems`, only those
         whose visible messages a provider would refuse as they are. What cannot be read is among them, with its problem.
+        With `limit`, at most so many results, in the order of names; `after` is the name of the last one of the page before.
         """
         times = (_ms(since), _ms(until))
         query = SearchQuery(text, tool, path, *times, min_messages, min_bytes, max_bytes, user, tag, problems)
-        for conversation, read in self._conversations():
-            if read is None:
-                yield SearchResult(conversation=conversation)
-            elif query.may_match(conversation) and (result := query.result(conversation, read)) is not None:
-                yield result
+        results = filter(None, (_result_of(query, *self._described(name)) for name in _page(self.names(), after, limit)))
+        yield from islice(results, limit)
 
     def stats(self) -> StoreStatistics:
         """All conversations added up."""
@@ -189,11 +194,20 @@ class Store:
     def _conversations(self) -> Iterator[tuple[StoredConversation, StoredRecords | None]]:
         """Each with its records; without them if it cannot be read."""
         for name, size_bytes in log_sizes(self._address).items():
-            try:
-                read = self._read(name)
-                yield describe(name, size_bytes, read), read
-            except RedlineError as problem:
-                yield StoredConversation(name=name, bytes=size_bytes, problem=str(problem)), None
+            yield self._described(name, size_bytes)
+
+    def _described(self, name: str, size_bytes: int | None = None) -> tuple[StoredConversation, StoredRecords | None]:
+        size_bytes = log_size(self._address, name) if size_bytes is None else size_bytes
+        try:
+            read = self._read(name)
+            return describe(name, size_bytes, read), read
+        except RedlineError as problem:
+            return StoredConversation(name=name, bytes=size_bytes, problem=str(problem)), None
+
+    def _names_by_time(self) -> Sequence[str]:
+        """The names by the time of the last messages, the latest first."""
+        times = {name: _last_time(lines) for name, lines in last_lines(self._address)}
+        return sorted(times, key=lambda name: (-times[name], name))
 
     def _read(self, name: str) -> StoredRecords:
         """All records. A file is only read: to open it as a log would tidy its end."""
@@ -276,6 +290,35 @@ class Store:
         cache.forget(is_deleted)
         cache.save()
         forget_listed(is_deleted)
+
+
+def _page(names: Sequence[str], after: str | None, limit: int | None) -> Sequence[str]:
+    """The names that come after one of them."""
+    if limit is not None:
+        check_count("limit", limit, least=1)
+    if after is None:
+        return names
+    if check_text("after", after) not in names:
+        raise ValidationError(
+            f"after must be the name of a conversation of the store, not {after!r}: begin with the first page."
+        )
+    return names[names.index(after) + 1 :]
+
+
+def _last_time(lines: Sequence[bytes]) -> float:
+    """The latest time of a message in the last lines of a log; 0 where none has one."""
+    times = [0.0]
+    for line in lines:
+        with contextlib.suppress(RedlineError):
+            if (read := codec.decode(line)) is not None:
+                times += [time_ms for _, time_ms in messages_in(read.stored.record) if time_ms is not None]
+    return max(times)
+
+
+def _result_of(query: SearchQuery, conversation: StoredConversation, read: StoredRecords | None) -> SearchResult | None:
+    if read is None:
+        return SearchResult(conversation=conversation)
+    return query.result(conversation, read) if query.may_match(conversation) else None
 
 
 def _spelled_in_one_way(address: Address) -> Address:
