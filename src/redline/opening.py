@@ -150,9 +150,9 @@ def is_foreign(address: str | os.PathLike[str]) -> bool:
     path = Path(address_text(address))
     if isinstance(address, str) and "://" in address:
         return False
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
     try:
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
         with path.open("rb") as file:
             beginning = file.read(_HEAD_BYTES)
     except OSError as problem:
