@@ -8,20 +8,29 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from redline.errors import LogError
+from redline.errors import LogError, ValidationError
 
 __all__ = [
     "check_no_link",
+    "check_path",
     "check_writable",
     "create_private",
     "create_whole",
     "file_error",
+    "is_folder",
     "make_directory",
     "open_private",
+    "read_whole",
     "sync_directory",
     "tighten",
     "write_whole",
 ]
+
+
+_MOST_NAME_BYTES = 255
+_MOST_PATH_BYTES = 4095
+_MOST_SHOWN = 120
+"""Of a path in an error, so many characters."""
 
 
 def make_directory(path: Path) -> None:
@@ -53,6 +62,40 @@ def check_writable(folder: Path) -> None:
 _BLOCK_BYTES = 4096
 _ENOUGH_BYTES = 16 * _BLOCK_BYTES
 """What has less room than this is full."""
+
+
+def check_path(what: str, path: object) -> Path:
+    """The path that is given for something. What no file can be named is a ValidationError."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise ValidationError(f"{what} is a path, not {type(path).__name__}.")
+    if isinstance(path, str) and "://" in text:  # not shown: it may hold a password
+        raise ValidationError(f"{what} is a path, not an address that begins with {text.partition('://')[0][:_MOST_SHOWN]}://.")
+    try:
+        is_nameable = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_nameable = False
+    if not is_nameable:
+        raise ValidationError(f"{what} is {text[:_MOST_SHOWN]!r}, which holds a character that no file name can have.")
+    if len(os.fsencode(text)) > _MOST_PATH_BYTES or any(len(os.fsencode(name)) > _MOST_NAME_BYTES for name in Path(text).parts):
+        raise ValidationError(f"{what} is longer than a file name can be: {text[:_MOST_SHOWN]!r}…")
+    return Path(text)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name that no folder can have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # longer than the system takes
+        return False
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a file. A pipe would be waited for and a device may never end: an OSError for those, and for folders."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is a device, a pipe or a folder, not a file", os.fspath(path))
+        return file.read()
 
 
 # --- whole or not at all

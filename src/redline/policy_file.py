@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from redline.errors import RedlineError, ValidationError
+from redline.files import check_path, read_whole
 from redline.rules import RULES
 from redline.rules.protection import Protection
 from redline.schedules import Budget, Eager, Rates, WhenFree
@@ -26,9 +27,9 @@ def read_policy_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings of a policy in a file, as `Policy` takes them. A ValidationError names the file and what is wrong in it."""
     if not isinstance(path, str | os.PathLike):
         raise ValidationError(f"A policy is loaded from the path of a redline.toml, not from {type(path).__name__}.")
-    file = Path(path)
+    file = check_path("A policy's file", path)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_whole(file).decode())
     except OSError as problem:
         raise ValidationError(f"{file}: {problem.strerror or problem}. Give the path of a redline.toml.") from problem
     except (ValueError, RecursionError) as problem:  # not TOML, not UTF-8, nested too deep, or a name that no file can have

@@ -424,3 +424,20 @@ def test_every_recorded_session_can_be_looked_at(tmp_path):
                 request = served.get(f"{address}/requests/{header['requests'] - 1}", policy="sent")
                 if request["usage"] and request["usage"]["input"] > 5000:
                     assert request["sent_tokens"] == pytest.approx(request["usage"]["input"], rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/requests/" + "9" * 30, {}),
+        ("/requests/" + "9" * 5000, {}),
+        ("/records", {"conversation": "7"}),
+        ("/messages", {"policy": "a" * 5000}),
+        ("/messages", {"policy": "/dev/zero"}),
+    ],
+)
+def test_what_is_not_there_is_no_error_of_ours(running, path, query):
+    """R138: a number that no request has, a conversation that is not there, a policy that no file can be."""
+    for row in running.rows():
+        status, _, found = running.ask("GET", f"/api/sessions/{row['id']}{path}", **query)
+        assert status < 500, found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import redline
 from redline import read_transcript
-from redline.mending import Loss
+from redline.mending import LostRecord
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.mending.sessions import (
     STRATEGIES,
@@ -284,7 +284,7 @@ def test_a_missing_result_does_not_cut_the_conversation(tmp_path):
     path = write(tmp_path, session(55, "r27"))
     mending = sound(path, "answer")
     assert [len(messages) for messages in mending.promised] == [112]
-    assert mending.losses == (Loss(f"{_missing('r27', 57)}. It follows line 56 now", 57),)
+    assert mending.losses == (LostRecord(f"{_missing('r27', 57)}. It follows line 56 now", 57),)
     assert "1 call answered as interrupted" in mending.summary
     assert "1 place where something is lost" in mending.summary
     assert [fix.line for fix in mending.fixes] == [56, 57]

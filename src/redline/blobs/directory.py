@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redline.blobs.blobs import StoredBlob, check_content, check_reference, is_reference, reference_of, unknown_reference
 from redline.errors import BlobStoreError
-from redline.files import make_directory, write_whole
+from redline.files import check_path, make_directory, read_whole, write_whole
 
 __all__ = ["DirectoryBlobs"]
 
@@ -18,7 +18,7 @@ class DirectoryBlobs:
     """Keeps blobs in a directory, which is made when the first one is stored. Several processes may share it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = check_path("A directory of blobs", path)
 
     def put(self, content: bytes) -> str:
         """Store the bytes. A file that is there and whole is left as it is, but for its date."""
@@ -26,7 +26,7 @@ class DirectoryBlobs:
         file = self.path / reference
         with _reporting(file, "written", "Check the directory and the space left."):
             with contextlib.suppress(FileNotFoundError):
-                if file.read_bytes() == content:
+                if read_whole(file) == content:
                     os.utime(file)  # what nothing refers to yet must not look old
                     return reference
             make_directory(self.path)
@@ -39,7 +39,7 @@ class DirectoryBlobs:
         file = self.path / reference
         with _reporting(file, "read", "Check its permissions."):
             try:
-                content = file.read_bytes()
+                content = read_whole(file)
             except FileNotFoundError:
                 raise unknown_reference(reference) from None
         check_content(reference, content, file)

@@ -33,7 +33,9 @@ def open_blobs(address: str | PathLike[str], *, max_seconds: float = 10.0, **opt
     `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, …) and from options, named as obstore names them. One that does not
     answer within `max_seconds` is a BlobStoreError.
     """
-    text = fspath(address)
+    text = fspath(address) if isinstance(address, str | PathLike) else None
+    if not isinstance(text, str):
+        raise ValidationError(f"Blobs are at a directory's path or at s3://bucket/prefix, not at {type(address).__name__}.")
     found = _SCHEME.match(text)
     scheme = found[1].lower() if found else None
     if scheme in BUCKET_SCHEMES:

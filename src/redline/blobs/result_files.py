@@ -5,10 +5,9 @@ import hashlib
 import re
 from collections.abc import Iterator
 from os import PathLike
-from pathlib import Path
 
 from redline.errors import ExecutionError, ValidationError
-from redline.files import create_whole, make_directory, sync_directory
+from redline.files import check_path, create_whole, make_directory, read_whole, sync_directory
 
 __all__ = ["ResultFolder", "file_name_in", "read_offloaded"]
 
@@ -21,7 +20,7 @@ class ResultFolder:
     """A directory, and which of its names were given away by this object: no two results share a file."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(path).absolute()
+        self.path = check_path("The directory of offloaded results", path).absolute()
         self.files: list[str] = []
         """The absolute paths of what was stored, in order."""
         self._taken: set[str] = set()
@@ -99,13 +98,13 @@ def read_offloaded(reference: str, directory: str | PathLike[str]) -> str:
         raise ValidationError(
             f"{str(reference)[:120]!r} names no file of an offloaded result; pass the reference as it is in the message"
         )
-    file = Path(directory) / name
+    file = check_path("The directory of offloaded results", directory) / name
     try:
         if file.is_symlink():
             raise ValidationError(f"{file} is a link; offloaded results are files of the directory itself")
         if file.exists() and not file.is_file():
             raise ValidationError(f"{file} is no file; offloaded results are files of the directory itself")
-        return file.read_bytes().decode("utf-8", "surrogatepass")
+        return read_whole(file).decode("utf-8", "surrogatepass")
     except FileNotFoundError:
         raise ExecutionError(
             f"{file} does not exist. Pass the directory that the result was offloaded to, or run the tool again."

@@ -53,6 +53,7 @@ COMMANDS = {
 
 _WRONG = 2
 _BUG = 3
+_MOST_SHOWN = 120
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 
@@ -102,6 +103,13 @@ class _LazyGroup(click.Group):
         commands = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A program that calls this may give what no shell can: a zero byte, which no file name has."""
+        for argument in args:
+            if "\0" in argument:
+                raise click.UsageError(f"there is a zero byte in {argument[:_MOST_SHOWN]!r}")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; who interrupts it, or closes the pipe it writes to, gets the exit code that shells expect."""
         try:
@@ -147,10 +155,10 @@ def main() -> None:
     except click.ClickException as wrong:
         context = getattr(wrong, "ctx", None)
         command = f"redline {context.info_name}" if context and context.parent else "redline"
-        complain(f"{wrong.format_message().rstrip('.')}. See {command} --help.")
+        complain(f"{_without_passwords(wrong.format_message()).rstrip('.')}. See {command} --help.")
         sys.exit(_WRONG)
     except RedlineError as problem:
-        complain(problem)
+        complain(_without_passwords(str(problem)))
         sys.exit(_WRONG)
     except click.Abort:
         sys.exit(_INTERRUPTED)
@@ -159,3 +167,12 @@ def main() -> None:
             raise
         complain(f"{type(bug).__name__}: {bug}. This is a bug in Redline; REDLINE_TRACEBACK=1 shows where.")
         sys.exit(_BUG)
+
+
+def _without_passwords(text: str) -> str:
+    """What went wrong, with `***` for the passwords of addresses that were given as arguments."""
+    for address in (argument for argument in sys.argv if "://" in argument):
+        from redline.log.addresses import masked
+
+        text = text.replace(address, masked(address))
+    return text

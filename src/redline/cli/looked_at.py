@@ -65,10 +65,10 @@ def one_session(argument: str) -> SessionInput:
 
 def look_at(source: SessionInput, number: int) -> LookedAt:
     """Read a session. That it takes a while, and that it holds further conversations, is said on standard error."""
-    size = source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
-    if size > _LARGE_BYTES and sys.stderr.isatty():
-        say(f"{source.name}: {size >> 20} MB, this takes some seconds …", is_error=True)
     try:
+        size = source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
+        if size > _LARGE_BYTES and sys.stderr.isatty():
+            say(f"{source.name}: {size >> 20} MB, this takes some seconds …", is_error=True)
         session = read_session(source)
         why = "it was only observed" if source.is_log and is_observed(source.place) else ""
         recording = session.recording(number, observed=why)

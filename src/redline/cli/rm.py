@@ -1,5 +1,6 @@
 """`redline rm`: conversations of a store, deleted for good after a question."""
 
+import math
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -52,6 +53,8 @@ def command(
       redline rm chats/#monday sqlite:///chats.db#tuesday
       redline rm sqlite:///chats.db --older-than 90 --keep-last 100 --blobs blobs/
     """
+    if older_than is not None and math.isnan(older_than):
+        raise click.UsageError("--older-than takes a number of days, not nan")
     if older_than is None and keep_last is None:
         chosen = _named(conversations)
     else:

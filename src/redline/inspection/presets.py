@@ -4,9 +4,9 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from redline.errors import ValidationError
+from redline.files import check_path
 from redline.policy import Policy
 from redline.rules.masked_results import MaskedResults
 from redline.rules.stale_terminal import StaleTerminal
@@ -60,7 +60,7 @@ def find_policy(name: str) -> Policy:
     """A policy by its name, or from its file; an interrupted call is answered unless the file says otherwise."""
     if name in PRESETS:
         return PRESETS[name].make()
-    if not Path(name).exists() and os.sep not in name and "." not in name:
+    if not check_path("A policy's file", name).exists() and os.sep not in name and "." not in name:
         raise ValidationError(f"There is no policy named {name!r}, and no such file. Names are {', '.join(PRESETS)}.")
     return Policy.load(name, base=Policy(strategy="answer"))
 

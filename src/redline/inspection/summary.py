@@ -14,6 +14,7 @@ from redline.prices.model import price_of
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
+from redline.transcripts.base import known_time_ms
 from redline.values.messages import Message, Part, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
 
@@ -208,7 +209,7 @@ class _Survey:
         found = self._found
         found.messages += 1
         found.records += len(entry.positions)
-        time_ms = entry.timestamp_ms or message.timestamp_ms
+        time_ms = known_time_ms(entry.timestamp_ms or message.timestamp_ms)
         if time_ms is not None:
             found.started_ms = time_ms if found.started_ms is None else min(time_ms, found.started_ms)
             found.ended_ms = time_ms if found.ended_ms is None else max(time_ms, found.ended_ms)

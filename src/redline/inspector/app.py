@@ -53,14 +53,11 @@ class Asked:
         self.settings = settings
         self.session: OpenedSession = sessions.open(request.path_params["id"])
         self.conversation = self.number("conversation", 0)
-        self.number_in_path = int(request.path_params.get("number", 0))
+        self.number_in_path = _whole_number("The number of a request", str(request.path_params.get("number", 0)))
 
     def number(self, name: str, default: int) -> int:
         """A whole number of the query."""
-        text = self.query.get(name, str(default))
-        if not text.isdecimal() or len(text) > 12:
-            raise ValidationError(f"{name} must be a whole number, not {text[:40]!r}")
-        return int(text)
+        return _whole_number(name, self.query.get(name, str(default)))
 
     def playback(self, name: str = "policy") -> Playback:
         """The conversation under the policy that the query names."""
@@ -83,6 +80,12 @@ class Asked:
     def can_act(self) -> bool:
         """Whether the session can be changed from here."""
         return self.session.is_log and not self.settings.is_read_only
+
+
+def _whole_number(what: str, text: str) -> int:
+    if not text.isdecimal() or len(text) > 12:
+        raise ValidationError(f"{what} must be a whole number, not {text[:40]!r}")
+    return int(text)
 
 
 def make_app(settings: InspectorSettings) -> Starlette:
@@ -134,7 +137,7 @@ def make_app(settings: InspectorSettings) -> Starlette:
             Route(f"{session}/part", about(_part)),
             Route(f"{session}/image", about(_image)),
             Route(f"{session}/find", about(_find)),
-            Route(f"{session}/requests/{{number:int}}", about(_request)),
+            Route(f"{session}/requests/{{number}}", about(_request)),
             Route(f"{session}/strikes", about(_strikes)),
             Route(f"{session}/timeline", about(_timeline)),
             Route(f"{session}/records", about(_records)),

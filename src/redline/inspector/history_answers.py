@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from redline.errors import ValidationError
 from redline.inspection.record_lines import history_of_log, history_of_transcript, shown_history
 from redline.inspector.opened import OpenedSession
 
@@ -12,4 +13,7 @@ def records(session: OpenedSession, conversation: int) -> dict[str, Any]:
     """Every line of the tree, each after the one it was made on."""
     if session.log is not None:
         return shown_history(history_of_log(session.log))
-    return shown_history(history_of_transcript(session.conversations()[conversation][0]))
+    found = session.conversations()
+    if conversation >= len(found):
+        raise ValidationError(f"There is no conversation {conversation}; there are {len(found)}, numbered from 0.")
+    return shown_history(history_of_transcript(found[conversation][0]))

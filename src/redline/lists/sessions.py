@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from redline.errors import TranscriptError
+from redline.files import check_path
 from redline.formats.ai_sdk import AiSdk
 from redline.repair import clean
 from redline.transcripts.heads import head_decoder
@@ -51,7 +51,7 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
 
     A last line that was torn by a crash is skipped and reported. Any other bad line is an error, unless skipped.
     """
-    file = Path(path)
+    file = check_path("A session file", path)
     try:
         source = Source(file)
     except TranscriptError as unreadable:

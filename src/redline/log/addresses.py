@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from redline.errors import ValidationError
+from redline.files import check_path
 
 __all__ = [
     "EXAMPLES",
@@ -47,7 +48,8 @@ def parse_address(address: str | os.PathLike[str]) -> Address:
             path = place[scheme.end() :]  # begins with a third slash, as other programs write it; absolute with a fourth
             if len(path) < 2 or not path.startswith("/"):
                 raise ValidationError(f"An SQLite address has three slashes and a path: {EXAMPLES['sqlite']}")
-            return Address("sqlite", check_file_name(unquote(path[1:])), unquote(conversation))
+            file = check_file_name(str(check_path("The address of a log", unquote(path[1:]))))
+            return Address("sqlite", file, unquote(conversation))
         case "postgresql" | "postgres":
             if masked(text).count("#") < text.count("#"):
                 raise ValidationError(f"There is a # in the password of {masked(text)}. Write %23 for it.")
@@ -64,6 +66,8 @@ def check_address(address: object) -> str:
         os.fsencode(text)
     except UnicodeEncodeError:
         raise _unnameable(text) from None
+    if "://" not in text:
+        check_path("The address of a log", text)
     return text
 
 
@@ -93,9 +97,13 @@ def _unnameable(text: str) -> ValidationError:
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?!/)")
 _HOST_WITH_PORT = re.compile(r"[^:/?@]*:\d*[/?]")
 _QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
-_SECRET = re.compile(r"pass|secret|token|credential|api_?key", re.IGNORECASE)
+_PLAIN_PARAMETERS = re.compile(
+    r"host|hostaddr|port|dbname|user|application_name|connect_timeout|options|keepalives\w*|tcp_user_timeout|client_encoding"
+    r"|sslmode|sslcert|sslkey|sslrootcert|sslcrl|gssencmode|channel_binding|target_session_attrs|load_balance_hosts"
+    r"|mode|cache|timeout|schema|search_path"
+)
+"""What an address may show of its parameters: any other may be a password under a name that nobody thought of."""
 _PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
-_OPTION = re.compile(r"[?&](?:ssl)?password=([^&#]*)", re.IGNORECASE)
 
 
 def masked(address: str) -> str:
@@ -117,7 +125,7 @@ def masked(address: str) -> str:
 
     def masked_parameter(found: re.Match[str]) -> str:
         before, name, value = found.groups()
-        is_secret = _SECRET.search(unquote(name)) is not None
+        is_secret = _PLAIN_PARAMETERS.fullmatch(unquote(name).lower()) is None
         return f"{before}{name}={_MASK if is_secret and value else value}"
 
     return _QUERY_VALUE.sub(masked_parameter, place) + mark + conversation
@@ -125,7 +133,10 @@ def masked(address: str) -> str:
 
 def without_password(text: str, address: str) -> str:
     """A text about an address, an error of a driver say, with `***` for each mention of its password."""
-    found = [match[1] for pattern in (_PASSWORD, _OPTION) for match in pattern.finditer(address)]
+    found = [match[1] for match in _PASSWORD.finditer(address)]
+    for _, name, value in _QUERY_VALUE.findall(address.partition("#")[0]):
+        if not _PLAIN_PARAMETERS.fullmatch(unquote(name).lower()):
+            found.append(value)
     for secret in sorted({*found, *map(unquote, found)} - {""}, key=len, reverse=True):
         text = text.replace(secret, _MASK)
     return text

@@ -36,6 +36,8 @@ def open_log(
     if kind == "file":
         from redline.log.jsonl import JsonlLog
 
+        if not Path(place).name:
+            raise ValidationError(f"{place} is a folder. Name a file in it, for example chat.jsonl.")
         return JsonlLog(place, durability=durability, header=header, redact=redact, exclusive=exclusive)
     if not conversation:
         raise ValidationError(f"The address does not say which conversation. Write its name after it: {EXAMPLES[kind]}")

@@ -6,7 +6,7 @@ import msgspec
 
 from redline.values.messages import Message
 
-__all__ = ["Action", "Fix", "Loss", "excerpt"]
+__all__ = ["Action", "Fix", "LostRecord", "excerpt"]
 
 Action = Literal["remove", "change", "add", "move"]
 
@@ -50,7 +50,7 @@ class Fix(msgspec.Struct, frozen=True):
         return _printable(f"{_SIGNS[self.action]} {self.place}: {self.why}{quoted}")
 
 
-class Loss(msgspec.Struct, frozen=True):
+class LostRecord(msgspec.Struct, frozen=True):
     """Something that a person may miss in the conversation that goes on. No repair can give it back."""
 
     why: str

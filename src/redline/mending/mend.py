@@ -16,7 +16,7 @@ from redline.files import create_whole, write_whole
 from redline.mending.claude_code import ClaudeCodeMender
 from redline.mending.codex import CodexMender
 from redline.mending.edits import LineEdits, apply_splices
-from redline.mending.fixes import Action, Fix, Loss, excerpt
+from redline.mending.fixes import Action, Fix, LostRecord, excerpt
 from redline.mending.gemini_cli import GeminiCliMender
 from redline.mending.mender import Mender
 from redline.mending.neovate import NeovateMender
@@ -74,7 +74,7 @@ class Mending:
     mender: Mender = field(repr=False)
     promised: tuple[Sequence[Message], ...] = field(repr=False)
     """For each conversation the messages that go on."""
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[LostRecord, ...] = ()
     """What is missing in the file, cannot be read, or is not connected to the conversation: no repair gives it back."""
 
     @property
@@ -200,21 +200,21 @@ def _mend_once(transcript: Transcript, mender: Mender, strategy: Strategy) -> Me
     return Mending(transcript.path, transcript.format, tuple(fixes), after, mender, promised, losses)
 
 
-def _losses(transcript: Transcript, fixes: Sequence[Fix]) -> Iterator[Loss]:
+def _losses(transcript: Transcript, fixes: Sequence[Fix]) -> Iterator[LostRecord]:
     """What is missing in the file or cannot be read, unless a fix names it, and what is not connected to a conversation."""
     torn = {fix.line for fix in fixes if fix.why == _WHY_TORN}
     for gap in (gap for conversation in transcript for gap in conversation.gaps if gap.joined_to is None):
-        yield Loss(str(gap), gap.line.line)
+        yield LostRecord(str(gap), gap.line.line)
     for problem in transcript.problems:
         if not problem.is_left_out:
-            yield Loss(problem.reason, problem.line)
+            yield LostRecord(problem.reason, problem.line)
         elif problem.line not in torn:
-            yield Loss(f"line {problem.line} cannot be read and stays as it is: {problem.reason}", problem.line)
+            yield LostRecord(f"line {problem.line} cannot be read and stays as it is: {problem.reason}", problem.line)
     for conversation in transcript if transcript.format in _TREES else ():
         for branch in conversation.branches:
             if branch.after is None or branch.after == len(conversation.entries) - 1:
                 for line in (position.line for entry in branch.entries for position in entry.positions):
-                    yield Loss(f"line {line} stays beside the conversation: it does not lead to the last message", line)
+                    yield LostRecord(f"line {line} stays beside the conversation: it does not lead to the last message", line)
 
 
 def _separate_records(transcript: Transcript) -> LineEdits:

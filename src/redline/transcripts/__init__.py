@@ -13,9 +13,9 @@ The way of a record from the disk to a message, in the order to read these files
 """
 
 import os
-from pathlib import Path
 
 from redline.errors import TranscriptError
+from redline.files import check_path, is_folder
 from redline.transcripts.base import (
     Attachment,
     BadRecord,
@@ -95,9 +95,10 @@ def read_transcript(path: str | os.PathLike[str]) -> Transcript:
 
     Instead of a file, the folder may be named in which Gemini CLI keeps a project's sessions, or opencode its database.
     """
-    if Path(path).is_dir():
-        return read_folder(Path(path), read_transcript)
-    source = Source(Path(path))
+    place = check_path("A session file", path)
+    if is_folder(place):
+        return read_folder(place, read_transcript)
+    source = Source(place)
     sample = take_sample(source)
     for reader in READERS:
         if reader.recognizes(sample):

@@ -74,11 +74,15 @@ class Document:
     def index_items(self, raw: Raw | None, decode: Callable[[bytes], Head]) -> LineIndex[Head]:
         """The items of a list as heads that `decode` makes of them; one it refuses is reported, the rest is read."""
         index: LineIndex[Head] = LineIndex([], [])
+        line, column, counted = 1, 1, 0
         for position, item in self.positions_of(raw):
             try:
                 index.records.append((position, decode(bytes(item))))
             except ValueError as refused:
-                line, column = _line_and_column(self._buffer[: position.offset].decode("latin-1"), position.offset)
+                passed = self._buffer[counted : position.offset]  # since the last bad item, so that lines are counted once
+                line, column = line + passed.count(b"\n"), 1 if b"\n" in passed else column
+                column += len(passed[passed.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
+                counted = position.offset
                 index.problems.append(BadRecord(self._name, line, column, str(refused)))
         return index
 

@@ -1,5 +1,6 @@
 """Inspect logs: the samples of an evaluation, in one JSON file or each in a member of an `.eval` archive."""
 
+import struct
 import weakref
 import zipfile
 import zlib
@@ -66,6 +67,8 @@ class InspectAi:
             try:
                 unpacked = archive.unpack(member)
                 document = parse_document(unpacked, str(source.path), member)
+                if not isinstance(document.value, dict):
+                    raise TranscriptError(f"{member} in {source.path} is a list, not a sample.")
             except TranscriptError as problem:  # one damaged sample does not hide the others
                 problems.append(BadRecord(f"{source.path}:{member}", 1, 1, str(problem)))
                 continue
@@ -84,7 +87,7 @@ class _EvalArchive:
         self._path = source.path
         try:
             self._zip = zipfile.ZipFile(source.path)
-        except (zipfile.BadZipFile, OSError) as problem:
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as problem:
             raise TranscriptError(
                 f"{source.path} is not a whole archive ({problem}). Was it cut off while it was being written?"
             ) from problem
@@ -115,7 +118,7 @@ class _EvalArchive:
             return content
         try:
             content = self._zip.read(member)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error) as problem:
             raise TranscriptError(f"{member} in {self._path} is damaged ({problem}). Copy the log again.") from problem
         except (NotImplementedError, RuntimeError) as problem:  # a compression this Python lacks; a password
             raise TranscriptError(f"{member} in {self._path} cannot be unpacked here: {problem}.") from problem
