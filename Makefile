@@ -27,7 +27,7 @@ coverage: $(DEV)
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist worksteal; tests=$$?; \
 	$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report && exit $$tests
 
-# Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about five minutes.
+# Claude Code, Codex, Gemini CLI, opencode and Cline from npm, each in a network of its own (Linux, unshare); about ten minutes.
 test-agents: $(DEV)
 	REDLINE_AGENTS=$(AGENTS) $(BIN)/python -m pytest tests/real_agents -rs --durations=10 $(if $(ONLY),-k $(ONLY))
 

@@ -465,3 +465,22 @@ def test_lifetime_sums_survive_a_restart(tmp_path):
         with proxy(up.url, tmp_path) as running:
             running.ask()
             assert running.settled(2)["totals"]["sent_tokens"] == 200
+
+
+def test_what_is_refused_without_its_repair_is_edited_after_all(tmp_path):
+    """An edit that comes too late is waited for once the provider has refused what was sent in its place."""
+
+    def refuse_unrepaired(peer):
+        while (seen := peer.read_request()) is not None:
+            peer.seen.append(seen)
+            peer.answer(
+                ANSWER if b"Ho" in seen.body else {"type": "error"}, "200 OK" if b"Ho" in seen.body else "400 Bad Request"
+            )
+
+    editor = PlainEditor(b"Hi", b"Ho", delay=0.3)
+    with upstream(refuse_unrepaired) as up, proxy(up.url, tmp_path, editor=editor, deadline_ms=50.0) as running:
+        got = running.ask()
+        entry = running.settled(1)["totals"]
+    assert got.status == 200
+    assert [b"Ho" in seen.body for seen in up.seen] == [False, True]
+    assert entry["refused"] == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.real_agents.task import FOLLOW_UP, MAIN, Step, prompt
+from tests.real_agents.task import FOLLOW_UP, INTERRUPTED, LONG, MAIN, RESUMED, Step, prompt
 
 __all__ = ["REAL_AGENTS", "RealAgent"]
 
@@ -26,6 +26,8 @@ class RealAgent:
     """The call that runs a command, given the names of the tools that were offered."""
     read: Callable[[Path], Call] | None = None
     """The call that reads a file; without one, a command does it."""
+    long: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """As `phases`, for the long task: its start, the session that is interrupted, and the session resumed after that."""
     delegate: Callable[[str], Call] | None = None
     """The call that gives a prompt to a sub-agent."""
     files: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +88,11 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
             "after-compaction": ("--continue", *_CLAUDE, prompt("short")),
             "delegating": (*_CLAUDE, prompt("delegating")),
         },
+        long={
+            LONG: (*_CLAUDE, prompt(LONG)),
+            INTERRUPTED: ("--continue", *_CLAUDE, prompt(INTERRUPTED)),
+            RESUMED: ("--continue", *_CLAUDE, prompt(RESUMED)),
+        },
         shell=lambda command, _: ("Bash", {"command": command, "description": "a step"}),
         read=lambda path: ("Read", {"file_path": str(path)}),
         delegate=lambda text: ("Agent", {"description": "a part", "prompt": text, "subagent_type": "general-purpose"}),
@@ -99,6 +106,11 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
             FOLLOW_UP: (*_CODEX_FUNCTIONS, "resume", "--last", prompt(FOLLOW_UP)),
             "code-mode": (*_CODEX, prompt("code-mode")),
         },
+        long={
+            LONG: (*_CODEX_FUNCTIONS, prompt(LONG)),
+            INTERRUPTED: (*_CODEX_FUNCTIONS, "resume", "--last", prompt(INTERRUPTED)),
+            RESUMED: (*_CODEX_FUNCTIONS, "resume", "--last", prompt(RESUMED)),
+        },
         shell=_codex_shell,
     ),
     RealAgent(
@@ -108,6 +120,11 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
         phases={
             MAIN: (*_GEMINI, "-p", prompt(MAIN)),
             FOLLOW_UP: (*_GEMINI, "--resume", "latest", "-p", prompt(FOLLOW_UP)),
+        },
+        long={
+            LONG: (*_GEMINI, "-p", prompt(LONG)),
+            INTERRUPTED: (*_GEMINI, "--resume", "latest", "-p", prompt(INTERRUPTED)),
+            RESUMED: (*_GEMINI, "--resume", "latest", "-p", prompt(RESUMED)),
         },
         shell=lambda command, _: ("run_shell_command", {"command": command}),
         read=lambda path: ("read_file", {"file_path": str(path)}),
@@ -131,6 +148,11 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
             "fork": (*_OPENCODE, "--continue", "--fork", prompt("short")),
             "delegating": (*_OPENCODE, prompt("delegating")),
         },
+        long={
+            LONG: (*_OPENCODE, prompt(LONG)),
+            INTERRUPTED: (*_OPENCODE, "--continue", prompt(INTERRUPTED)),
+            RESUMED: (*_OPENCODE, "--continue", prompt(RESUMED)),
+        },
         shell=lambda command, _: ("bash", {"command": command, "description": "a step"}),
         read=lambda path: ("read", {"filePath": str(path)}),
         delegate=lambda text: ("task", {"description": "a part", "prompt": text, "subagent_type": "general"}),
@@ -140,6 +162,7 @@ REAL_AGENTS: tuple[RealAgent, ...] = (
         package="cline",
         key={"CLINE_NO_AUTO_UPDATE": "1"},
         phases={MAIN: (prompt(MAIN),)},  # a session is resumed in a terminal only
+        long={LONG: (prompt(LONG),), INTERRUPTED: (prompt(INTERRUPTED),)},
         shell=lambda command, _: ("run_commands", {"commands": [command]}),
         read=lambda path: ("read_files", {"files": [{"path": str(path)}]}),
         files={

@@ -1,13 +1,17 @@
 """One agent, the scripted provider and perhaps Redline between them, alone in a network with nothing else; run as a program.
 
-`python -m tests.real_agents.scene PROGRAM FOLDER direct|redline BIN` writes FOLDER/report.json. It must be started where
-there is no way out: `unshare -n` with only the loopback device.
+`python -m tests.real_agents.scene PROGRAM FOLDER direct|redline|default|eager BIN` writes FOLDER/report.json. It must be
+started where there is no way out: `unshare -n` with only the loopback device. `default` and `eager` play the long task through
+`redline run`, with the policy that comes with it and with one that strikes as early as it may.
 """
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +19,7 @@ from pathlib import Path
 from redline.agents import Launch, find_agent
 from tests.real_agents.descriptions import REAL_AGENTS, RealAgent
 from tests.real_agents.provider import ScriptedProvider, listening
+from tests.real_agents.task import FILES, STARTED
 
 __all__ = ["POLICY", "main", "play"]
 
@@ -25,6 +30,13 @@ words = "en"
 rules = [{name = "stale_terminal", max_age_ms = 1, text_blocks = true}, "historical_reads"]
 """
 """Strikes as early as it may, so that a short session has something to strike; what that does to the cache does not matter."""
+_EAGER = """
+schedule = "eager"
+words = "en"
+rules = [{name = "stale_terminal", max_age_ms = 1, text_blocks = true, keep_recent = 3}, "repeated_calls",
+         {name = "historical_reads", keep_recent = 1}, {name = "masked_results", keep_recent = 4}]
+"""
+"""For the long task: of the files, too, nothing is left but placeholders."""
 _SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -33,14 +45,15 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
     agent = next(one for one in REAL_AGENTS if one.program == program)
     home, work = folder / "home", folder / "work"
     work.mkdir(parents=True)
-    (work / "notes.txt").write_text("The notes begin here.\n")
+    for name, text in {"notes.txt": "The notes begin here.\n", **FILES}.items():
+        (work / name).write_text(text)
     for name, text in agent.files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
     home.mkdir(exist_ok=True)
     phases = []
     with listening(lambda step, tools: agent.spell(step, tools, work)) as provider:
-        for name, arguments in agent.phases.items():
+        for name, arguments in (agent.phases if mode in ("direct", "redline") else agent.long).items():
             first, began = len(provider.asked), time.monotonic()
             done = play(agent, arguments, folder, mode, binaries, provider)
             result = work / "result.txt"
@@ -79,22 +92,50 @@ def play(
         environment.update(route.environment)
     else:
         upstreams = [word for name in ("anthropic", "openai", "gemini") for word in ("--upstream", f"{name}={provider.url}")]
-        policy = folder / "redline.toml"
-        policy.write_text(POLICY)
-        redline = [sys.executable, "-m", "redline", "run", "--store", str(folder / "store"), "--policy", str(policy)]
+        redline = [sys.executable, "-m", "redline", "run", "--store", str(folder / "store")]
+        if mode != "default":
+            policy = folder / "redline.toml"
+            policy.write_text(POLICY if mode == "redline" else _EAGER)
+            redline += ["--policy", str(policy)]
         command = [*redline, *upstreams, "--", program, *arguments]
         environment["PYTHONPATH"] = os.environ.get("PYTHONPATH") or str(_SOURCE)
-    return subprocess.run(
-        command,
-        cwd=work,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_PHASE_SECONDS,
-        check=False,
-    )
+    return _finished(command, environment, work)
+
+
+def _finished(command: list[str], environment: dict[str, str], work: Path) -> subprocess.CompletedProcess[str]:
+    """What a command said until its end. The agent is killed once a command of its has written that it runs."""
+    started = work / STARTED
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        )
+        end = time.monotonic() + _PHASE_SECONDS
+        while process.poll() is None:
+            if started.exists():
+                started.unlink()
+                _kill_agent(process.pid)
+            if time.monotonic() > end:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise TimeoutError(f"{command} took more than {_PHASE_SECONDS} s")
+            time.sleep(0.05)
+        said = [stream.seek(0) or stream.read().decode(errors="replace") for stream in (output, errors)]
+    return subprocess.CompletedProcess(command, process.returncode, *said)
+
+
+def _kill_agent(first: int) -> None:
+    """Kill a process and all that it started, but not Redline, which runs on Python: it is to see that the agent has gone."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            number, _, rest = stat.read_text().partition(" ")
+            children.setdefault(int(rest.rpartition(")")[2].split()[1]), []).append(int(number))
+    found = [first]
+    for one in found:
+        found += children.get(one, [])
+    for one in found:
+        with contextlib.suppress(OSError):
+            if not Path(f"/proc/{one}/exe").resolve().name.startswith("python"):
+                os.kill(one, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -47,23 +47,28 @@ def isolated(*command: str) -> list[str]:
     return ["unshare", flags, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
 
 
+def play_scene(agent: RealAgent, mode: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict], Path]:
+    """What an agent did in a scene, phase by phase, and the home it left."""
+    binaries = install(agent)
+    if shutil.which("unshare") is None or subprocess.run(isolated("true"), capture_output=True, check=False).returncode:
+        pytest.skip("no network of its own can be made here (unshare -n): agents are not run where they could phone home")
+    folder = tmp_path_factory.mktemp(f"{agent.program}-{mode}") / "scene"
+    command = isolated(sys.executable, "-m", "tests.real_agents.scene", agent.program, str(folder), mode, str(binaries))
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    subprocess.run(command, cwd=ROOT, env=environment, timeout=SCENE_SECONDS, check=True)
+    return {phase["name"]: phase for phase in json.loads((folder / "report.json").read_text())}, folder / "home"
+
+
 @pytest.fixture(scope="module", params=REAL_AGENTS, ids=lambda agent: agent.program)
 def played(request, tmp_path_factory):
     """What an agent did without Redline and with it, phase by phase, and the home it left."""
     agent = request.param
-    binaries = install(agent)
-    if shutil.which("unshare") is None or subprocess.run(isolated("true"), capture_output=True, check=False).returncode:
-        pytest.skip("no network of its own can be made here (unshare -n): agents are not run where they could phone home")
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     scenes = {}
     for mode in ("direct", "redline"):
-        folder = tmp_path_factory.mktemp(f"{agent.program}-{mode}") / "scene"
-        command = isolated(sys.executable, "-m", "tests.real_agents.scene", agent.program, str(folder), mode, str(binaries))
-        subprocess.run(command, cwd=ROOT, env=environment, timeout=SCENE_SECONDS, check=True)
-        phases = {phase["name"]: phase for phase in json.loads((folder / "report.json").read_text())}
+        scenes[mode] = play_scene(agent, mode, tmp_path_factory)
+        phases, _ = scenes[mode]
         if mode == "direct" and phases[MAIN]["code"]:
             pytest.skip(f"{agent.program} does not start here: {phases[MAIN]['errors'][-300:]}")
-        scenes[mode] = phases, folder / "home"
     return agent, scenes
 
 

@@ -115,10 +115,11 @@ class EditThreads:
                 self._health.failed(str(problem))
         return self._editor
 
-    async def edit(self, given: EncodedCall) -> EditOutcome:
-        """What to send. Never raises because of the call, and takes two deadlines at most, and the wait for a thread."""
+    async def edit(self, given: EncodedCall, *, patience: float = 1) -> EditOutcome:
+        """What to send. Never raises because of the call, and takes two deadlines at most, and the wait for a thread; so many
+        times that with `patience`."""
         start = time.perf_counter()
-        seconds = self._deadline_s * (1 + _SHARE_FOR_A_MB * len(given.call.body) / 1_000_000)
+        seconds = patience * self._deadline_s * (1 + _SHARE_FOR_A_MB * len(given.call.body) / 1_000_000)
         outcome, retreat = None, "the editor is stuck"
         if self._overdue < _THREADS:
             edit = functools.partial(self._edited, given, is_retreat=False)

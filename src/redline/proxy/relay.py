@@ -33,6 +33,8 @@ _log = logging.getLogger("redline.proxy")
 
 _MOST_HELD = 64 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
+_PATIENCE = 20
+"""So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
 _LAST_WORDS_S = 1.0
 """At the end, requests that the server has cancelled get this long to be counted."""
 _MOST_UNSETTLED = 1_000
@@ -151,11 +153,12 @@ class Relay:
         except ClientGoneError:
             exchange.cut = "client"
             return
-        outcome = EditOutcome(body)
+        outcome, encoded = EditOutcome(body), None
         if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
             query = scope["query_string"].decode("latin-1")
             call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
-            outcome = await self._threads.edit(EncodedCall(call, headers.get("content-encoding", "").strip().lower()))
+            encoded = EncodedCall(call, headers.get("content-encoding", "").strip().lower())
+            outcome = await self._threads.edit(encoded)
         exchange.outcome = outcome
         try:
             response = await self._ask(scope, incoming, exchange, outcome)
@@ -164,6 +167,11 @@ class Relay:
                 status = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
                 exchange.refused = status if response.status < 400 else 0  # what fails either way may not be our doing
+            if outcome.retreat and encoded is not None and response.status in REFUSALS:
+                late = await self._threads.edit(encoded, patience=_PATIENCE)
+                if late.is_changed and not late.retreat:  # it may have been refused because it was sent without its repair
+                    response.close()
+                    exchange.outcome, response = late, await self._ask(scope, incoming, exchange, late)
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
             if isinstance(problem.__cause__, ClientGoneError):
                 exchange.cut = "client"

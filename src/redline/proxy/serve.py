@@ -11,11 +11,13 @@ from dataclasses import replace
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from redline.blobs.memory import MemoryBlobs
 from redline.blobs.opening import open_blobs
 from redline.editor import Editor
 from redline.inspection.presets import find_policy
 from redline.listening import bind, ended_by_signals, handed_over
 from redline.ownership import SERVED_RUN, known_keys
+from redline.policy import Policy
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.exchange import SettlementObserver
@@ -86,9 +88,20 @@ def _observer(settings: ProxySettings) -> SettlementObserver | None:
 def _open_editor(settings: ProxySettings) -> CallEditor:
     """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
     policy, redaction = find_policy(settings.policy), redact if settings.redacts else None
+    _warm_up(policy)
     blobs = StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
     editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs)
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
+
+
+def _warm_up(policy: Policy) -> None:
+    """Edit a history once in memory, so that all which that needs is loaded: loading takes longer than the deadline of a first
+    request, and a session that is resumed would then be sent without its strikes and without its repair."""
+    call = {"type": "tool_use", "id": "c", "name": "Read", "input": {"file_path": "/a"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "one line\n" * 100}
+    history = [("user", "go"), ("assistant", [call]), ("user", [result]), ("assistant", "done"), ("user", "go on")]
+    with Editor(policy=policy, counter=Estimate(), blobs=MemoryBlobs()) as editor:
+        editor.edit([{"role": role, "content": content} for role, content in history], format="anthropic")
 
 
 def _log_to_stderr() -> None:
