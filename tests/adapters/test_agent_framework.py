@@ -2,13 +2,14 @@
 
 import asyncio
 import copy
+import json
 from types import SimpleNamespace
 
 import pytest
 
 import redline
-from redline.testing import fake_provider
-from tests.adapters.story import AdapterStory, BoundReasoningStory, needs
+from redline.testing import fake_provider, says
+from tests.adapters.story import POLICY, AdapterStory, BoundReasoningStory, Scene, bash, calls, needs, read_file
 
 pytestmark = needs("agent_framework")
 
@@ -236,3 +237,53 @@ def test_compaction_is_told_of_once(caplog):
         context = context_of(interrupted(), kwargs={"compaction_strategy": object()})
         sent_by(middleware, context)
     assert ["compaction" in record.message for record in caplog.records] == [True]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("format", ["anthropic", "openai_chat", "openai_responses"])
+def test_approvals_and_structured_output_go_on_as_without(format, streams):
+    """Class 7: stopped for an approval, resumed with the person's answer, an answer in a shape: the same bytes with Redline as
+    without."""
+    from agent_framework import Agent, AgentSession, InMemoryHistoryProvider, Message, tool
+    from pydantic import BaseModel
+
+    from redline.adapters.agent_framework import RedlineChatMiddleware
+    from tests.adapters.agent_framework_agent import client_of
+
+    class Total(BaseModel):
+        total: int
+
+    async def run(agent, given, session):
+        options = {"response_format": Total} if format != "anthropic" else {}
+        if not streams:
+            return await agent.run(given, session=session, options=options)
+        stream = agent.run(given, session=session, stream=True, options=options)
+        async for _ in stream:
+            pass
+        return await stream.get_final_response()
+
+    async def work(url, middleware):
+        agent = Agent(
+            client=client_of(Scene(url, "", (), format)),
+            tools=[tool(bash, approval_mode="always_require"), tool(read_file, approval_mode="never_require")],
+            default_options={"max_tokens": 4000} if format == "anthropic" else {"store": False},
+            context_providers=[InMemoryHistoryProvider("kept")],
+            middleware=list(middleware),
+        )
+        session = agent.create_session(session_id="s1")
+        asked = await run(agent, "Clean up.", session)
+        session = AgentSession.from_dict(session.to_dict())  # as in another process
+        answers = [one.to_function_approval_response(True) for one in asked.user_input_requests]
+        return (await run(agent, Message("user", answers), session)).text
+
+    bodies = []
+    for middleware in ((), (RedlineChatMiddleware(policy=POLICY),)):
+        with fake_provider([APPROVED, says("assistant", '{"total": 3}')]) as provider:
+            assert json.loads(asyncio.run(work(provider.url, middleware))) == {"total": 3}
+        assert provider.statuses == [200, 200]
+        bodies.append([exchange.body for exchange in provider.exchanges])
+    assert bodies[0] == bodies[1]
+
+
+APPROVED = calls(("c1", "read_file", "a.py"), ("c2", "bash", "rm a.py"), ("c3", "read_file", "b.py"))

@@ -12,13 +12,18 @@ from redline.log import JsonlLog
 from redline.log.records import SessionJoined, UsageReported
 from redline.testing import fake_provider
 from redline.testing.builders import says
+from redline.values import ToolCall
 from tests.adapters.story import (
+    POLICY,
     QUESTIONS,
     REPLIES,
     AdapterStory,
     BoundReasoningStory,
+    bash,
+    calls,
     needs,
     problems,
+    read_file,
     results,
     struck_calls,
     tokens,
@@ -215,3 +220,65 @@ def test_what_was_refused_is_left_alone(monkeypatch):
 
     asyncio.run(refuse())
     assert [len(request.contents[1].parts) for request in requests] == [2, 3]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+def test_confirmations_transfers_and_structured_output_go_on_as_without(streams, monkeypatch):
+    """Class 7: stopped for a confirmation, resumed with the person's answer, handed over to an agent that answers in a shape:
+    the same bytes with Redline as without."""
+    from google.adk.agents import LlmAgent, RunConfig
+    from google.adk.agents.run_config import StreamingMode
+    from google.adk.apps import App
+    from google.adk.runners import InMemoryRunner
+    from google.adk.tools import FunctionTool
+    from google.genai import types
+    from pydantic import BaseModel
+
+    from redline.adapters.google_adk import RedlinePlugin
+
+    class Total(BaseModel):
+        total: int
+
+    def app_of(plugins):
+        chief = LlmAgent(name="chief", model="gemini-3-pro", description="Decides.", output_schema=Total, output_key="total")
+        tools = [FunctionTool(bash, require_confirmation=True), read_file]
+        return App(
+            name="shop",
+            root_agent=LlmAgent(name="clerk", model="gemini-3-pro", tools=tools, sub_agents=[chief]),
+            plugins=list(plugins),
+        )
+
+    async def run(runner, part):
+        config = RunConfig(streaming_mode=StreamingMode.SSE if streams else StreamingMode.NONE)
+        said = types.Content(role="user", parts=[part])
+        found = runner.run_async(user_id="u1", session_id="s1", new_message=said, run_config=config)
+        return [event async for event in found]
+
+    async def work(plugins):
+        runner = InMemoryRunner(app=app_of(plugins))
+        await runner.session_service.create_session(app_name="shop", user_id="u1", session_id="s1")
+        events = await run(runner, types.Part(text="Clean up."))
+        asked = [call for event in events for call in event.get_function_calls() if call.name == "adk_request_confirmation"]
+        granted = types.FunctionResponse(id=asked[0].id, name=asked[0].name, response={"confirmed": True})
+        await run(runner, types.Part(function_response=granted))
+        session = await runner.session_service.get_session(app_name="shop", user_id="u1", session_id="s1")
+        await runner.close()
+        return session.state["total"]
+
+    bodies = []
+    for plugins in ((), (RedlinePlugin(policy=POLICY),)):
+        with fake_provider(CONFIRMED) as provider:
+            monkeypatch.setenv("GOOGLE_API_KEY", "none")
+            monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", provider.url)
+            assert asyncio.run(work(plugins)) == {"total": 3}
+        assert provider.statuses == [200] * len(CONFIRMED)
+        bodies.append([exchange.body for exchange in provider.exchanges])
+    assert bodies[0] == bodies[1]
+
+
+CONFIRMED = [
+    calls(("c1", "read_file", "a.py"), ("c2", "bash", "rm a.py"), ("c3", "read_file", "b.py")),
+    ("assistant", (ToolCall("c4", "transfer_to_agent", {"agent_name": "chief"}),)),
+    says("assistant", '{"total": 3}'),
+]

@@ -7,14 +7,19 @@ import pytest
 
 import redline
 from redline.testing import fake_provider
+from redline.values import ToolCall
 from tests.adapters.story import (
+    POLICY,
     QUESTIONS,
     REPLIES,
     REQUESTS_OF_FIRST_TURN,
     AdapterStory,
     BoundReasoningStory,
+    bash,
+    calls,
     needs,
     problems,
+    read_file,
     results,
     struck_calls,
 )
@@ -132,3 +137,59 @@ def test_an_open_call_is_repaired_in_what_is_sent(strategy):
     assert calls == blocks == sorted(answers) == {"drop": [], "strip": ["c1"], "answer": ["c1", "c2"]}[strategy]
     assert (sent[0] is messages[0], sent[-1] is messages[-1]) == (True, True)
     assert messages == before
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("format", ["openai_chat", "anthropic"])
+def test_interrupts_checkpoints_retries_and_structured_output_go_on_as_without(format, streams):
+    """Class 7: stopped for an approval, resumed from its checkpoint with an edited call, an answer in a shape, wrong at first:
+    the same bytes with Redline as without."""
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
+    from langchain.agents.structured_output import ToolStrategy
+    from langchain_anthropic import ChatAnthropic
+    from langchain_openai import ChatOpenAI
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+    from pydantic import BaseModel
+
+    from redline.adapters.langchain import RedlineMiddleware
+
+    class Total(BaseModel):
+        """The total of the orders."""
+
+        total: int
+
+    def answer(url, middleware):
+        address = {"base_url": f"{url}/v1" if format == "openai_chat" else url, "api_key": "none", "max_retries": 0}
+        model = ChatOpenAI(model="gpt-5", **address) if format == "openai_chat" else ChatAnthropic(model=CLAUDE, **address)
+        saver, thread = InMemorySaver(), {"configurable": {"thread_id": "t1"}}
+        asked = {"messages": [("user", "Clean up.")]}
+        edited = {"type": "edit", "edited_action": {"name": "bash", "args": {"command": "make"}}}
+        for given in (asked, Command(resume={"decisions": [edited]})):
+            kept = [HumanInTheLoopMiddleware({"bash": True}), ModelRetryMiddleware(max_retries=1, initial_delay=0), *middleware]
+            agent = create_agent(
+                model, [read_file, bash], middleware=kept, checkpointer=saver, response_format=ToolStrategy(Total)
+            )
+            if not streams:
+                agent.invoke(given, thread)
+            else:
+                assert list(agent.stream(given, thread, stream_mode="messages"))
+        return dict(agent.get_state(thread).values["structured_response"])
+
+    bodies = []
+    for middleware in ((), (RedlineMiddleware(policy=POLICY),)):
+        with fake_provider(APPROVED) as provider:
+            assert answer(provider.url, middleware) == {"total": 3}
+        assert provider.statuses == [200] * len(APPROVED)
+        bodies.append([exchange.body for exchange in provider.exchanges])
+    assert bodies[0] == bodies[1]
+
+
+CLAUDE = "claude-sonnet-4-6"
+APPROVED = [
+    calls(("c1", "read_file", "a.py"), ("c2", "bash", "rm a.py"), ("c3", "read_file", "b.py")),
+    ("assistant", (ToolCall("c4", "Total", {"total": "many"}),)),
+    ("assistant", (ToolCall("c5", "Total", {"total": 3}),)),
+]

@@ -252,6 +252,7 @@ def test_a_sync_call_that_is_not_edited_is_told_once(caplog, monkeypatch):
 
     handler = RedlineHandler(policy=redline.Policy(rules=[HistoricalReads(keep_recent=2)], schedule="eager"))
     monkeypatch.setattr(litellm, "callbacks", [handler])
+    monkeypatch.setattr(litellm, "input_callback", [])  # LiteLLM remembers the handlers of other tests
     with fake_provider() as provider:
         settings = {"model": "openai/gpt-5", "api_base": f"{provider.url}/v1", "api_key": "none"}
         router = litellm.Router([{"model_name": "gpt", "litellm_params": settings}])
@@ -276,6 +277,7 @@ def test_sync_calls_that_are_edited_by_hand_are_not_told_of(caplog, monkeypatch)
 
     handler = RedlineHandler(policy=redline.Policy(rules=[HistoricalReads(keep_recent=2)], schedule="eager"))
     monkeypatch.setattr(litellm, "callbacks", [handler])
+    monkeypatch.setattr(litellm, "input_callback", [])  # LiteLLM remembers the handlers of other tests
     with fake_provider() as provider:
         settings = {"model": "openai/gpt-5", "api_base": f"{provider.url}/v1", "api_key": "none"}
         litellm.completion(**handler.edit_kwargs(messages=history("openai_chat"), **settings))

@@ -7,15 +7,21 @@ from types import SimpleNamespace
 import pytest
 
 import redline
+from redline.adapters.framework_editor import CallSettings
 from redline.testing import fake_provider
 from redline.testing.builders import says
+from redline.values import ToolCall
 from tests.adapters.story import (
+    POLICY,
     QUESTIONS,
     REPLIES,
     AdapterStory,
     BoundReasoningStory,
+    Scene,
+    calls,
     needs,
     problems,
+    read_file,
     results,
     struck_calls,
 )
@@ -212,3 +218,74 @@ def test_the_sliding_window_is_told_of_once(caplog):
     for _ in range(2):
         Agent(model=model, plugins=[plugin])
     assert ["sliding window" in record.message for record in caplog.records] == [True]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("format", ["anthropic", "openai_chat"])
+def test_interrupts_sessions_and_structured_output_go_on_as_without(format, tmp_path):
+    """Class 7: stopped for an approval, resumed by another agent from the stored session, an answer in a shape: the same bytes
+    with Redline as without."""
+    from pydantic import BaseModel
+    from strands import Agent, tool
+    from strands.agent.conversation_manager import NullConversationManager
+    from strands.session import FileSessionManager
+    from strands.types.tools import ToolContext
+
+    from redline.adapters.strands import RedlineAgentPlugin
+    from tests.adapters.strands_agent import model_of
+
+    class Total(BaseModel):
+        """The total of the orders."""
+
+        total: int
+
+    @tool(context=True, name="bash")
+    def shell(command: str, tool_context: ToolContext) -> str:
+        """Run a command in the shell."""
+        return "ran" if tool_context.interrupt("approval", reason=command) == "y" else "refused"
+
+    def agent_of(url, folder, plugins):
+        return Agent(
+            model=model_of(Scene(url, str(folder), (), format)),
+            tools=[shell, tool(read_file)],
+            plugins=list(plugins),
+            session_manager=FileSessionManager("s1", str(folder)),
+            conversation_manager=NullConversationManager(),
+            callback_handler=None,
+        )
+
+    bodies = []
+    for folder, plugins in (("plain", ()), ("edited", (RedlineAgentPlugin(policy=POLICY),))):
+        with fake_provider(APPROVED) as provider:
+            asked = agent_of(provider.url, tmp_path / folder, plugins)("Clean up.")
+            assert asked.stop_reason == "interrupt"
+            answers = [{"interruptResponse": {"interruptId": one.id, "response": "y"}} for one in asked.interrupts]
+            resumed = agent_of(provider.url, tmp_path / folder, plugins)
+            assert resumed(answers, structured_output_model=Total).structured_output.total == 3
+        assert provider.statuses == [200] * len(APPROVED)
+        bodies.append([exchange.body for exchange in provider.exchanges])
+    assert bodies[0] == bodies[1]
+
+
+APPROVED = [
+    calls(("c1", "read_file", "a.py"), ("c2", "bash", "rm a.py"), ("c3", "read_file", "b.py")),
+    ("assistant", (ToolCall("c4", "Total", {"total": "many"}),)),
+    ("assistant", (ToolCall("c5", "Total", {"total": 3}),)),
+]
+
+
+def test_a_merged_result_is_the_frameworks_own_part():
+    """R160: a document in a result is still there when the result moves to the message of another result."""
+    from redline.adapters.strands import RedlineAgentPlugin
+
+    document = {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"pdf"}}}
+    uses = [{"toolUse": {"toolUseId": id, "name": "read_file", "input": {}}} for id in ("c1", "c2")]
+    parts = [{"toolResult": {"toolUseId": id, "status": "success", "content": [document]}} for id in ("c1", "c2")]
+    history = [
+        {"role": "user", "content": [{"text": "hi"}]},
+        {"role": "assistant", "content": uses},
+        *({"role": "user", "content": [part]} for part in parts),
+    ]
+    call = RedlineAgentPlugin()._messages.edit(history, CallSettings)
+    assert [message["role"] for message in call.messages] == ["user", "assistant", "user"]
+    assert call.messages[2]["content"] == parts
