@@ -213,7 +213,7 @@ def use_blobs_at(place, tmp_path):
     assert type(editor.blobs) is type(redline.open_blobs(place))
 
 
-@pytest.mark.parametrize("wrong", [5, object(), [], "ftp://x/y"], ids=str)
+@pytest.mark.parametrize("wrong", [5, object(), [], "ftp://x/y"], ids=range(4))
 def test_blobs_that_are_none_are_refused(wrong, tmp_path):
     """R164: wherever they are given."""
     for use in (
