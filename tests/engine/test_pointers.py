@@ -307,3 +307,12 @@ def test_a_strike_says_the_chance_of_its_decision():
     assert strike.chance is not None
     percent = f"{strike.chance:.0%}".replace("%", " %") if strike.chance >= 0.005 else "less than 1 %"
     assert f"{percent} chance" in strike.because
+
+
+def test_the_explanation_says_what_was_given_back():
+    """Words that come back are not called struck."""
+    walk = Walk(policy=Policy(rules=[MaskedResults(keep_recent=1)], words=EN, schedule="eager"))
+    walk([*read_turn(0, "a.py", words_of("a")), *filler(1, 3), *read_turn(50, "a.py", WASTED)])
+    explained = walk.made.explain()
+    assert "given_back: 1 given back, 7" in explained
+    assert "Given back, message 10: the agent points to message 2" in explained

@@ -222,7 +222,7 @@ class Marks:
         target = mark.index, mark.at
         if self.pointers.keeps(*target):
             self._withheld[target] = mark
-        elif not self.pointers.allow(mark, self.seen(mark)):
+        elif not self.pointers.allow(mark, self.seen):
             self._blocked[target] = mark
         else:
             self.pending[target] = mark

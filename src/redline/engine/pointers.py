@@ -98,10 +98,11 @@ class Pointers:
         if any(isinstance(action, Reads) for action in seen.actions) and points_to_latest(part.text):
             self._see_forward_pointer(seen)
 
-    def allow(self, mark: Mark, seen: Seen | None) -> bool:
+    def allow(self, mark: Mark, see: Callable[[Mark], Seen | None]) -> bool:
         """Whether a mark may be made. If its placeholder points to the latest result, that result must be sent whole, and
         stays from now on."""
         kind = _POINTING_RULES.get(mark.rule)
+        seen = see(mark) if kind is not None else None
         if kind is None or seen is None:
             return True
         subjects = [one for one in self._subjects(seen) if one.startswith(kind) and one in self.memory.latest]

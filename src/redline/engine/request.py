@@ -198,9 +198,11 @@ class Request:
         if self.untimed:
             yield f"{self.untimed} results have no time, so rules that go by age or order leave them alone: timestamp_ms=…"
         for rule, saving in stats.by_rule.items():
-            yield f"  {rule}: {saving.strikes} struck, {saving.tokens:,} tokens fewer in every request."
+            change = f"struck, {saving.tokens:,} tokens fewer" if saving.tokens >= 0 else f"given back, {-saving.tokens:,} tokens more"
+            yield f"  {rule}: {saving.strikes} {change} in every request."
         for strike in self.new_strikes:
-            yield f"Struck now, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
+            done = "Struck now" if strike.tokens_saved >= 0 else "Given back"
+            yield f"{done}, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
         for lift in self.lifted:
             yield f"Lifted, message {lift.strike.index}: {lift.because}. It is sent as it was said."
         for decision in self.held:

@@ -73,4 +73,4 @@ def pointer_kind(result: ToolResult) -> PointerKind | None:
 
 def points_to_latest(text: str) -> bool:
     """Whether a result of several files sends the model to the latest read of one of them."""
-    return _PATTERNS["latest"].search(text) is not None
+    return "latest" in text and _PATTERNS["latest"].search(text) is not None
