@@ -198,8 +198,8 @@ class Request:
         if self.untimed:
             yield f"{self.untimed} results have no time, so rules that go by age or order leave them alone: timestamp_ms=…"
         for rule, saving in stats.by_rule.items():
-            change = f"struck, {saving.tokens:,} tokens fewer" if saving.tokens >= 0 else f"given back, {-saving.tokens:,} tokens more"
-            yield f"  {rule}: {saving.strikes} {change} in every request."
+            done, more = ("struck", "fewer") if saving.tokens >= 0 else ("given back", "more")
+            yield f"  {rule}: {saving.strikes} {done}, {abs(saving.tokens):,} tokens {more} in every request."
         for strike in self.new_strikes:
             done = "Struck now" if strike.tokens_saved >= 0 else "Given back"
             yield f"{done}, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
