@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from bench.corpus import TIMED_AGENTS
@@ -29,12 +30,26 @@ __all__ = ["better_setting", "sums_of"]
 MAIN = next(iter(PRICE_RULES))
 PEERS = tuple(name for name in POLICIES if name not in PRESET_RULES and not name.endswith(("_eager", "_clairvoyant")))
 _REASONING = OldReasoning(keep_recent=3, bound_too=True)
+_CAREFUL = next(rule for rule in PRESET_RULES["careful"] if isinstance(rule, Faded))
 SETTINGS: dict[str, tuple[Rule, ...]] = {
-    f"{name} {penalty:,}": (Faded(penalty, inputs=inputs), _REASONING)
-    for name, inputs in (("results", False), ("results and inputs", True))
-    for penalty in (0, 4_000, 8_000, 17_000, 25_000, 60_000, 90_000, 200_000, 300_000, 400_000)
+    **{
+        f"{name} {penalty:,}": (Faded(penalty, inputs=inputs), _REASONING)
+        for name, inputs in (("results", False), ("results and inputs", True))
+        for penalty in (0, 8_000, 25_000, 120_000, 300_000)
+    },
+    **{
+        f"careful, {name}": (rule, _REASONING)
+        for name, rule in {
+            "no cap": replace(_CAREFUL, max_chance=1.0),
+            "no least age": replace(_CAREFUL, min_age=1),
+            "cap 10 %": replace(_CAREFUL, max_chance=0.10),
+            "cap 20 %": replace(_CAREFUL, max_chance=0.20),
+            "penalty 60,000": replace(_CAREFUL, penalty_tokens=60_000),
+        }.items()
+    },
 }
-"""Of `faded` with old reasoning, besides the presets; the number is the penalty."""
+"""Of `faded` with old reasoning, besides the presets: the number is the penalty; and `careful` with one setting changed, which
+says what its cap on the chance of use and its least age cost."""
 
 Sums = dict[tuple[str, str, str], Counter[str]]
 """By price rule, agent and policy."""
