@@ -1,6 +1,7 @@
 """What will hardly be used again goes, the rest stays."""
 
 import math
+import re
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from redline import EN, Conversation, Policy
 from redline.blobs import MemoryBlobs
 from redline.errors import ValidationError
 from redline.formats import FORMATS
+from redline.replay.what_if import WhatIf
 from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
@@ -21,7 +23,7 @@ from redline.rules.worth_words import NAME_SORTS, hashed_words
 from redline.testing import Turn
 from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
-from tests.replay.test_what_if import generated, live_strikes, tried_strikes
+from tests.replay.test_what_if import RULE, generated, live_strikes, tried_strikes
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
 
 DULL = "all is well and nothing of it matters to anybody\n" * 400
@@ -359,3 +361,25 @@ def test_an_offload_stub_is_recalled_whatever_its_preview_says():
     stub = talk.request(now=10**6).messages[2]["content"][0]["content"]
     assert "#2.0" in stub
     assert talk.recall(stub, max_chars=None) == output
+
+
+def test_careful_strikes_nothing_likely_and_nothing_new():
+    """R105: no strike has more than 15 % chance of use, and each part was sent whole three times; `bold` does both."""
+    found = {}
+    for name in ("careful", "bold"):
+        policy = Policy(rules=PRESET_RULES[name], schedule="eager")
+        strikes = [one for seed in range(6) for one in WhatIf(generated(seed)).try_policy(policy, RULE).strikes]
+        faded = [one for one in strikes if one.rule == "faded"]
+        ages = [int(re.search(r", (\d+) requests? old", one.because)[1]) for one in faded]  # type: ignore[index]
+        found[name] = max(one.chance or 0 for one in faded), min(ages)
+    assert found["careful"][0] <= 0.15
+    assert found["careful"][1] >= 3
+    assert found["bold"][0] > 0.15
+    assert found["bold"][1] < 3
+
+
+@pytest.mark.parametrize("wrong", [{"max_chance": -0.1}, {"max_chance": "x"}, {"min_age": 0}, {"min_age": 1.5}])
+def test_caps_are_checked(wrong):
+    """A cap that is no share, and an age before the first request, are refused."""
+    with pytest.raises(ValidationError, match=f"faded: .*{next(iter(wrong))}"):
+        Faded(**wrong)
