@@ -90,7 +90,8 @@ def test_old_output_is_struck_in_what_is_sent(story):
     struck = {strike.rule: strike for strike in story.resumed.talk.strikes}
     assert set(struck) == {"stale_terminal", "historical_reads", "offload_results"}
     assert "orders.py" in struck["historical_reads"].because
-    assert story.sent().count(redline.EN.stale_terminal) == story.sent().count(redline.EN.historical_read) == 1
+    for words in (redline.EN.stale_terminal, redline.EN.historical_read):
+        assert story.sent().count(words.partition("{")[0]) == 1
     assert "1000 request served" not in story.sent()
     assert "1000 request served" in json.dumps(story.resumed.talk.all_messages)
 

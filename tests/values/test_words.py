@@ -8,7 +8,8 @@ import pytest
 from redline.errors import ValidationError
 from redline.values.words import DOCUMENTS, EN, REFERENCE, TEMPLATE_FIELDS, Words, check_template, is_placeholder
 
-PLACEHOLDERS = [field.name for field in fields(Words) if field.name not in ("cut", "interrupted", "not_shown", "tools_heading")]
+NOT_PLACEHOLDERS = ("cut", "interrupted", "not_shown", "tools_heading", "run_again", "read_again", "search_again", "call_again")
+PLACEHOLDERS = [field.name for field in fields(Words) if field.name not in NOT_PLACEHOLDERS]
 OWN = dataclasses.replace(EN, **{name: f"~{getattr(EN, name)}" for name in PLACEHOLDERS})
 
 

@@ -62,7 +62,7 @@ class RolledBack(msgspec.Struct, frozen=True, tag="rollback", tag_field="type"):
     batch: int
 
 
-class Strike(msgspec.Struct, frozen=True):
+class Strike(msgspec.Struct, frozen=True, omit_defaults=True):
     """A mark that was applied: what is sent in place of a part, from then on, until it is undone."""
 
     number: int

@@ -38,9 +38,6 @@ TEMPLATE_FIELDS = {
 }
 """The words that are templates, each with the fields in braces that it may have."""
 
-_LEAST_BEGINNING = 5
-"""A template that begins with fewer letters before its first field cannot be told by its beginning."""
-
 
 def check_template(template: str, owner: str, *names: str) -> None:
     """Refuse a template with other fields than these."""
@@ -182,5 +179,6 @@ def _recognised(words: Words) -> tuple[frozenset[str], tuple[str, ...], int]:
     texts = {REFERENCE, *(getattr(one, name) for one in (DOCUMENTS, EN, words) for name in names)}
     whole = frozenset(text for text in texts if "{" not in text)
     # without the colon, so that placeholders of earlier versions, which ended there, are recognised too
+    # a template that begins with a field cannot be told by its beginning
     beginnings = {next(iter(Formatter().parse(text)))[0].rstrip(": ") for text in texts - whole}
-    return whole, tuple(sorted(text for text in beginnings if len(text) >= _LEAST_BEGINNING)), max(map(len, whole), default=0)
+    return whole, tuple(sorted(beginnings - {""})), max(map(len, whole), default=0)
