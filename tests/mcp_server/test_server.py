@@ -176,7 +176,7 @@ def told(owner, count=8):
 
 
 def fill_two(store, names):
-    """Two sessions in one log, as older versions kept them, the second gone on with last; its address, and their last requests."""
+    """Two sessions in one log, as older versions kept them, the second gone on with last; and the last requests."""
     name = shared_log(store, [(session, told(owner, 1)) for owner, session in zip("AB", names, strict=True)])
     requests = []
     with redline.Editor(store, policy=FADED) as editor:
