@@ -1,11 +1,15 @@
 """What `redline proxy` adds to a request, beside what a bare pass-through on the same stack adds: time, and memory for streams.
 
 python -m bench.proxy [ROUNDS] [NAME=COMMAND …]
+python -m bench.proxy growth [REQUESTS]
 
 Everything runs on this machine: a provider that answers at once, a bare pass-through (raw ASGI on uvicorn, aiohttp), and the
 proxy. Each round sends one request, longer by two messages than the one before, directly and through both, one after the other.
 Proxies of others are measured beside them: their commands take the port as {port} and the provider as {upstream}, for example
 'headroom=env ANTHROPIC_TARGET_API_URL={upstream} headroom proxy --port {port} --no-rate-limit'. Give them no network.
+
+`growth` prints what the proxy's process holds after so many requests, of which every second one is the first of a session, with
+a label, a session and a key that nobody has sent before.
 """
 
 import asyncio
@@ -37,6 +41,8 @@ _WARM_UP = 6
 _STREAMS = 100
 _OWN_SERVERS = 3
 _EVENTS = 30
+_GROWTH_REQUESTS = 10_000
+_GROWTH_SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 1)
 _RESULT_CHARS = 6_000
 _USAGE = {"input_tokens": 5, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 1000, "output_tokens": 9}
 
@@ -48,6 +54,8 @@ def main(arguments: Sequence[str]) -> None:
             asyncio.run(_serve_provider())
         case ["bare", url]:
             _serve_bare(url)
+        case ["growth", *most]:
+            _print_growth(int(most[0]) if most else _GROWTH_REQUESTS)
         case _:
             others = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
             rounds = next((int(argument) for argument in arguments if argument.isdigit()), _ROUNDS)
@@ -345,6 +353,22 @@ def _print_memory() -> None:
             warm.close()
             print(f"{server.name:12}{before:10.1f}{found[server.name]:10.1f}{found[server.name] - before:8.1f}", flush=True)
     print(f"redline / bare: {found['redline'] / found['bare']:.2f}x")
+
+
+def _print_growth(requests: int) -> None:
+    """Memory of the proxy while clients come and go that it has never seen."""
+    print(f"\nMemory of the proxy over {requests:,} requests of 10 kB, two of each label, session and key, MB\n")
+    places = {round(share * requests) for share in _GROWTH_SHARES}
+    with running_servers() as servers, contextlib.closing(servers[2].connect()) as connection:
+        print(f"{'at start':>12}{servers[2].resident_mb:10.1f}", flush=True)
+        for number in range(0, requests, 2):
+            name = f"session {number}"
+            headers = HEADERS | {"x-api-key": f"sk-bench-{number:032}", "x-session-id": name}
+            for at, body in enumerate(make_bodies(10_000, 2, is_stale=True, name=name), number + 1):
+                connection.request("POST", f"/s/label-{number}/v1/messages", body, headers)
+                assert connection.getresponse().read()
+                if at in places:
+                    print(f"{at:12,}{servers[2].resident_mb:10.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Whose history it is: users who begin alike have a log each, forks and old stores go on, and one goes without the others."""
 
+from collections.abc import Iterable
+
 import pytest
 
 import redline
@@ -121,16 +123,16 @@ def records_of(place, name: str) -> list:
     return list(LogStore(place).open(name, Header(conversation=name)).read())
 
 
-def shared_log(address: str, lists: dict[str, list]) -> str:
+def shared_log(address: str, lists: Iterable[tuple[str, list]]) -> str:
     """A log as older versions wrote it: all sessions with one first message in it, and in the index the one that began it."""
     reader = given_lists.ListReader()
-    read = {session: reader.read(messages, session=session) for session, messages in lists.items()}
+    read = [(session, reader.read(messages, session=session)) for session, messages in lists]
     logs = LogStore(address)
-    name, first = read[next(iter(read))].shared_log(), next(iter(lists))
+    first, name = read[0][0], read[0][1].shared_log()
     log = logs.open(name, Header(conversation=name))
-    for session, one in read.items():
+    for session, one in read:
         messages = [MessageAdded(native, 5.0, digest) for native, digest in zip(one.stored, one.digests, strict=True)]
-        log.append([SessionJoined(session), *messages], parent=ROOT)
+        log.append([*([SessionJoined(session)] if session else []), *messages], parent=ROOT)
     logs.open(INDEX, Header(conversation=INDEX)).append([HistoryStarted(name, first)], parent=ROOT)
     log.close()
     logs.close()
@@ -141,7 +143,7 @@ def shared_log(address: str, lists: dict[str, list]) -> str:
 def test_old_stores_go_on(kind, tmp_path, request):
     """R153: a log that several sessions share stays readable, and each goes on in it."""
     address, lists = new_place(kind, tmp_path, request), {user: chat(user) for user in ("alice", "bob")}
-    name = shared_log(address, lists)
+    name = shared_log(address, lists.items())
     with Editor(address) as editor:
         for user, messages in lists.items():
             assert editor.edit([*messages, {"role": "assistant", "content": "Bye."}], session=user).log == name
@@ -154,7 +156,7 @@ def test_one_session_of_a_shared_log_is_deleted_alone(kind, tmp_path, request):
     """R153: the other sessions of an old log stay readable and whole, and go on; of the deleted one nothing is left."""
     users = ("alice", "bob", "")
     address, lists = new_place(kind, tmp_path, request), {user: chat(user or "nobody") for user in users}
-    store, name = Store(address), shared_log(address, lists)
+    store, name = Store(address), shared_log(address, lists.items())
     store.describe(name, title="Shared")
     with pytest.raises(redline.ValidationError, match="'carol'"):
         store.delete(name, session="carol")

@@ -364,7 +364,7 @@ def test_a_login_is_told_at_the_start(tmp_path):
     assert words not in redline("run", *store, "--", "claude", **found, ANTHROPIC_API_KEY="sk-made-up").stderr
 
 
-KILL = """
+PROXIES = """
 def proxies():
     port = os.environ["ANTHROPIC_BASE_URL"].split("/")[2].rpartition(":")[2].encode()
     for name in filter(str.isdigit, os.listdir("/proc")):
@@ -374,7 +374,14 @@ def proxies():
             continue
         if b"proxy" in words and port in words and b"redline.agents.keeper" not in words and b"run" not in words:
             yield int(name)
+"""
+KILL = (
+    PROXIES
+    + """
 print(ask(), flush=True)
+status = os.environ["ANTHROPIC_BASE_URL"].partition("/s/")[0] + "/redline/status"
+while not json.load(u.urlopen(status))["totals"]["requests"]:  # it is counted after it is answered
+    time.sleep(0.02)
 for number in proxies():
     os.kill(number, 9)
 deadline = time.monotonic() + 30
@@ -382,6 +389,7 @@ while ask() != 200 and time.monotonic() < deadline:
     time.sleep(0.1)
 print(ask(), flush=True)
 """
+)
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the proxy is found in /proc")
@@ -393,3 +401,61 @@ def test_a_proxy_that_was_killed_is_started_again(tmp_path):
     assert "redline: 3 requests" in done.stderr
     assert provider.statuses == [200] * 3
     assert not [one for one in tmp_path.iterdir() if one.name.startswith("redline-run-")]
+
+
+KILL_TWICE = (
+    PROXIES
+    + """
+import http.client, threading
+class Asking(threading.Thread):
+    def run(self):
+        self.began, self.outcome = time.monotonic(), "waits"
+        where, _, path = os.environ["ANTHROPIC_BASE_URL"].removeprefix("http://").partition("/")
+        connection = http.client.HTTPConnection(where, timeout=60)
+        try:
+            connection.connect()
+            body = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]})
+            connection.request("POST", f"/{path}/v1/messages", body, {"x-api-key": "sk-made-up"})
+            self.outcome = connection.getresponse().status
+        except (OSError, http.client.HTTPException) as problem:
+            self.outcome = type(problem).__name__
+        self.ended = time.monotonic()
+asking, kills = [], []
+def ask_on(count):
+    for _ in range(count):
+        asking.append(Asking())
+        asking[-1].start()
+        time.sleep(0.2)
+def kill(numbers):
+    kills.append(time.monotonic())
+    for number in numbers:
+        os.kill(number, 9)
+ask_on(5)
+for one in asking:
+    one.join()
+kill(first := set(proxies()))
+ask_on(1)
+while not (second := set(proxies()) - first):
+    ask_on(1)
+kill(second)  # while it starts, and connections wait for it
+ask_on(10)
+for one in asking:
+    one.join()
+told = [(one.outcome, any(one.began <= kill <= one.ended for kill in kills)) for one in asking]
+print(json.dumps({"killed": [len(first), len(second)], "told": told}))
+"""
+)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the proxy is found in /proc")
+def test_between_death_and_restart_connections_wait(tmp_path):
+    """R127, R169: the run holds the port while proxies die, so that an agent which asks every 200 ms is never refused, and
+    loses no more than what a proxy was answering when it was killed."""
+    done, _ = run_asking(tmp_path, KILL_TWICE)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["killed"] == [1, 1]
+    assert {outcome for outcome, was_under_way in seen["told"] if not was_under_way} == {200}
+    assert [200, True] in seen["told"]  # it waited for a proxy, saw that one killed, and waited for the next
+    assert {outcome for outcome, _ in seen["told"]} <= {200, "RemoteDisconnected", "ConnectionResetError"}
+    assert done.stderr.count("the proxy ended (signal 9) and was started again") == 2

@@ -52,7 +52,7 @@ def provider():
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes above this one are looked for in /proc")
 @pytest.mark.parametrize("sessions", [("", ""), ("a", "b")])
 def test_two_agents_in_one_folder_see_their_own_sessions(tmp_path, provider, sessions):
-    """R125: one key, one label, one log, at the same time: what A recalls is A's, and what A undoes is not B's."""
+    """R125: one key, one label, begun alike, at the same time: what A recalls is A's, and what A undoes is not B's."""
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     options = ("--store", tmp_path / "chats", "--policy", "documents", "--label", "x", "--upstream", f"anthropic={provider}")
 
@@ -65,7 +65,7 @@ def test_two_agents_in_one_folder_see_their_own_sessions(tmp_path, provider, ses
     assert [one.returncode for one in done.values()] == [0, 0], done
     told = {owner: json.loads(one.stdout) for owner, one in done.items()}
     with Store(tmp_path / "chats") as store:
-        assert len(list(store.names())) == 1
+        assert len(list(store.names())) == 2
     for owner in "AB":
         assert len(told[owner]["strikes"]) > 2, told[owner]
         assert all(text.startswith(f"{owner} ") for text in told[owner]["texts"])
@@ -75,13 +75,12 @@ def test_two_agents_in_one_folder_see_their_own_sessions(tmp_path, provider, ses
 
 def test_a_run_names_its_sessions_where_it_cannot_tell_them_apart(tmp_path):
     """R125: two sessions of one run whose last answers both call the tool; one that is named must be of the run."""
-    address = fill_two(tmp_path / "chats", ("a", "b"))
+    address, requests = fill_two(tmp_path / "chats", ("a", "b"))
     log, accounts = Path(address).stem, tmp_path / "accounts"
-    last = len(Path(address).read_text().splitlines()) - 2
 
     def write(**asks):
-        """The accounts of the last requests of both sessions, one after the other in the log."""
-        records = {"a": last // 2 - 1, "b": last}
+        """The accounts of the last requests of both sessions, which an older version kept in one log."""
+        records = {name: request.record for name, request in zip("ab", requests, strict=True)}
         lines = [
             {"at": 1, "status": 200, "chain": log, "run": "run-1", "record": records[name], "asks": asks[name]} for name in "ab"
         ]

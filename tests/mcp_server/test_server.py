@@ -12,12 +12,14 @@ from redline.rules import Faded, OffloadResults
 from redline.testing import asks, conversation, says
 from tests.cli.run import FROM_HERE
 from tests.store.places import KINDS, new_place
+from tests.test_editor_sessions import shared_log
 
 MINUTE = 60_000
 MODEL = "claude-sonnet-4-5"
 POLICY = redline.Policy(
     rules=[Faded(0, recall_tool="recall"), OffloadResults(min_chars=5_000)], words=redline.EN, schedule="eager"
 )
+FADED = redline.Policy(rules=[Faded(0, recall_tool="recall")], words=redline.EN, schedule="eager")
 LOG = "".join(f"line {number}\n" for number in range(1_000))
 
 
@@ -174,21 +176,26 @@ def told(owner, count=8):
 
 
 def fill_two(store, names):
-    """Two sessions in one log, the second gone on with last."""
-    with redline.Editor(store, policy=POLICY) as editor:
+    """Two sessions in one log, as older versions kept them, the second gone on with last; and the last requests."""
+    name = shared_log(store, [(session, told(owner, 1)) for owner, session in zip("AB", names, strict=True)])
+    requests = []
+    with redline.Editor(store, policy=FADED) as editor:
         for owner, session in zip("AB", names, strict=True):
             messages = told(owner)
-            for end in range(1, len(messages) + 1, 2):
+            sent = [
                 editor.edit(messages[:end], now=end * MINUTE, model=MODEL, session=session)
+                for end in range(3, len(messages) + 1, 2)
+            ]
+            requests.append(sent[-1])
     with redline.Store(store) as opened:
-        (address,) = map(opened.address_of, opened.names())
-    return address
+        assert opened.names() == (name,)
+        return opened.address_of(name), requests
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("", "b"), ("", "")])
 def test_sessions_that_begin_alike_are_not_mixed(store, names):
     """R125: one log, two sessions: each server sees its own strikes and words, and undoes only its own."""
-    address = fill_two(store, names)
+    address, _ = fill_two(store, names)
     (said,) = ask([address], refusals)
     assert "holds several sessions that begin alike" in said
     first, second = said.split("cannot be told: ")[1].split(". Start")[0].split(", ")
@@ -209,7 +216,7 @@ def test_sessions_that_begin_alike_are_not_mixed(store, names):
     others, text = ask([address, "--session", second], look)
     assert {row["state"] for row in others["strikes"]} == {"struck"}
     assert text.startswith("B ")
-    with redline.Editor(store, policy=POLICY) as editor:
+    with redline.Editor(store, policy=FADED) as editor:
         requests = [
             editor.edit([*told(owner), says_more()], now=50 * MINUTE, model=MODEL, session=session)
             for owner, session in zip("AB", names, strict=True)
@@ -221,17 +228,17 @@ def test_sessions_that_begin_alike_are_not_mixed(store, names):
 
 
 def test_a_server_stays_with_the_session_it_was_started_for(tmp_path):
-    """R125: another one that begins alike comes into the log while it runs: it goes on with its own."""
+    """R125: an older version adds another one that begins alike to the log while it runs: it goes on with its own."""
     store = tmp_path / "chats"
     messages = told("A")
-    with redline.Editor(store, policy=POLICY) as editor:
+    with redline.Editor(store, policy=FADED) as editor:
         for end in range(1, len(messages) + 1, 2):
             editor.edit(messages[:end], now=end * MINUTE, model=MODEL)
     (name,) = redline.Store(store).names()
 
     async def look(client):
         before = await call(client, "list_strikes", limit=100)
-        fill_two(store, ("", "b"))
+        shared_log(store, [("b", told("B"))])
         after = await call(client, "list_strikes", limit=100)
         return before, after, await call(client, "recall", reference="#2.0")
 

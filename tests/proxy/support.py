@@ -347,7 +347,7 @@ class Client:
 
 
 @contextlib.contextmanager
-def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, **settings):
+def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, accounts=None, **settings):
     """A proxy to `url` for all providers, for as long as the block lasts."""
     editor = editor or PlainEditor()
     chosen = ProxySettings(
@@ -356,7 +356,8 @@ def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, **sett
     )
     listening = bind("127.0.0.1", 0)
     chosen = replace(chosen, port=listening.getsockname()[1])
-    relay = Relay(chosen, open_editor or (lambda: editor), Accounts(tmp_path / "store" / "proxy.accounts"), observer)
+    counted_in = Accounts(accounts or tmp_path / "store" / "proxy.accounts")
+    relay = Relay(chosen, open_editor or (lambda: editor), counted_in, observer)
     config = uvicorn.Config(
         relay,
         loop="uvloop",

@@ -52,7 +52,7 @@ def test_labels_and_tokens_are_read_from_the_front_of_a_path(path, target):
         ("127.0.0.1", "", False),
         ("127.0.0.1", "[::1].evil.example", False),
         ("127.0.0.1", "[::1]:80.evil", False),
-        ("127.0.0.1", "[::1", True),
+        ("127.0.0.1", "[::1", False),
         ("0.0.0.0", "192.168.1.2:8484", True),
         ("0.0.0.0", "evil.example", False),
         ("0.0.0.0", "proxy.example:8484", True),

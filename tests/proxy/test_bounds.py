@@ -10,10 +10,13 @@ import pytest
 import redline
 from redline.editor import Editor
 from redline.errors import ValidationError
+from redline.formats import find_format
+from redline.histories.digests import Digests
 from redline.listening import Access
 from redline.policy import Policy
 from redline.proxy.accounts import Accounts, ProxiedRequest, accounts_path
 from redline.proxy.upstreams import parse_upstreams
+from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 from redline.wire.compression import compress, decompress
 from redline.wire.editing import Call, WireEditor
@@ -161,6 +164,41 @@ def test_what_is_remembered_of_sessions_holds_nothing_that_was_said():
     assert [(tuple(one.said), bool(one.log)) for one in editor._last.values()] == [((), True)] * 3
     touched = editor.edit(Call("POST", "/v1/messages/cache_touch", {"x-api-key": "k", "x-session-id": "s1"}, b"{}"))
     assert touched.untouched
+
+
+def test_what_is_known_of_logs_is_bounded(tmp_path, monkeypatch):
+    """R139: of sessions that begin alike, and of any others, the last are known, and a fork of one of them keeps its strikes."""
+    monkeypatch.setattr("redline.histories.forest._MOST_INDEXED", 60)
+    policy = Policy.documents(words=redline.EN)
+    turns = [says("user", "Go on.")]
+    for number in range(9):
+        turns += asks("Read", {"file_path": "/a.py"}, f"text {number} " * 30, id=f"call_{number}")
+    messages = conversation("anthropic", turns)
+    with Editor(tmp_path, policy=policy, counter=Estimate()) as editor:
+        for number in range(100):
+            editor.edit(messages[:5], session=f"s{number}", now=0)
+        before = editor.edit(messages, session="last", now=0)
+        after = editor.edit([*messages, {"role": "user", "content": "x"}], session="fork", now=60_000)
+        assert len(before.strikes) > 2
+        assert [strike.index for strike in after.strikes] == [strike.index for strike in before.strikes]
+        assert not after.new_strikes
+        index = editor._forest._index
+        assert (len(index._by_session), len(index._by_chain) <= 60, index.stored) == (60, True, {})
+        assert max(map(len, index._by_chain.values())) < 10
+
+
+def test_remembered_messages_are_bounded_by_all_that_they_take():
+    """R139: many small messages take more than their bytes, and a few long lists more than many short ones."""
+    digests = Digests(most_bytes=200_000)
+    format = find_format("anthropic")
+    for number in range(2_000):
+        digests.of([b'{"role": "user", "content": "%d"}' % number], format)
+    held = sum(len(known) for generation in (digests._young, digests._old) for known in generation.values())
+    assert held < 2 * 200_000 / 300 + 2
+    for number in range(20):
+        digests.of([b'{"role": "user", "content": "%d"}' % number, b'{"role":"user","content":"%s"}' % (b"x" * 50_000)], format)
+    assert len(digests._last) <= 4
+    assert digests._last_bytes == sum(len(one) for natives, _ in digests._last.values() for one in natives)
 
 
 @pytest.mark.parametrize("address", ["{}/store", "sqlite:///{}/chats.db"])

@@ -1,7 +1,17 @@
 """`/redline/…`: what a running proxy says of itself."""
 
+import json
 import re
+import time
 
+import pytest
+
+from redline.editor import Editor
+from redline.proxy import relay
+from redline.proxy.accounts import accounts_path
+from redline.tokens import Estimate
+from redline.wire.editing import WireEditor
+from tests.cli.run import redline
 from tests.proxy.support import QUESTION, proxy, upstream
 
 
@@ -46,3 +56,44 @@ def test_status_and_metrics_tell_nothing_that_was_said_and_no_key(tmp_path):
     assert b'"app"' in told[0]
     for secret in (b"sk-secret", b"blue", b"plan", b"Hello", b"?key"):
         assert not any(secret in one for one in told)
+
+
+def test_a_request_is_in_the_status_that_is_asked_for_after_it(tmp_path, monkeypatch):
+    """R169: it is counted after its last byte is sent, and who asks at once, as `redline run` does, is not told less."""
+    settle = relay.settle
+
+    def settle_slowly(*arguments):
+        time.sleep(0.3)
+        return settle(*arguments)
+
+    monkeypatch.setattr(relay, "settle", settle_slowly)
+    with upstream() as up, proxy(up.url, tmp_path) as running:
+        for count in (1, 2):
+            assert running.ask().status == 200
+            assert running.status()["totals"]["requests"] == count
+
+
+@pytest.mark.parametrize("address", ["{}/store", "sqlite:///{}/chats.db"])
+def test_a_running_proxy_forgets_the_name_of_a_deleted_session(tmp_path, address):
+    """R139: after `redline rm` its status no longer lists the session; the sums stay, and other sessions do."""
+    store = address.format(tmp_path)
+    editor = WireEditor(Editor(store, counter=Estimate()))
+    with upstream() as up, proxy(up.url, tmp_path, editor=editor, store=store, accounts=accounts_path(store)) as running:
+        for number, name in enumerate(("secret-name", "other", "secret-name", "other")):
+            body = json.loads(QUESTION) | {"messages": [{"role": "user", "content": name}]}
+            wanted = json.dumps(body).encode() if number < 3 else b"{}"  # the last is in no log
+            assert running.ask(body=wanted, headers=[("x-api-key", "k"), ("x-session-id", name)]).status == 200
+        before = running.status()
+        assert set(before["sessions"]) == {"secret-name", "other"}
+        lines = map(json.loads, accounts_path(store).read_text().splitlines())
+        (log,) = {line["chain"] for line in lines if line.get("session") == "secret-name"}
+        done = redline("rm", f"{store}#{log}", "--yes")
+        assert (done.returncode, done.stdout) == (0, "1 conversation deleted\n"), done.stderr
+        after = running.status()
+        assert set(after["sessions"]) == {"other"}
+        assert after["totals"] == before["totals"]
+        assert "secret-name" not in json.dumps(after)
+        assert running.ask(headers=[("x-api-key", "k"), ("x-session-id", "third")]).status == 200
+        assert running.status()["totals"]["requests"] == 5
+    editor.editor.close()
+    assert not [one for one in tmp_path.rglob("*") if one.is_file() and b"secret-name" in one.read_bytes()]

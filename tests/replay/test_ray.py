@@ -121,6 +121,65 @@ def test_without_an_address_the_cluster_is_this_machine(tmp_path):
 
 
 @needs_ray
+def test_what_ray_logs_is_not_in_the_output(tmp_path):
+    """R139: RAY_LOG_TO_STDERR=1 has Ray's processes write hundreds of lines to their standard output, which is not ours."""
+    sessions = write_sessions(tmp_path / "sessions", 2)
+    with tempfile.TemporaryDirectory(prefix="ray-") as scratch:
+        places = {"RAY_TMPDIR": scratch, "RAY_LOG_TO_STDERR": "1"}
+        done = redline("replay", "--json", "--engine", "ray", "--jobs", 2, sessions, **PATH, **places)
+    assert done.returncode == 0
+    assert done.stdout == redline("replay", "--json", sessions).stdout
+    assert "(gcs_server)" in done.stderr
+
+
+TALKATIVE_RAY = """
+import os, subprocess, sys
+
+class exceptions:
+    class RayError(Exception): ...
+    class RayTaskError(RayError): ...
+    class RuntimeEnvSetupError(RayError): ...
+
+sys.modules["ray.exceptions"] = exceptions
+
+def talk(where):
+    print("printed in", where)
+    os.write(1, f"written in {where}\\n".encode())
+    subprocess.run([sys.executable, "-c", f"print('started in {where}')"])
+
+def init(**_): talk("init")
+def shutdown(): talk("shutdown")
+def put(value): return value
+def cluster_resources(): return {"CPU": 1}
+def wait(references, num_returns): return references[:1], references[1:]
+
+def get(reference):
+    talk("get")
+    function, arguments = reference
+    return function(*arguments)
+
+def remote(**_):
+    class Remote:
+        def __init__(self, function): self.function = function
+        def remote(self, *arguments): return self.function, arguments
+    return Remote
+"""
+"""What prints wherever it can, in the shape of Ray: that Redline's output stays clean is to be seen without a cluster, too."""
+
+
+def test_what_is_printed_while_ray_runs_is_not_in_the_output(tmp_path):
+    """R139: standard output of `--json` is one JSON value, whatever Ray prints in Python, in C++ or in processes of its own."""
+    (tmp_path / "modules" / "ray").mkdir(parents=True)
+    (tmp_path / "modules" / "ray" / "__init__.py").write_text(TALKATIVE_RAY)
+    write_claude_code_session(tmp_path / "s.jsonl", 10_000)
+    done = redline("replay", "--json", "--engine", "ray", tmp_path / "s.jsonl", PYTHONPATH=f"{tmp_path / 'modules'}:{SOURCE}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == redline("replay", "--json", tmp_path / "s.jsonl").stdout
+    for place in ("init", "get", "shutdown"):
+        assert {f"printed in {place}", f"written in {place}", f"started in {place}"} <= set(done.stderr.splitlines())
+
+
+@needs_ray
 @pytest.mark.parametrize("address", ["127.0.0.1:{port}", "ray://127.0.0.1:{port}", "nonsense", "auto"])
 def test_a_wrong_address_is_one_line_in_time(tmp_path, free_port, address):
     """Ray itself would wait for more than a minute."""

@@ -26,8 +26,10 @@ _START = b""
 
 _ORPHAN = b"answers nothing"
 _MOST_LISTS = 64
-_MOST_BYTES = 24 << 20
-"""Of messages whose digests are remembered, in each of two generations."""
+_MOST_BYTES = 16 << 20
+"""Of messages whose digests are remembered, in each of two generations, and of lists that may come again."""
+_BYTES_BESIDE = 300
+"""What a message takes in memory besides its own bytes."""
 
 
 def digest_of(message: Message, format: Format) -> bytes:
@@ -135,6 +137,7 @@ class Digests:
         """By format and bytes."""
         self._young_bytes = 0
         self._lock = threading.Lock()
+        self._last_bytes = 0
         self._last: OrderedDict[tuple[str, bytes], tuple[list[bytes], list[KnownMessage]]] = OrderedDict()
         """By format and first message, the list that last began with it: the next has mostly the same messages, and to compare
         them takes a fifth of the time that it takes to hash them."""
@@ -155,10 +158,12 @@ class Digests:
         if format.invents_call_ids:
             _mark_orphans(found, same, format)
         with self._lock:
+            replaced, _ = self._last.pop(key, ([], []))
             self._last[key] = [*before[:same], *(message.native for message in found[same:])], found
-            self._last.move_to_end(key)
-            if len(self._last) > _MOST_LISTS:
-                self._last.popitem(last=False)
+            self._last_bytes += sum(map(len, natives)) - sum(map(len, replaced))
+            while len(self._last) > 1 and (len(self._last) > _MOST_LISTS or self._last_bytes > self._most_bytes):
+                _, (gone, _) = self._last.popitem(last=False)
+                self._last_bytes -= sum(map(len, gone))
         return found
 
     def _find(self, native: bytes, format: Format) -> KnownMessage:
@@ -179,7 +184,7 @@ class Digests:
         if self._young_bytes > self._most_bytes:
             self._old, self._young, self._young_bytes = self._young, {}, 0
         self._young.setdefault(format.name, {})[native] = known
-        self._young_bytes += len(native)
+        self._young_bytes += len(native) + _BYTES_BESIDE + (len(known.stored) if known.stored is not native else 0)
         return known
 
 

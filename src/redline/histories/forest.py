@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from redline.engine.destination import DestinationFinder
 from redline.engine.engine import Engine
@@ -20,6 +21,8 @@ from redline.tokens import Counter
 
 __all__ = ["Forest", "OpenTree", "place_to_go_on"]
 
+_Key = TypeVar("_Key")
+
 _MOST_TREES = 256
 _MOST_BYTES = 192 << 20
 """Of messages that are kept in memory. What was not used for longest goes first, and is read again from the store."""
@@ -29,6 +32,8 @@ _PATIENCE_S = 0.05
 """So long one waits for others who open trees."""
 _MOST_ORIGINS = 4
 """How many logs are looked through for messages that a new one has, too."""
+_MOST_INDEXED = 10_000
+"""Sessions, and beginnings, whose logs are known without a look into the store. Older ones are not taken for forks."""
 _INDEXED_LENGTHS = tuple(4**power for power in range(8))
 """How many messages a log has when the index is told what they say."""
 
@@ -172,7 +177,7 @@ class Forest:
         One message in common will do for a log that the same session filled; for others it must be two.
         """
         with self._lock:
-            own = self._read_index().logs_of(given.session, given.namespace) if given.session else []
+            own = self._read_index().logs_of(given.session, given.namespace) if given.session else ()
             recent = [name for name, one in reversed(self._trees.items()) if one.namespace == given.namespace]
         own = own[: -_MOST_ORIGINS - 1 : -1]
         for name in dict.fromkeys((*own, *recent[:_MOST_ORIGINS])):
@@ -236,25 +241,34 @@ def place_to_go_on(given: GivenList, tree: HistoryTree) -> KnownPath:
 
 
 class _SessionIndex(RecordTree):
-    """The log that says which session fills which log."""
+    """The log that says which session fills which log. What was last written of it is kept in memory, not its records: a
+    proxy meets more sessions than it has memory for."""
 
     def __init__(self, log: Log) -> None:
-        self._by_session: dict[tuple[str, str], dict[str, None]] = {}
-        self._by_chain: dict[tuple[str, bytes], dict[str, None]] = {}
-        """By namespace and chain, the logs in which such messages are; dicts, because they keep their order."""
+        self._by_session: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+        self._by_chain: OrderedDict[tuple[str, bytes], tuple[str, ...]] = OrderedDict()
+        """By namespace and chain, the logs in which such messages are, in order."""
         super().__init__(log)
 
     def take(self, one: Stored) -> None:
         """Take in the next record."""
-        super().take(one)
+        self.last = one.number
         if isinstance(record := one.record, HistoryStarted):
-            self._by_session.setdefault((record.session, record.namespace), {})[record.log] = None
-            self._by_chain.setdefault((record.namespace, record.chain), {})[record.log] = None
+            _remember(self._by_session, (record.session, record.namespace), record.log)
+            _remember(self._by_chain, (record.namespace, record.chain), record.log)
 
-    def logs_of(self, session: str, namespace: str) -> list[str]:
-        """The logs that a session has filled, in order."""
-        return list(self._by_session.get((session, namespace), ()))
+    def logs_of(self, session: str, namespace: str) -> tuple[str, ...]:
+        """The logs that a session has filled last, in order."""
+        return self._by_session.get((session, namespace), ())
 
-    def logs_with(self, namespace: str, chain: bytes) -> list[str]:
-        """The logs of which the index says that they begin with messages of this chain, in order."""
-        return list(self._by_chain.get((namespace, chain), ()))
+    def logs_with(self, namespace: str, chain: bytes) -> tuple[str, ...]:
+        """The last logs of which the index says that they begin with messages of this chain, in order."""
+        return self._by_chain.get((namespace, chain), ())
+
+
+def _remember(table: OrderedDict[_Key, tuple[str, ...]], key: _Key, log: str) -> None:
+    """Note a log, as long as it is among the last of its key, and its key among the last of the table."""
+    known = table.pop(key, ())
+    table[key] = known if log in known else (*known, log)[-_MOST_ORIGINS - 1 :]
+    if len(table) > _MOST_INDEXED:
+        table.popitem(last=False)

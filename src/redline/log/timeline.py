@@ -68,7 +68,7 @@ class RecordTree:
         self.has_appended = True
         if end != self.last + len(records):  # somebody else's are in between, or damaged ones
             self.read()
-        if end not in self.stored:  # what one has written oneself need not be read
+        if end > self.last:  # what one has written oneself need not be read
             before = parent
             for number, record in enumerate(records, end - len(records) + 1):
                 self.take(Stored(number, before, record))

@@ -1,5 +1,6 @@
 """The proxy's accounts: a line for every request, in a file that several workers append to, and the sums over them."""
 
+import contextlib
 import errno
 import logging
 import os
@@ -15,7 +16,7 @@ from redline.errors import LogError
 from redline.files import create_private
 from redline.formats.usage import Usage
 from redline.log.log import ROOT
-from redline.store.proxy_accounts import accounts_path
+from redline.store.proxy_accounts import NAMES_GONE, accounts_path
 
 __all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
 
@@ -214,14 +215,20 @@ class Accounts:
             except (OSError, LogError) as problem:
                 self.problem = str(problem)
                 return
+            are_names_gone = False
             while handle is not None and (chunk := os.pread(handle, _CHUNK, self._offset)):
                 self._offset += len(chunk)
                 *lines, self._unread = (self._unread + chunk).split(b"\n")
                 for line in lines:
+                    if line == NAMES_GONE:
+                        are_names_gone = True
+                        continue
                     try:
                         self._count(_DECODER.decode(line))
                     except msgspec.DecodeError:
                         _log.warning("A line of %s is damaged and is not counted", self._path)
+            if are_names_gone:
+                self._keep_names_in_file()
 
     def previous(self, name: str, model: str) -> ProxiedRequest | None:
         """The last request to a model of a session or a chain, whichever has this name."""
@@ -238,6 +245,18 @@ class Accounts:
         if self._handle is None and self._path is not None:
             self._handle = create_private(self._path)
         return self._handle
+
+    def _keep_names_in_file(self) -> None:
+        """Let go of the names of sessions that were deleted, which are in the file no longer; what they cost stays in sums."""
+        assert self._path is not None, "what was read came from a file"
+        there = set[str]()
+        with contextlib.suppress(OSError), self._path.open("rb") as file:
+            for line in file:
+                with contextlib.suppress(msgspec.DecodeError):
+                    one = _NAMES_DECODER.decode(line)
+                    there |= {one.session, one.chain}
+        self.sessions = {name: tally for name, tally in self.sessions.items() if name in there}
+        self._previous = {key: one for key, one in self._previous.items() if key[0] in there}
 
     def _count(self, one: ProxiedRequest) -> None:
         self.totals.add(one)
@@ -261,4 +280,10 @@ def _count_in(counter: Counter[Any], name: Any) -> None:
     counter[name if name in counter or len(counter) < _MOST_NAMES else _OTHERS] += 1
 
 
+class _Names(msgspec.Struct):
+    session: str = ""
+    chain: str = ""
+
+
 _DECODER = msgspec.json.Decoder(ProxiedRequest)
+_NAMES_DECODER = msgspec.json.Decoder(_Names)

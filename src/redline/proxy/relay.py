@@ -37,6 +37,9 @@ _PATIENCE = 20
 """So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
 _LAST_WORDS_S = 1.0
 """At the end, requests that the server has cancelled get this long to be counted."""
+_SETTLED_S = 1.0
+_LAST_TURNS = 20
+"""A client may have the last byte of an answer a few turns of the event loop before the request has ended here."""
 _MOST_UNSETTLED = 1_000
 """Exchanges that wait for the accounts; beyond that a store that hangs would cost memory without end."""
 
@@ -227,6 +230,13 @@ class Relay:
             return  # without the end of the answer, so that the client sees that it is cut off
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def settled(self) -> None:
+        """Wait until the requests that have ended by now are in the accounts; for a moment, since a store may hang."""
+        for _ in range(_LAST_TURNS):
+            await asyncio.sleep(0)
+        counted = asyncio.get_running_loop().run_in_executor(self._clerk, _do_nothing)
+        await asyncio.wait({counted}, timeout=_SETTLED_S)
+
     def _settle_later(self, exchange: Exchange) -> None:
         """Hand it to the accounts, in a thread of theirs, one after the other; then the editor is told, in another."""
         if self._unsettled >= _MOST_UNSETTLED:
@@ -251,6 +261,10 @@ class Relay:
             self._unsettled -= 1
 
         loop.run_in_executor(self._clerk, work).add_done_callback(settled)
+
+
+def _do_nothing() -> None:
+    """What is done after all that was asked for before it."""
 
 
 _NO_TOKEN = f"A token is needed: send it as {TOKEN_HEADER}, or in the base URL as /t/TOKEN."

@@ -27,11 +27,15 @@ class StatusSource(Protocol):
     open_requests: int
     health: StoreHealth
 
+    async def settled(self) -> None:
+        """Wait until what has ended by now is in the accounts."""
+
 
 def status_app(source: StatusSource) -> Starlette:
     """The routes. Host and token were checked before."""
 
     async def on_accounts(build: Callable[[StatusSource], Any]) -> Any:
+        await source.settled()
         await asyncio.gather(asyncio.to_thread(source.accounts.refresh), source.health.check())
         return build(source)
 

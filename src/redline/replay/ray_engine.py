@@ -4,9 +4,10 @@ import os
 import re
 import secrets
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -127,6 +128,7 @@ def _connected(address: str | None, jobs: int | None) -> Iterator[Any]:
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     settings["runtime_env"] = {"py_modules": [str(Path(__file__).parents[1])]}
     with ExitStack() as stack:
+        stack.enter_context(_printing_to_stderr())
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray looks at its variables when it is imported
         if address is None:
             # Ray puts sockets there, whose paths must be short; so like Ray itself, not where TMPDIR says
@@ -148,6 +150,24 @@ def _connected(address: str | None, jobs: int | None) -> Iterator[Any]:
             how = " From outside the cluster, write ray://HOST:10001." if address else ""
             raise ExecutionError(f"{where} cannot be used: {_in_short(problem)}.{how}") from problem
         yield ray
+
+
+@contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """What Ray prints in the block, in Python, in C++ or in a process that it starts, goes to standard error: standard output
+    is for what the command was asked for."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started this
+        yield
+        return
+    sys.stdout.flush()
+    before = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
 
 
 @contextmanager

@@ -3,13 +3,17 @@
 from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from redline.files import file_error
 from redline.log.addresses import parse_address
 
-__all__ = ["accounts_path", "forget_in_accounts"]
+__all__ = ["NAMES_GONE", "accounts_path", "forget_in_accounts"]
+
+NAMES_GONE = b'{"names_gone":true}'
+"""The line after which whoever has read the accounts looks again which names are in them."""
 
 
 def accounts_path(store: str) -> Path:
@@ -28,29 +32,32 @@ def accounts_path(store: str) -> Path:
 def forget_in_accounts(store: str, names: Collection[str]) -> None:
     """Take the names of logs, and of the sessions that filled them, out of the accounts; the sums stay.
 
-    Each line keeps its length, since proxies that run are reading the file.
+    Each line keeps its length, since proxies that run are reading the file; a last line tells them that names are gone.
     """
     path, place = accounts_path(store), 0
     try:
         with path.open("r+b") as file:
-            for line in file.read().splitlines(keepends=True):
-                if (blank := _blanked(line.rstrip(b"\n"), names)) is not None:
+            lines = file.read().splitlines(keepends=True)
+            entries = [_decoded(line) for line in lines]
+            gone = {entry["session"] for entry in entries if entry.get("chain") in names and "session" in entry}
+            gone -= {entry.get("session") for entry in entries if "chain" in entry and entry["chain"] not in names}
+            for line, entry in zip(lines, entries, strict=True):
+                if entry.get("chain") in names or ("chain" not in entry and entry.get("session") in gone):
+                    kept = {key: value for key, value in entry.items() if key not in ("chain", "session")}
                     file.seek(place)
-                    file.write(blank)
+                    file.write(msgspec.json.encode(kept).ljust(len(line.rstrip(b"\n"))))
                 place += len(line)
+        with path.open("ab") as file:
+            file.write((b"" if not lines or lines[-1].endswith(b"\n") else b"\n") + NAMES_GONE + b"\n")
     except FileNotFoundError:
         return
     except OSError as problem:
         raise file_error(path, problem) from problem
 
 
-def _blanked(line: bytes, names: Collection[str]) -> bytes | None:
-    """The line without the names, filled up with blanks; None if it is of no log of these names."""
+def _decoded(line: bytes) -> dict[str, Any]:
     try:
         entry = msgspec.json.decode(line)
     except msgspec.DecodeError:
-        return None
-    if not isinstance(entry, dict) or entry.get("chain") not in names:
-        return None
-    kept = {key: value for key, value in entry.items() if key not in ("chain", "session")}
-    return msgspec.json.encode(kept).ljust(len(line))
+        return {}
+    return entry if isinstance(entry, dict) else {}
