@@ -28,7 +28,6 @@ def test_a_strike_is_explained_with_its_numbers_and_its_way_back(tmp_path, kind)
         "because command output older than 15 minutes, with 5 newer results",
         "168 → 8: 160 fewer in every request",
         "applied at once",
-        "chance",
     ):
         assert words in told
     code = told.split("To undo it: ")[1].split(", or ")[0].replace("redline.open", "library.open")

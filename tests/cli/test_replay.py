@@ -68,9 +68,9 @@ def test_json_has_the_advice(tmp_path):
     assert {"policy", "cost_with_policy", "saved_share", "strikes_used_later", "switch_on", "assumed"} <= advice.keys()
 
 
-def write_used_later(path, *, model="claude-opus-4-6"):
+def write_used_later(path, *, model="claude-opus-4-6", words=60):
     """Fifteen results, of which masking strikes five; then a line of the first is said, which is a use by both measures."""
-    line, filler = "the_answer = compute_everything(42)", "\n" + "word " * 60
+    line, filler = "the_answer = compute_everything(42)", "\n" + "word " * words
     messages = [{"role": "user", "content": "go"}]
     for number in range(15):
         call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "make"}}
@@ -117,8 +117,8 @@ def test_places_are_shown_and_told_to_programs(tmp_path):
 
 def test_places_without_a_policy_are_those_of_the_advised_one(tmp_path):
     """Where none is advised there are none, and it says how to name one."""
-    long = json.loads(redline("replay", write_used_later(tmp_path / "long.jsonl"), "--places", "--json").stdout)
-    assert long["advice"]["policy"] == long["places"]["policy"] == "careful"
+    long = json.loads(redline("replay", write_used_later(tmp_path / "long.jsonl", words=600), "--places", "--json").stdout)
+    assert long["advice"]["policy"] == long["places"]["policy"] == "bold"
     path = tmp_path / "s.jsonl"
     path.write_text("\n".join((tmp_path / "long.jsonl").read_text().splitlines()[:3]))
     found = json.loads(redline("replay", path, "--places", "--json").stdout)

@@ -101,7 +101,7 @@ def test_an_agents_session_is_shown_with_what_a_policy_would_strike(tmp_path):
     session = write_session(tmp_path / "s.jsonl", model="claude-opus-4-5")
     file = tmp_path / "redline.toml"
     file.write_text('schedule = "eager"\n[[rules]]\nname = "masked_results"\nkeep_recent = 1\n')
-    assert "would be struck by faded" in shown(session)
+    assert "would be struck by faded" in shown(session, "--policy", "bold")
     assert "would be struck" not in shown(session, "--policy", "stale")
     assert "would be struck by masked_results" in shown(session, "--policy", file)
     assert "would be struck" not in shown(session, "--policy", "sent")

@@ -53,7 +53,10 @@ def test_a_transcript_is_shown_with_what_redline_would_strike(running):
     strikes = running.get(f"{address}/strikes", policy="masking")["strikes"]
     assert strikes
     assert {one["rule"] for one in strikes} == {"masked_results"}
-    assert all(0 <= one["chance"] <= 1 for one in strikes)
+    assert all(one["chance"] is None for one in strikes), "the rule estimates none"
+    careful = [one for one in running.get(f"{address}/strikes", policy="bold")["strikes"] if one["rule"] == "faded"]
+    assert careful
+    assert all(0 <= one["chance"] <= 1 for one in careful)
     assert not any(one["is_undoable"] for one in strikes)
     sent = when_ready(running, address, policy="sent")
     struck = when_ready(running, address, policy="masking")

@@ -26,7 +26,10 @@ def test_what_was_replaced_stays():
 def test_fields_are_filled_in_once():
     """What a path says is not looked at again, and other braces are words."""
     read_of = seen("Read", {"file_path": "a {size}.py"}, "x" * 2000)
-    assert placeholder_for(read_of, "{what} | {size} | {again} | {other}", EN) == "Read a {size}.py | 2 kB | read it again | {other}"
+    assert (
+        placeholder_for(read_of, "{what} | {size} | {again} | {other}", EN)
+        == "Read a {size}.py | 2 kB | read it again | {other}"
+    )
 
 
 def test_unprintable_names_are_made_printable():

@@ -44,11 +44,14 @@ def post(running, format, count, **headers):
     return running.ask(path=path, body=json.dumps(body).encode(), headers=[("x-api-key", "k"), *headers.items()])
 
 
+NAMED = {"x-session-id": "one"}
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_call_has_the_span_that_the_conventions_name(format, tmp_path):
     """Operation, provider, model, tokens with those cached, and what Redline did, on one client span."""
     with fake_provider() as provider, observed_proxy(provider.url, tmp_path) as running:
-        assert post(running, format, 7).status == post(running, format, 8).status == 200
+        assert post(running, format, 7, **NAMED).status == post(running, format, 8, **NAMED).status == 200
         totals = running.settled(2)["totals"]
     first, second = running.seen.spans
     said = second.attributes

@@ -51,9 +51,8 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
 
     A last line that was torn by a crash is skipped and reported. Any other bad line is an error, unless skipped.
     """
-    file = check_path("A session file", path)
     try:
-        source = Source(file)
+        source = Source(path if isinstance(path, str | PathLike) else check_path("A session file", path))
     except TranscriptError as unreadable:
         if isinstance(unreadable.__cause__, FileNotFoundError | NotADirectoryError):
             return []
