@@ -167,7 +167,7 @@ def test_what_is_remembered_of_sessions_holds_nothing_that_was_said():
 
 
 def test_what_is_known_of_logs_is_bounded(tmp_path, monkeypatch):
-    """R139: of sessions that begin alike, and of any others, the last are known, and a fork of one of them keeps its strikes."""
+    """R139: of sessions that begin alike, and of any others, the last are known, and their forks keep their strikes."""
     monkeypatch.setattr("redline.histories.forest._MOST_INDEXED", 60)
     policy = Policy.documents(words=redline.EN)
     turns = [says("user", "Go on.")]

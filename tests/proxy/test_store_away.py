@@ -44,6 +44,16 @@ def send(running, count, headers=CHAT):
     assert running.ask(body=json.dumps(reads(count)).encode(), headers=headers).status == 200
 
 
+def send_in_time(running, count):
+    """Until the edit is in time: on a busy machine it may be given up, and is then sent as struck before."""
+    while True:
+        before = running.status()["totals"]
+        send(running, count)
+        after = running.settled(before["requests"] + 1)["totals"]
+        if after["retreats"] == before["retreats"]:
+            return
+
+
 @pytest.mark.parametrize("deadline_ms", [400.0, 5_000.0])
 def test_a_postgresql_that_is_stopped_midway(tmp_path, caplog, deadline_ms):
     """R158: status and health tell the problem while it lasts, strikes stay as they were sent, and nothing claims otherwise."""
@@ -56,16 +66,17 @@ def test_a_postgresql_that_is_stopped_midway(tmp_path, caplog, deadline_ms):
 
         with proxy(up.url, tmp_path, open_editor=open_editor, deadline_ms=deadline_ms, store=address) as running:
             for count in range(1, 9):
-                send(running, count)
-                running.settled(count)  # so that the next request finds a proxy at rest
+                send_in_time(running, count)
+            known = len(bodies(up))
             before = struck_places(bodies(up)[-1])
             assert len(before) >= 2
-            assert health(running) == (200, {"status": "ok"})
+            wait_until(lambda: health(running) == (200, {"status": "ok"}))
+            caplog.clear()  # a busy machine may have been slow to answer before
             server.stop()
-            began = time.monotonic()
             for count in (8, 9, 9, 10, 11, 12):
                 send(running, count)
-            wait_until(lambda: running.status()["store_problem"], within=5)
+            wait_until(lambda: running.status()["store_problem"])
+            began = time.monotonic()
             status, said = health(running)
             assert (status, said["status"]) == (503, "unavailable")
             while time.monotonic() - began < 5:  # longer than a server is waited for
@@ -77,13 +88,13 @@ def test_a_postgresql_that_is_stopped_midway(tmp_path, caplog, deadline_ms):
             wait_until(lambda: health(running)[0] == 200)
             assert running.status()["store_problem"] == ""
             send(running, 13)
-            running.settled(8)
+            running.settled(known + 1)
     sent = bodies(up)
-    for messages in sent[8:]:
+    for messages in sent[known:]:
         assert struck_places(messages)[: len(before)] == before
-    places = struck_places(sent[7])
-    for messages in sent[8:]:
-        assert [messages[place] for place in places] == [sent[7][place] for place in places]
+    places = struck_places(sent[known - 1])
+    for messages in sent[known:]:
+        assert [messages[place] for place in places] == [sent[known - 1][place] for place in places]
     assert len(struck_places(sent[-1])) > len(before)
     told = [one.getMessage() for one in caplog.records if one.name == "redline.proxy"]
     assert sum("The store cannot be used" in line for line in told) == 1
@@ -100,8 +111,8 @@ def test_strikes_stay_while_other_sessions_wait_for_the_store(tmp_path):
 
         with proxy(up.url, tmp_path, open_editor=open_editor, deadline_ms=400, store=address) as running:
             for count in range(1, 9):
-                send(running, count)
-                running.settled(count)
+                send_in_time(running, count)
+            known = len(bodies(up))
             server.stop()
 
             def ask(number):
@@ -113,8 +124,8 @@ def test_strikes_stay_while_other_sessions_wait_for_the_store(tmp_path):
             with ThreadPoolExecutor(16) as clients:
                 list(clients.map(ask, range(32)))
             server.start()
-    places = struck_places(bodies(up)[7])
-    chats = [messages for messages in bodies(up)[8:] if len(messages) > 10]
+    places = struck_places(bodies(up)[known - 1])
+    chats = [messages for messages in bodies(up)[known:] if len(messages) > 10]
     assert len(chats) == 16
     assert [struck_places(messages)[: len(places)] for messages in chats] == [places] * 16
 
