@@ -227,10 +227,9 @@ class _Salvager:
                     self._cut(end, at, "")
                 return at + 1
             found = self._next_item(at + is_separated, closers, siblings)
-            if found is None and at == len(self.text) and siblings.show_fields and not self._missing:
-                found = self._next_item(begin + 1, closers, siblings)  # the last item may have swallowed the others
-                if found is not None:
-                    at, is_separated = begin, True
+            swallowed = self._next_in_last(begin, closers, siblings) if found is None and at == len(self.text) else None
+            if swallowed is not None:
+                found, at, is_separated = swallowed, begin, True
             if found is None:
                 return self._end_items(at, end, closers)
             self._cut(at if is_separated else end, found, "" if is_separated or not count else ", ")
@@ -257,12 +256,18 @@ class _Salvager:
 
     def _next_item(self, start: int, closers: str, siblings: _Siblings) -> int | None:
         """Where the next whole item begins that begins as others do and is not inside of one."""
+        if not siblings.are_known and (damaged := _OPENING.match(self.text, max(start - 1, 0))):
+            siblings.add(damaged, None)
         opening, at = siblings.pattern(), start
         while self._left_to_read > 0 and (found := opening.search(self.text, at)):
             at, fits = self._try_items(found.start(), closers, siblings)
             if fits:
                 return found.start()
         return None
+
+    def _next_in_last(self, begin: int, closers: str, siblings: _Siblings) -> int | None:
+        """Where the next item begins inside of the last one, which may have lost its end and swallowed the others."""
+        return self._next_item(begin + 1, closers, siblings) if siblings.show_fields and not self._missing else None
 
     def _try_items(self, start: int, closers: str, siblings: _Siblings) -> tuple[int, bool]:
         """Where to search on, and whether the items from a place on can be those of the list that is to be closed so.
