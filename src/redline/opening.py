@@ -9,7 +9,7 @@ from typing import Any
 
 from redline.blobs import Blobs
 from redline.conversation import Conversation, now_ms
-from redline.errors import ValidationError
+from redline.errors import TranscriptError, ValidationError
 from redline.files import file_error
 from redline.formats import find_format, format_of_model
 from redline.log import Durability, DurableLog, Header, Redact
@@ -161,7 +161,11 @@ def is_foreign(address: str | os.PathLike[str]) -> bool:
 
 
 def _recorded(path: Path, number: int) -> RecordedConversation:
-    transcript = read_transcript(path)
+    try:
+        transcript = read_transcript(path)
+    except TranscriptError as refused:
+        advice = "To begin a conversation there, move that file away, or choose another name."
+        raise TranscriptError(f"{refused} {advice}") from refused
     conversations = transcript.conversations
     for problem in transcript.problems[:_MOST_PROBLEMS]:
         _logger.warning("%s", problem)

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redline.errors import LogError
+import redline
+from redline.errors import LogError, RedlineError
 from redline.log.jsonl import AppendFile, JsonlLog
 from redline.log.log import ROOT, Header
 from redline.log.migrations import VERSION
@@ -285,7 +286,8 @@ def test_file_system_without_room(tmp_path):
     script = """
 import sys
 from pathlib import Path
-from redline.errors import LogError
+import redline
+from redline.errors import LogError, RedlineError
 from redline.log.jsonl import JsonlLog
 from tests.log.logs import append_each, message, said
 path, texts = Path(sys.argv[1]) / "chat.jsonl", ["x" * 1000] * 40
@@ -309,7 +311,8 @@ def test_torn_end_without_room_to_keep_it(tmp_path):
     script = """
 import sys
 from pathlib import Path
-from redline.errors import LogError
+import redline
+from redline.errors import LogError, RedlineError
 from redline.log.jsonl import JsonlLog
 from tests.log.logs import append_each, message, said
 folder = Path(sys.argv[1])
@@ -516,3 +519,55 @@ def test_name_is_on_the_disk_before_the_first_bytes(file, monkeypatch, is_made_b
     assert synced == [file.path.parent]
     append(file, b"b")
     assert synced == [file.path.parent]
+
+
+GARBAGE = {
+    "zeros": b"\0" * 64,
+    "a line": b"\ngarbage\n",
+    "noise": bytes(range(128, 250)),
+    "a word": b"xyz",
+    "an object": b'{"a":1}\n',
+    "a line, then zeros": b"\n\0\0\0",
+    "a record of somebody": b'\n{"type":"user","message":{"role":"user","content":"x"},"uuid":"1","parentUuid":null}\n',
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_a_torn_first_append_with_garbage_behind_it_opens(tmp_path, kind):
+    """R138: from the first byte that tells a log, it opens without a record and goes on; what was there is kept beside it."""
+    path = tmp_path / "chat.jsonl"
+    JsonlLog(path).append([message("hello")], parent=ROOT)
+    whole = path.read_bytes()
+    for end in range(8, len(whole) - 1):
+        for file in tmp_path.iterdir():
+            file.unlink()
+        path.write_bytes(left := whole[:end] + GARBAGE[kind])
+        log = JsonlLog(path)
+        assert said(log) == []
+        assert log.torn
+        aside = b"".join(file.read_bytes() for file in sorted(tmp_path.glob("*.torn")) + sorted(tmp_path.glob("*.damaged")))
+        assert left.removeprefix(path.read_bytes()).rstrip(b"\n") in aside
+        log.append([message("again")], parent=ROOT)
+        assert said(JsonlLog(path)) == ["again"]
+
+
+@pytest.mark.parametrize("kind", sorted(GARBAGE.keys() - {"zeros"}))
+def test_too_little_of_a_first_append_is_an_error_that_says_what_to_do(tmp_path, kind):
+    """R138: with fewer bytes nobody can tell that it was a log: it is left alone, and the error says how to go on."""
+    path = tmp_path / "chat.jsonl"
+    JsonlLog(path).append([message("hello")], parent=ROOT)
+    whole = path.read_bytes()
+    for end in range(8):
+        path.write_bytes(whole[:end] + GARBAGE[kind])
+        with pytest.raises(RedlineError, match="move that file away, or choose another name"):
+            redline.open(path)
+        assert path.read_bytes() == whole[:end] + GARBAGE[kind]
+
+
+def test_another_programs_record_with_a_checksum_is_left_alone(tmp_path):
+    """R138: a first line that is whole is not torn, however it begins."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(b'{"crc":"fee2ae41","data":1}\n')
+    with pytest.raises(LogError, match="is not a Redline log, and is left alone"):
+        JsonlLog(path)
+    assert path.read_bytes() == b'{"crc":"fee2ae41","data":1}\n'

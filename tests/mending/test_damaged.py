@@ -1,5 +1,6 @@
 """A damaged session file of any agent keeps every message that can still be read, or the report names it."""
 
+import contextlib
 import json
 import logging
 import re
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 import redline
 from redline import read_transcript
-from redline.mending import LostRecord
+from redline.errors import ExecutionError, TranscriptError, ValidationError
+from redline.mending import LostRecord, mend_transcript
+from tests.cli.run import redline as run_redline
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.mending.sessions import (
     STRATEGIES,
@@ -21,10 +24,14 @@ from tests.mending.sessions import (
     claude_line,
     codex_file,
     gemini_call,
+    gemini_document,
     gemini_lines,
     gemini_record,
     goes_on,
     neovate_file,
+    opencode_file,
+    opencode_message,
+    opencode_tool,
     result,
     sound,
     text,
@@ -263,6 +270,162 @@ def test_what_can_be_read_is_kept_or_named(tmp_path_factory, agent, damage, rand
     path = write(tmp_path_factory.mktemp("damaged"), content)
     mending = sound(path, strategy)
     assert missing_words(path, mending) == set()
+
+
+# --- JSON documents
+
+
+def opencode_messages(rounds):
+    said = [opencode_message("user", {"type": "text", "text": "say-start"})]
+    for number in range(rounds):
+        words = {"type": "text", "text": f"say-look{number}"}
+        said.append(opencode_message("assistant", words, opencode_tool(f"call-{number}", "completed", output="text")))
+    return said
+
+
+def cline_file(messages):
+    top = {"version": 1, "updated_at": "2026-07-15T05:42:04Z", "agent": "lead", "sessionId": "s"}
+    return json.dumps({**top, "messages": messages, "system_prompt": "Be brief."}).encode()
+
+
+def on_one_line(content):
+    return json.dumps(json.loads(content)).encode()
+
+
+DOCUMENTS = {
+    "chat": lambda rounds: (json.dumps(chat_history(rounds)).encode(), chat_history(rounds)),
+    "chat, indented": lambda rounds: (json.dumps(chat_history(rounds), indent=2).encode(), chat_history(rounds)),
+    "anthropic body": lambda rounds: (
+        json.dumps({"model": "m", "messages": anthropic_history(rounds), "max_tokens": 9}).encode(),
+        anthropic_history(rounds),
+    ),
+    "responses body": lambda rounds: (
+        json.dumps({"input": responses_history(rounds), "model": "m"}).encode(),
+        responses_history(rounds),
+    ),
+    "ai sdk": lambda rounds: (json.dumps(ai_sdk_history(rounds)).encode(), ai_sdk_history(rounds)),
+    "opencode": lambda rounds: (opencode_file(opencode_messages(rounds)), opencode_messages(rounds)),
+    "opencode, one line": lambda rounds: (on_one_line(opencode_file(opencode_messages(rounds))), opencode_messages(rounds)),
+    "gemini-cli": lambda rounds: (gemini_document(gemini_records(rounds)), gemini_records(rounds)),
+    "gemini-cli, one line": lambda rounds: (on_one_line(gemini_document(gemini_records(rounds))), gemini_records(rounds)),
+}
+
+
+def whole_items(content, items):
+    """The items that are still there, byte for byte, however they are spaced."""
+    text = "".join(content.decode("latin-1").split())
+    return [item for item in items if "".join(json.dumps(item).split()) in text]
+
+
+def overwrite(content, random, middle):
+    """A power cut left zeros, or a disk something else, in place of some bytes."""
+    length = random.choice([1, 20, 300])
+    put = random.choice([b"\0" * length, b'x"{]' * length, b"}" * length])
+    return content[:middle] + put + content[middle + len(put) :]
+
+
+DOCUMENT_DAMAGE = {
+    "tear": lambda content, _, middle: content[:middle],
+    "tear, and zeros": lambda content, _, middle: content[:middle] + b"\0" * 4096,
+    "lose bytes": lambda content, random, middle: content[:middle] + content[middle + random.choice([1, 2, 30, 200]) :],
+    "overwrite": overwrite,
+    "two places": lambda content, random, middle: overwrite(
+        content[: middle // 2] + content[middle // 2 + 3 :], random, middle
+    ),
+    "something after the end": lambda content, _, middle: content + content[middle:],
+    "zeros before": lambda content, *_: b"\0" * 4096 + content,
+}
+WHOLE_AROUND_IT = frozenset({"tear", "tear, and zeros", "something after the end", "zeros before"})
+
+
+@pytest.mark.parametrize("damage", DOCUMENT_DAMAGE)
+@pytest.mark.parametrize("agent", DOCUMENTS)
+@settings(max_examples=8)
+@given(random=st.randoms(use_true_random=False), rounds=st.integers(3, 8), strategy=st.sampled_from(STRATEGIES))
+def test_what_can_be_read_of_a_document_is_kept_or_named(tmp_path_factory, agent, damage, random, rounds, strategy):
+    """R131: after damage to a JSON document its whole messages are read; the repair keeps or names each, and is legal."""
+    content, items = DOCUMENTS[agent](rounds)
+    # After the first message: where the head is lost, nobody can tell any more whose the file is.
+    head = content.index(b"say-start") + 200
+    middle = random.randrange(head, len(content))
+    damaged = DOCUMENT_DAMAGE[damage](content, random, middle)
+    path = write(tmp_path_factory.mktemp("damaged"), damaged, name="session.json")
+    with contextlib.suppress(ValueError):
+        json.loads(damaged.decode("latin-1"), strict=False)
+        return  # what is JSON all the same is not damaged as a document
+    # Damage may make one message of several that no parser can tell from a message: what is before it must be there.
+    sure = damaged if damage in WHOLE_AROUND_IT else damaged[: middle // 2]
+    try:
+        transcript = read_transcript(path)
+    except TranscriptError:  # too many of the few messages are no messages any more
+        assert damage not in WHOLE_AROUND_IT
+        return
+    assert transcript.problems
+    said = set().union(*(markers_said(conversation.messages) for conversation in transcript))
+    assert {marker for item in whole_items(sure, items) for marker in markers_in(json.dumps(item))} <= said
+    try:
+        mending = sound(path, strategy)
+    except ExecutionError:  # a role or a field of which bytes are missing: nothing is written
+        assert damage not in WHOLE_AROUND_IT
+        return
+    assert mending.losses
+    if damage in WHOLE_AROUND_IT:
+        _, words = report_of(mending)
+        assert said <= set().union(*(markers_said(messages) for messages in mending.promised)) | words
+
+
+@pytest.mark.parametrize("agent", DOCUMENTS)
+def test_a_document_torn_at_any_byte_keeps_its_whole_messages(tmp_path, agent):
+    """R131: wherever the file ends, all messages before that are read; before the first, an error says what is wrong."""
+    content, items = DOCUMENTS[agent](3)
+    for end in range(1, len(content)):
+        path = write(tmp_path, content[:end], name="session.json")
+        left = {marker for item in whole_items(content[:end], items) for marker in markers_in(json.dumps(item))}
+        if not left:
+            with pytest.raises(TranscriptError, match="Was it cut off"):
+                read_transcript(path)
+            continue
+        transcript = read_transcript(path)
+        assert markers_said(transcript.conversations[0].messages) == left
+        assert transcript.problems
+
+
+def test_a_torn_document_is_repaired_in_place_with_a_backup(tmp_path):
+    """R131: `redline repair --in-place` closes the document, answers the open call, says what is lost, keeps the old file."""
+    content, _ = DOCUMENTS["chat"](4)
+    torn = content[: content.index(b"text of 3")]
+    path = write(tmp_path, torn, name="session.json")
+    shown = run_redline("repair", path, "--in-place")
+    assert shown.returncode == 0, shown.stderr
+    assert "that was cut off with the end of the file" in shown.stdout
+    assert "1 call answered as interrupted; 1 place where something is lost" in shown.stdout
+    messages = json.loads(path.read_bytes())
+    assert len(messages) == 9
+    assert messages[:8] == chat_history(4)[:8]
+    assert messages[8]["tool_call_id"] == "call-3"
+    assert path.with_name("session.json.bak").read_bytes() == torn
+
+
+def test_a_document_nobody_knows_any_more_says_what_could_be_read(tmp_path):
+    """R131: messages without the description of their session are counted, and the error says what to do."""
+    content, _ = DOCUMENTS["opencode"](4)
+    path = write(tmp_path, content[content.index(b'"messages"') + 12 :], name="session.json")
+    with pytest.raises(TranscriptError, match=r"5 records could be read.*Take the list of messages out of it"):
+        read_transcript(path)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_cline_is_read_and_its_refusal_says_what_to_do(tmp_path, strategy):
+    """R131: of a torn session of Cline the messages are read; the refusal to repair it names what can be done."""
+    content = cline_file(anthropic_history(4))
+    for end in range(content.index(b"say-look1"), len(content), 7):
+        path = write(tmp_path, content[:end], name="session.json")
+        transcript = read_transcript(path)
+        assert transcript.format == "cline-sdk"
+        left = {one for item in whole_items(content[:end], anthropic_history(4)) for one in markers_in(json.dumps(item))}
+        assert markers_said(transcript.conversations[0].messages) == left
+    with pytest.raises(ValidationError, match=r"redline export .*session\.json --write"):
+        mend_transcript(path, strategy=strategy)
 
 
 # --- Claude Code, a line missing

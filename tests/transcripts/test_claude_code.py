@@ -212,8 +212,10 @@ def is_whole(row):
 @needs_corpus
 @pytest.mark.parametrize("row", [row for row in corpus_rows("claude-code") if is_whole(row)], ids=lambda row: row["path"])
 def test_whole_sessions_are_legal(row):
-    """What was sent breaks no law, but for interrupted calls and thoughts, sub-agents whose prompt is not in the file, and blocks
-    of white space, which Claude Code stores and leaves out when it sends."""
+    """What was sent breaks no law, but for interrupted calls and thoughts, and sub-agents whose prompt is not in the file.
+
+    A blank text that the model said is in the file, and Claude Code leaves it out when it sends the message again.
+    """
     allowed = {"present_content"}
     allowed |= {"answered_calls"} if "unmatched-tool-use" in str(row["features"]) else set()
     allowed |= {"reasoning_order"} if "interrupted" in str(row["features"]) else set()

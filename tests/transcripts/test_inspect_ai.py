@@ -232,9 +232,12 @@ def test_an_archive_of_something_else_is_an_error(tmp_path):
 
 
 def test_a_torn_log_names_line_and_column(tmp_path):
-    """A file cut off while it was written cannot be read, and the error says where it ends."""
+    """Where a file is cut off within its first message there is nothing to read, and the error says where it ends."""
+    content = json.dumps(log_of(SAMPLE), indent=1)
     with pytest.raises(TranscriptError, match=r"log\.json is not JSON: .* line \d+, column \d+"):
-        InspectAi().read(source_of(tmp_path, json.dumps(log_of(SAMPLE), indent=1)[:300]))
+        InspectAi().read(source_of(tmp_path, content[: content.index("Play.")]))
+    (torn,) = InspectAi().read(source_of(tmp_path, content[: content.index("I look.")]))
+    assert [message.text for message in torn.messages] == ["Play.", "Find it."]
 
 
 @pytest.mark.parametrize("messages", [None, 7, [], [None, 7]])

@@ -181,9 +181,9 @@ def test_what_fits_no_format_is_listed(tmp_path):
 
 
 def test_a_torn_file_names_line_and_column(tmp_path):
-    """A list cut off while it was written cannot be read, and the error says where it ends."""
+    """Where a list is cut off within its first message there is nothing to read, and the error says where it ends."""
     with pytest.raises(TranscriptError, match=r"chat\.json is not JSON: .* line \d+, column \d+"):
-        Plain().read(source_of(tmp_path, json.dumps(CHAT, indent=1)[:100]))
+        Plain().read(source_of(tmp_path, json.dumps(CHAT, indent=1)[:30]))
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,17 @@ def test_messages_are_the_stored_ones(tmp_path):
 
 
 def test_a_torn_file_names_line_and_column(tmp_path):
-    """A file cut off while it was written cannot be read, and the error says where it ends."""
+    """Where a file is cut off within its first message there is nothing to read, and the error says where it ends."""
     with pytest.raises(TranscriptError, match=r"results\.json is not JSON: .* line \d+, column \d+"):
-        TauBench().read(source_of(tmp_path, json.dumps(RUNS, indent=1)[:200]))
+        TauBench().read(source_of(tmp_path, json.dumps(RUNS, indent=1)[:60]))
+
+
+def test_of_a_torn_run_the_whole_messages_are_kept(tmp_path):
+    """R131: the run in which the file ends keeps what was written before the tear."""
+    content = json.dumps([RUNS[0], RUNS[0]])
+    (whole, torn) = TauBench().read(source_of(tmp_path, content[:-80]))
+    assert 0 < len(torn.entries) < len(whole.entries)
+    assert [entry.message for entry in torn.entries] == [entry.message for entry in whole.entries][: len(torn.entries)]
 
 
 @pytest.mark.parametrize("value", [[], {}, [7], [TRAJ], TRAJ, [{"messages": TRAJ}], [{"task_id": 1}]])

@@ -62,7 +62,7 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
     for problem in index.problems:
         if problem.line < last and not skip_bad_lines:
             raise TranscriptError(
-                f"Line {problem.line} of {file} cannot be read: {problem.reason} (column {problem.column}). "
+                f"Line {problem.line} of {source.path} cannot be read: {problem.reason} (column {problem.column}). "
                 "Pass skip_bad_lines=True to load the rest."
             )
         _log.warning("%s skipped", problem)

@@ -22,6 +22,7 @@ from redline.log.log import ROOT, Durability, Header, Redact, Stored, Torn, chec
 from redline.log.migrations import check_version
 from redline.log.records import Record
 from redline.log.torn import RecordReader
+from redline.values import payloads
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -184,7 +185,8 @@ class JsonlLog:
             raise LogError(f"{self._file.path} cannot be opened: {problem}") from problem
         if header is None and not any(map(codec.is_intact, self._file.lines(0, size))):
             begins = first.rstrip(b"\0")[:_NAME_END]
-            if begins_like_log(first) and begins[16:] == _BEGINNING[16 : len(begins)]:  # what a crash left of a first append
+            is_beginning = begins[16:] == _BEGINNING[16 : len(begins)]
+            if begins_like_log(first) and (is_beginning or not _is_json(first)):  # what a crash left of a first append
                 return False
             advice = "Read another agent's session with redline.read_transcript, and give the log a file of its own."
             if first.startswith(b"SQLite format 3\0"):
@@ -291,6 +293,15 @@ def begins_like_log(beginning: bytes) -> bool:
     """Whether a file that begins so has the first line of a log, damaged or torn perhaps; disks also leave zeros."""
     written = beginning.rstrip(b"\0")
     return written[:8] == _BEGINNING[:8][: len(written)]
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is whole: then it is somebody's record, and not torn."""
+    try:
+        payloads.decode(line)
+    except ValueError:
+        return False
+    return True
 
 
 # --- the file

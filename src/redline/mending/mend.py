@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -26,7 +27,9 @@ from redline.mending.proof import prove
 from redline.repair import Strategy
 from redline.repair.strategies import check_strategy
 from redline.transcripts import Position, Transcript, read_transcript
+from redline.transcripts.damaged_document import Salvage
 from redline.transcripts.detect import take_sample
+from redline.transcripts.document import open_document
 from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.source import Source, decode_line, index_lines
 from redline.values.messages import Message
@@ -51,6 +54,7 @@ _TREES = frozenset({"claude-code", "neovate"})
 """Agents whose lines name their parents: what was abandoned hangs on the conversation."""
 _COUNTED_AFTER = "(its place is counted after the changes above)"
 _WHY_TORN = "torn by a crash while it was written"
+_WHY_CUT = "what cannot be read is left out, and what it left open is closed"
 _DONE: dict[Action, str] = {"remove": "removed", "change": "changed", "add": "added", "move": "moved"}
 
 _WHY_NO_DATABASE = (
@@ -125,14 +129,14 @@ def mend_transcript(path: str | os.PathLike[str], *, strategy: Strategy = "drop"
     if transcript.path.is_dir():
         raise ValidationError(f"{transcript.path} is a folder. Name the session file in it that is to be repaired.")
     _menders_for(transcript)
-    separated = _separate_records(transcript)
-    if not separated.fixes:
+    readable = _made_readable(transcript)
+    if not readable.fixes:
         return _mend_with_any(transcript, strategy)
     with TemporaryDirectory(prefix="redline-") as directory:
         draft = Path(directory) / transcript.path.name
-        write_whole(draft, apply_splices(separated.splices(), transcript.path.read_bytes()))
-        mending = _mend_with_any(read_transcript(draft), strategy)
-        return _continued(mending, transcript.path, separated.fixes)
+        write_whole(draft, readable.content)
+        mending = _continued(_mend_with_any(read_transcript(draft), strategy), transcript.path, readable.fixes)
+        return replace_fields(mending, losses=(*readable.losses, *mending.losses))
 
 
 def _mend_with_any(transcript: Transcript, strategy: Strategy) -> Mending:
@@ -159,7 +163,9 @@ def _menders_for(transcript: Transcript) -> list[Mender]:
     known = ", ".join(mender.name for mender in MENDERS)
     raise ValidationError(
         f"{transcript.path} is a session of {transcript.format}, which cannot be repaired in its own format. "
-        f"That is possible for: {known}."
+        f"That is possible for: {known}. Its messages are not lost: `redline show {transcript.path}` shows them, "
+        f"`redline export {transcript.path} --write messages.json` writes them as a list that a provider takes, and "
+        "`--to markdown` as something to read, or to begin a new session with."
     )
 
 
@@ -215,6 +221,25 @@ def _losses(transcript: Transcript, fixes: Sequence[Fix]) -> Iterator[LostRecord
             if branch.after is None or branch.after == len(conversation.entries) - 1:
                 for line in (position.line for entry in branch.entries for position in entry.positions):
                     yield LostRecord(f"line {line} stays beside the conversation: it does not lead to the last message", line)
+
+
+class _ReadableFile(NamedTuple):
+    """A damaged file in which every record that is left can be read by its agent."""
+
+    content: bytes
+    fixes: Sequence[Fix]
+    losses: Sequence[LostRecord] = ()
+
+
+def _made_readable(transcript: Transcript) -> _ReadableFile:
+    """Lines get a line break each; a document is closed where it was torn, without what in it cannot be read."""
+    source = Source(transcript.path)
+    if take_sample(source).damage:
+        salvaged = cast("Salvage", open_document(source).salvaged)
+        fixes = [Fix("remove", _WHY_CUT, cut.line, text=excerpt(cut.lost)) for cut in salvaged.cuts]
+        return _ReadableFile(salvaged.content, fixes, [LostRecord(cut.lost, cut.line) for cut in salvaged.cuts])
+    separated = _separate_records(transcript)
+    return _ReadableFile(apply_splices(separated.splices(), transcript.path.read_bytes()), separated.fixes)
 
 
 def _separate_records(transcript: Transcript) -> LineEdits:

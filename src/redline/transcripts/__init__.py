@@ -13,6 +13,7 @@ The way of a record from the disk to a message, in the order to read these files
 """
 
 import os
+from dataclasses import replace
 
 from redline.errors import TranscriptError
 from redline.files import check_path, is_folder
@@ -33,6 +34,7 @@ from redline.transcripts.cline import Cline
 from redline.transcripts.codex import Codex
 from redline.transcripts.copilot_cli import CopilotCli
 from redline.transcripts.detect import take_sample
+from redline.transcripts.document import items_of
 from redline.transcripts.folders import read_folder
 from redline.transcripts.gemini_cli import GeminiCli
 from redline.transcripts.inspect_ai import InspectAi
@@ -102,6 +104,20 @@ def read_transcript(path: str | os.PathLike[str]) -> Transcript:
     sample = take_sample(source)
     for reader in READERS:
         if reader.recognizes(sample):
-            return reader.read(source)
+            transcript = reader.read(source)
+            return replace(transcript, problems=(*transcript.problems, *sample.damage)) if sample.damage else transcript
+    if sample.damage:
+        raise TranscriptError(_unknown_damaged(source, sample))
     known = ", ".join(reader.name for reader in READERS)
     raise TranscriptError(f"{source.path} is not a session file that Redline knows ({known}).")
+
+
+def _unknown_damaged(source: Source, sample: Sample) -> str:
+    """That messages could be read, and not whose they are."""
+    held = sample.document.values() if isinstance(sample.document, dict) else [sample.document]
+    count = max(len(items) if isinstance(items, list) else len(items_of(items)) for items in held)
+    return (
+        f"{source.path} is damaged: {count:,} records could be read, but no longer told whose session they are "
+        f"({sample.damage[0]}). Take the list of messages out of it into a file of its own, as `[…]`, and name "
+        "that; or restore the file from a backup."
+    )

@@ -1,5 +1,6 @@
 """The first look at a session file: whether it is lines, one JSON value, an archive or a database, and what is at its top."""
 
+import re
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -17,6 +18,9 @@ ZIP_MAGIC = b"PK\x03\x04"
 _HEAD_BYTES = 1024 * 1024
 _MOST_LINES = 40
 _BLANK_BYTES = 64
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\Z)")
+_DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{|\Z)|\{\s*\n)")
+"""How a document begins that is written over several lines; records of a file of lines do not."""
 
 
 def take_sample(source: Source) -> Sample:
@@ -27,15 +31,18 @@ def take_sample(source: Source) -> Sample:
     if source.read(Position(0, len(ZIP_MAGIC))) == ZIP_MAGIC:
         return Sample(name, (), is_archive=True)
     line_count, records = _first_lines(source)
-    if line_count > 1 and len(records) * 2 >= line_count:  # a few bad lines do not make a file of lines anything else
+    is_list = _LIST.match(source.read(Position(0, _BLANK_BYTES))) is not None
+    if line_count > 1 and len(records) * 2 >= line_count and not is_list:  # a few bad lines do not make it anything else
         return Sample(name, records)
     try:
-        document: Any = open_document(source).value
+        document = open_document(source)
     except TranscriptError:
         if not records:
             raise
         return Sample(name, records)
-    return Sample(name, records if line_count == 1 else (), document)
+    if records and document.salvaged and not _DOCUMENT.match(source.read(Position(0, _BLANK_BYTES))):
+        return Sample(name, records)
+    return Sample(name, records if line_count == 1 else (), document.value, damage=tuple(document.damage))
 
 
 def _first_lines(source: Source) -> tuple[int, tuple[dict[str, Any], ...]]:

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from redline.errors import TranscriptError
 from redline.transcripts.base import BadRecord, Position
+from redline.transcripts.damaged_document import Salvage, salvage
 from redline.transcripts.source import Line, LineIndex, Source
 from redline.values import payloads
 
@@ -32,8 +33,9 @@ _decode_value: Callable[[Raw], Value] = msgspec.json.Decoder(Value).decode
 class Document:
     """One JSON value. The raw pieces it hands out are views of the file, not copies of it."""
 
-    def __init__(self, buffer: _Buffer, name: str, member: str | None = None) -> None:
-        self._buffer, self._name, self._member = buffer, name, member
+    def __init__(self, buffer: _Buffer, name: str, member: str | None = None, salvaged: Salvage | None = None) -> None:
+        """`salvaged` says where in a damaged file the pieces of the buffer are."""
+        self._buffer, self._name, self._member, self.salvaged = buffer, name, member, salvaged
         self.whole = Raw(memoryview(buffer)[len(_BOM) :] if buffer[: len(_BOM)] == _BOM else memoryview(buffer))
         """The whole value, for `positions_of` when it is a list."""
         self.value: Value = _split_top_level(self.whole, name)
@@ -47,6 +49,12 @@ class Document:
     def items(self) -> list[Raw]:
         """The items of a list; none for an object."""
         return self.value if isinstance(self.value, list) else []
+
+    @property
+    def damage(self) -> list[BadRecord]:
+        """What of a damaged file could not be read."""
+        cuts = self.salvaged.cuts if self.salvaged else ()
+        return [BadRecord(self._name, cut.line, cut.column, cut.lost) for cut in cuts]
 
     def text_of(self, field: str) -> str | None:
         """A field that is text; None for anything else."""
@@ -62,12 +70,14 @@ class Document:
         if raw is None or not items:
             return []
         located: list[tuple[Position, Raw]] = []
-        start = _find(self._buffer, memoryview(raw), within.offset if within else 0)
+        begin = within.offset if within else 0
+        start = _find(self._buffer, memoryview(raw), self.salvaged.in_content(begin) if self.salvaged else begin)
         at = self._buffer.find(b"[", start) + 1
         for item in items:
             while self._buffer[at : at + 1] in _BETWEEN_ITEMS:
                 at += 1
-            located.append((Position(at, len(memoryview(item)), member=self._member), item))
+            offset = self.salvaged.in_file(at) if self.salvaged else at
+            located.append((Position(offset, len(memoryview(item)), member=self._member), item))
             at += len(memoryview(item))
         return located
 
@@ -79,22 +89,32 @@ class Document:
             try:
                 index.records.append((position, decode(bytes(item))))
             except ValueError as refused:
-                passed = self._buffer[counted : position.offset]  # since the last bad item, so that lines are counted once
+                offset = self.salvaged.in_content(position.offset) if self.salvaged else position.offset
+                passed = self._buffer[counted:offset]  # since the last bad item, so that lines are counted once
                 line, column = line + passed.count(b"\n"), 1 if b"\n" in passed else column
                 column += len(passed[passed.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
-                counted = position.offset
+                counted = offset
                 index.problems.append(BadRecord(self._name, line, column, str(refused)))
         return index
 
 
 def open_document(source: Source) -> Document:
-    """The document in a file. A torn or invalid one is a TranscriptError that names the line and column."""
+    """The document in a file. Of a torn or damaged one the messages that are whole, with `salvaged` to say what is lost.
+
+    Without any, a TranscriptError names the line and column.
+    """
     with source.path.open("rb") as file:
         try:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:  # an empty file cannot be mapped
             return parse_document(b"", str(source.path))
-    return Document(mapped, str(source.path))
+    try:
+        return Document(mapped, str(source.path))
+    except TranscriptError:
+        salvaged = salvage(mapped[:])
+        if salvaged is None:
+            raise
+        return Document(salvaged.content, str(source.path), salvaged=salvaged)
 
 
 def parse_document(content: bytes, name: str, member: str | None = None) -> Document:

@@ -1,6 +1,7 @@
 """Plain messages in any format Redline knows: a list, a request body, a list of bodies, or lines of either."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import msgspec
@@ -26,6 +27,8 @@ _MESSAGE_KEYS = frozenset({"role", "type", "parts"})
 _SYSTEM_FIELDS = ("system", "instructions", "systemInstruction", "system_instruction")
 _NAME_FIELDS = ("id", "instance_id", "session_id", "conversation_id")
 _ENOUGH_TO_TELL = 20
+_MOST_MISFITS = 4
+"""One of so many messages may fit no format: it is damaged, and the others are read."""
 
 
 class Plain:
@@ -48,10 +51,7 @@ class Plain:
             held = record[field] if field else [record]
             first = held[:_ENOUGH_TO_TELL] if isinstance(held, list) else []
             natives += [_as_chat(native) for native in first] if field == _TRAJECTORY else first
-        try:
-            return bool(natives) and bool(detect_format(natives))
-        except FormatError:
-            return False
+        return bool(natives) and _most_fit(natives) is not None
 
     def read(self, source: Source) -> Transcript:
         """A conversation for each request body; messages outside of one are a conversation together.
@@ -72,6 +72,7 @@ class Plain:
         for number, body in enumerate(bodies):
             name = source.path.stem if len(bodies) == 1 else f"{source.path.stem}:{number}"
             try:
+                problems += _leave_out_misfits(source, body)
                 conversations.append(_conversation(body, name))
             except FormatError as problem:  # the messages fit no format
                 problems.append(_problem(source, body.position, str(problem)))
@@ -136,6 +137,37 @@ def _record(document: Document, position: Position, raw: Raw) -> _PlainRecord:
 
 def _problem(source: Source, position: Position, reason: str) -> BadRecord:
     return BadRecord(str(source.path), position.line or 1, 1, reason)
+
+
+# --- messages that fit no format, among others that do
+
+
+def _most_fit(natives: list[Any]) -> Format | None:
+    """The format that all messages could be of, or all but a few that are damaged; None if there is none."""
+    with suppress(FormatError):
+        return detect_format(natives)
+    objects = [native for native in natives if isinstance(native, dict)]
+    fits = {name: sum(1 for native in objects if known.evidence(native)) for name, known in FORMATS.items()}
+    best = max(fits, key=fits.__getitem__)
+    return FORMATS[best] if fits[best] * _MOST_MISFITS >= len(natives) * (_MOST_MISFITS - 1) else None
+
+
+def _leave_out_misfits(source: Source, body: _PlainRecord) -> list[BadRecord]:
+    """Take out what fits no format where most messages fit one; what was taken out, as problems."""
+    natives = [_as_chat(native) if body.body_field == _TRAJECTORY else native for _, native in body.natives]
+    try:
+        detect_format(natives)
+    except FormatError:
+        format = _most_fit(natives)
+        if format is None:
+            raise
+        fits = [isinstance(native, dict) and format.evidence(native) > 0 for native in natives]
+        located, body.natives = body.natives, [one for one, is_fit in zip(body.natives, fits, strict=True) if is_fit]
+        why = f"message {{}} is no message of {format.name}, as the others are"
+        return [
+            _problem(source, at, why.format(n)) for n, ((at, _), fit) in enumerate(zip(located, fits, strict=True)) if not fit
+        ]
+    return []
 
 
 # --- conversations

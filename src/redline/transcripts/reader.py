@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from redline.transcripts.base import Transcript
+from redline.transcripts.base import BadRecord, Transcript
 from redline.transcripts.source import Source
 
 __all__ = ["Reader", "Sample"]
@@ -24,6 +24,8 @@ class Sample(msgspec.Struct, frozen=True):
     """The first objects of a file of lines."""
     document: Any = None
     """For a file that is one JSON value: the top level, what lies deeper as raw JSON."""
+    damage: tuple[BadRecord, ...] = ()
+    """What of a torn or damaged document could not be read; `document` is the rest."""
     is_archive: bool = False
     """A zip file."""
     tables: frozenset[str] = frozenset()
