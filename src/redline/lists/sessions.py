@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from redline.errors import TranscriptError
+from redline.errors import TranscriptError, ValidationError
 from redline.files import check_path
 from redline.formats.ai_sdk import AiSdk
 from redline.repair import clean
@@ -52,7 +52,11 @@ def load_session_messages(path: str | PathLike[str], *, skip_bad_lines: bool = F
     A last line that was torn by a crash is skipped and reported. Any other bad line is an error, unless skipped.
     """
     try:
-        source = Source(path if isinstance(path, str | PathLike) else check_path("A session file", path))
+        source = Source(check_path("A session file", path))
+    except ValidationError as unnameable:
+        if isinstance(path, str | PathLike):
+            raise TranscriptError(f"The session file cannot be opened. {unnameable}") from unnameable
+        raise
     except TranscriptError as unreadable:
         if isinstance(unreadable.__cause__, FileNotFoundError | NotADirectoryError):
             return []
