@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from redline.values import payloads
 
-__all__ = ["Cut", "Salvage", "salvage"]
+__all__ = ["Salvage", "UnreadablePiece", "salvage"]
 
 _LISTS = ("messages", "contents", "trajectory", "input", "history", "traj", "simulations", "samples")
 """The fields in which agents keep their messages, or runs that hold messages."""
@@ -34,7 +34,7 @@ _EXCERPT_CHARACTERS = 60
 _scan = json.JSONDecoder(strict=False, parse_int=str).raw_decode
 
 
-class Cut(NamedTuple):
+class UnreadablePiece(NamedTuple):
     """Bytes of the file that cannot be read, and what comes in their place so that the rest can."""
 
     start: int
@@ -51,7 +51,7 @@ class Salvage(NamedTuple):
 
     content: bytes
     """A whole JSON document; what was readable is in it byte for byte."""
-    cuts: tuple[Cut, ...]
+    cuts: tuple[UnreadablePiece, ...]
     pieces: tuple[tuple[int, int], ...]
     """Where each piece of the file begins in the content, and where in the file."""
 
@@ -132,7 +132,7 @@ class _Salvager:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.cuts: list[Cut] = []
+        self.cuts: list[UnreadablePiece] = []
         self.kept = 0
         self._is_closed = False
         """Whether the end of the file was reached and all that was open is closed."""
@@ -368,7 +368,7 @@ class _Salvager:
         line += self.text.count("\n", counted, start)
         column = len(self.text[self.text.rfind("\n", 0, start) + 1 : start].encode("latin-1").decode("utf-8", "replace")) + 1
         lost = _described(self.text[start:end].strip(", \t\r\n"), why)
-        self.cuts.append(Cut(start, end, missing + replacement, line, column, lost))
+        self.cuts.append(UnreadablePiece(start, end, missing + replacement, line, column, lost))
 
 
 def _described(lost: str, why: str) -> str:

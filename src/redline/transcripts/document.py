@@ -71,7 +71,7 @@ class Document:
             return []
         located: list[tuple[Position, Raw]] = []
         begin = within.offset if within else 0
-        start = _find(self._buffer, memoryview(raw), self.salvaged.in_content(begin) if self.salvaged else begin)
+        start = _find(self._buffer, memoryview(raw), self.salvaged.in_content(begin) if self.salvaged and begin else begin)
         at = self._buffer.find(b"[", start) + 1
         for item in items:
             while self._buffer[at : at + 1] in _BETWEEN_ITEMS:
