@@ -140,7 +140,7 @@ class Policy:
 
     @classmethod
     def balanced(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
-        """As `careful`, for half as much again of the saving and twice the risk; also strikes long inputs of calls."""
+        """Bolder than `careful`, without its cap on the chance of use: about twice the saving; also strikes long inputs of calls."""
         return cls._preset("balanced", recall_tool, settings)
 
     @classmethod
