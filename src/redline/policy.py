@@ -140,12 +140,12 @@ class Policy:
 
     @classmethod
     def balanced(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
-        """Bolder than `careful`, without its cap on the chance of use: about twice the saving; also strikes long inputs of calls."""
+        """Without the cap of `careful` on the chance of use: about twice its saving; also strikes long inputs of calls."""
         return cls._preset("balanced", recall_tool, settings)
 
     @classmethod
     def bold(cls, *, recall_tool: str | None = None, **settings: Unpack[PolicySettings]) -> "Policy":
-        """As `balanced`, for a third of the bill and twice its risk: best where the model can recall what was struck."""
+        """As `balanced`, for less of the bill and twice its risk: best where the model can recall what was struck."""
         return cls._preset("bold", recall_tool, settings)
 
     @classmethod
