@@ -107,7 +107,9 @@ def test_a_model_that_binds_its_reasoning_is_advised_no_strikes():
     assert alone["policy"] in (None, *BY_PROVIDER)
     assert both["sessions_bound"] == 1
     assert saved["policy"] in ADVISED
-    assert both["cost"] - both["cost_with_policy"] == pytest.approx(saved["cost"] - saved["cost_with_policy"])
+    for beside, own in zip(both["weighed"], saved["weighed"], strict=True):
+        assert beside["policy"] == own["policy"]
+        assert both["cost"] - beside["cost"] == pytest.approx(saved["cost"] - own["cost"])
 
 
 def test_requests_of_a_model_that_refuses_do_not_thin_the_risk():

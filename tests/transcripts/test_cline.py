@@ -106,9 +106,10 @@ def test_bad_messages_are_reported_and_the_rest_loads(tmp_path):
 
 
 def test_a_torn_file_says_where(tmp_path):
-    """A file cut off in the middle cannot be read, and the error names line and column."""
+    """A file cut off before its first message ends cannot be read, and the error names line and column."""
     path = write_document(tmp_path, session(CALL))
-    path.write_text(path.read_text()[:-9], encoding="utf-8")
+    whole = path.read_text()
+    path.write_text(whole[: whole.index('"messages"') + 20], encoding="utf-8")
     with pytest.raises(TranscriptError, match=r"at line \d+, column \d+"):
         Cline().read(Source(path))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
-from redline.errors import RedlineError, TranscriptError, ValidationError
+from redline.errors import RedlineError, TranscriptError
 from redline.transcripts.base import parse_time_ms
 from redline.values import payloads
 from tests.transcripts.hostile import KINDS, LINES, hostile_file
@@ -119,11 +119,8 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, make):
 
 def test_a_name_that_no_file_can_have_is_refused():
     """A zero byte, or too many characters (R61)."""
-    for name, error, said in (
-        ("a\0b", ValidationError, "no file name can have"),
-        ("a" * 5000, TranscriptError, "cannot be opened"),
-    ):
-        with pytest.raises(error, match=said):
+    for name in ("a\0b", "a" * 5000):
+        with pytest.raises(TranscriptError, match="cannot be opened"):
             redline.load_session_messages(name)
 
 

@@ -100,7 +100,7 @@ _QUERY_VALUE = re.compile(r"([?&])([^?&=]*)=([^&]*)")
 _PLAIN_PARAMETERS = re.compile(
     r"host|hostaddr|port|dbname|user|application_name|connect_timeout|options|keepalives\w*|tcp_user_timeout|client_encoding"
     r"|sslmode|sslcert|sslkey|sslrootcert|sslcrl|gssencmode|channel_binding|target_session_attrs|load_balance_hosts"
-    r"|mode|cache|timeout|schema|search_path"
+    r"|mode|cache|timeout|schema|search_path|pool|pool_wait"
 )
 """What an address may show of its parameters: any other may be a password under a name that nobody thought of."""
 _PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@:]*:(.*)@", re.IGNORECASE | re.DOTALL)
