@@ -15,7 +15,7 @@ from tests.real_agents.task import FOLLOW_UP, MAIN
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = os.environ.get("REDLINE_AGENTS", "")
-PLACEHOLDERS = (EN.stale_terminal, EN.historical_read)
+PLACEHOLDERS = tuple(text.partition("{")[0] for text in (EN.stale_terminal, EN.historical_read))
 INSTALL_SECONDS = 120
 SCENE_SECONDS = 300
 
