@@ -3,18 +3,20 @@
 python -m bench.breakpoints
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from bench.corpus import recorded_files
-from redline import Conversation, Message, Request, WhenFree, read_transcript
+from bench.due_marks import MARK_SETS
+from bench.live_loop import lead_through
+from bench.prompt_cache import PromptCache, Segment
+from redline import Message, Policy, Request, read_transcript
+from redline.presets import find_policy
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.cache import PromptCache, Segment
-from redline.replay.marks import MARK_SETS, rules_of
-from redline.replay.session import RecordedRequest, Session, sessions_in
-from redline.schedules import Rates
+from redline.replay.history import histories_in
+from redline.replay.sizes import SessionSizes
 from redline.tokens import Estimate, Remembered, count_part
 from redline.values import payloads
 
@@ -40,23 +42,23 @@ def main() -> None:
 
 
 def _costs(path: Path) -> list[dict[tuple[str, str, str], float]]:
-    sessions = [one for one in sessions_in(read_transcript(path)) if len(one.requests) >= _LEAST_REQUESTS]
+    histories = [one for one in histories_in(read_transcript(path)) if len(one.requests) >= _LEAST_REQUESTS]
     return [
         {
             (name, marks, way): cost
             for name in _RULES
             for marks in _SETS
-            for way, cost in _Course(session, PRICE_RULES[name]).costs(marks).items()
+            for way, cost in _Course(SessionSizes(history), PRICE_RULES[name]).costs(marks).items()
         }
-        for session in sessions
+        for history in histories
     ]
 
 
 class _Course:
     """One session at one price, sent as Redline would."""
 
-    def __init__(self, session: Session, rule: PriceRule) -> None:
-        self._session, self._rule = session, rule
+    def __init__(self, sizes: SessionSizes, rule: PriceRule) -> None:
+        self._sizes, self._rule = sizes, rule
         self._counter = Remembered(Estimate())
         self._known: dict[int, tuple[Message, list[Segment]]] = {}
 
@@ -64,39 +66,25 @@ class _Course:
         """By way of placing breakpoints, what all requests cost together."""
         caches = {way: PromptCache(self._rule) for way in _WAYS}
         costs = dict.fromkeys(_WAYS, 0.0)
-        for recorded, request in self._requests(marks):
-            segments = self._sent(request)
+        policy = Policy(rules=()) if marks == "none" else find_policy(marks)
+        for recorded, request in lead_through(self._sizes.history, policy, self._rule):
+            segments = self._sent(request, recorded.model)
             for way, ends in _WAYS.items():
                 breakpoints = None if ends is None else [1, *(end + 1 for end in ends(request))]
                 costs[way] += caches[way].send(segments, recorded.time_ms, breakpoints).cost
         return costs
 
-    def _requests(self, marks: str) -> Iterator[tuple[RecordedRequest, Request]]:
-        """Each recorded request as it would have been sent; a new window is a new conversation."""
-        session, rule = self._session, self._rule
-        rules = () if marks == "none" else rules_of(marks, session.project_root)
-        schedule = WhenFree(Rates(rule.read, rule.write), rule.lifetime_ms)
-        talk, start, end = Conversation(format="anthropic"), -1, 0
-        for recorded in session.requests:
-            if recorded.start != start:
-                start = end = recorded.start
-                talk = Conversation(format="anthropic", project_root=session.project_root)
-            for message in session.messages[end : recorded.end]:
-                talk.add(message.native, timestamp_ms=message.timestamp_ms)
-            end = recorded.end
-            yield recorded, talk.request(now=recorded.time_ms, rules=rules, schedule=schedule)
-
-    def _sent(self, request: Request) -> list[Segment]:
-        """What is sent besides the messages, marked by the user, then block after block."""
+    def _sent(self, request: Request, model: str | None) -> list[Segment]:
+        """What is sent besides the messages, marked by the user, then block after block. Another model has another cache."""
         messages = [message for message in [form.message for form in request.sent] if message is not None]
         blocks = [block for message in messages for block in self._blocks(message)]
-        return [Segment("prefix", self._session.prefix_tokens), *blocks]
+        return [Segment(("prefix", model), self._sizes.prefix), *blocks]
 
     def _blocks(self, message: Message) -> list[Segment]:
         """A message's blocks, worked out once; it is kept beside them, so that no other can be taken for it."""
         known = self._known.get(id(message))
         if known is None:
-            native, scale = payloads.decode(message.native), self._session.scale
+            native, scale = payloads.decode(message.native), self._sizes.scale
             blocks = [
                 Segment(payloads.canonical(payloads.value_at(native, part.at)), scale * count_part(part, self._counter))
                 for part in message.parts

@@ -12,7 +12,8 @@ from bench.corpus import recorded_files
 from redline import read_transcript
 from redline.prices import Survival
 from redline.replay.course import course_of
-from redline.replay.session import Session, sessions_in
+from redline.replay.history import SessionHistory, histories_in
+from redline.replay.sizes import SessionSizes
 
 _MINUTE_MS = 60_000.0
 _AGENTS = ("claude-code", "codex")
@@ -37,20 +38,21 @@ class Observation:
 def main() -> None:
     """Print what was observed, and how far each way of foretelling is off."""
     for agent in _AGENTS:
-        seen = [one for path in recorded_files((agent,)) for s in sessions_in(read_transcript(path)) for one in observed(s)]
+        histories = (one for path in recorded_files((agent,)) for one in histories_in(read_transcript(path)))
+        seen = [one for history in histories for one in observed(history)]
         print(f"\n{agent}: {len(seen):,} requests with reported usage, after another in the same window\n")
         _print_by_gap(seen)
         _print_errors(seen)
 
 
-def observed(session: Session) -> Iterator[Observation]:
+def observed(history: SessionHistory) -> Iterator[Observation]:
     """The requests of a session that can be compared."""
-    course = course_of(session, ())
-    for (before, _), (request, sent) in pairwise(zip(session.requests, course.requests, strict=True)):
-        if request.usage is not None and before.usage is not None and request.start == before.start:
+    course = course_of(SessionSizes(history), ())
+    for (before, _), (request, sent) in pairwise(zip(history.requests, course.requests, strict=True)):
+        if request.usage is not None and before.usage is not None and not request.is_new_view:
             usage, gap_ms = request.usage, request.time_ms - before.time_ms
             read, there = usage.cache_read_tokens, before.usage.input_tokens
-            yield Observation(session.id, gap_ms, usage.input_tokens, read, there, sent.kept)
+            yield Observation(history.id, gap_ms, usage.input_tokens, read, there, sent.kept)
 
 
 def _print_by_gap(seen: list[Observation]) -> None:

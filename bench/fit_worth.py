@@ -17,8 +17,7 @@ import msgspec
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.worth_model import calibration_of, fit, folds_of, is_calibrated
 from bench.worth_rows import projects, recorded_results
-from redline.prices import PRICE_RULES
-from redline.rules import Rule
+from redline.policy import Policy
 from redline.rules.faded import Faded, FadedFold
 from redline.rules.rule import Fold
 from redline.rules.worth import WorthModel, chance
@@ -28,7 +27,6 @@ __all__ = ["FittedModels", "ModelledFaded", "fitted_models", "modelled"]
 
 MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "rules" / "worth.json"
 _FOLDS = 8
-_RULE = PRICE_RULES["0.1/1.25/5m"]
 
 
 @dataclass(frozen=True)
@@ -102,11 +100,15 @@ def make_model(weights: Iterable[float]) -> WorthModel:
     return WorthModel("", "", "", {name: round(weight, 4) for name, weight in zip(FEATURES, weights, strict=True)})
 
 
-def modelled(rules: Iterable[Rule], weights: tuple[float, ...], project_root: str) -> tuple[Rule, ...]:
-    """The rules, with a model of one's own for `faded`."""
-    return tuple(
-        ModelledFaded(replace(rule, project_root=project_root), weights) if isinstance(rule, Faded) else rule for rule in rules
-    )
+def modelled(policy: Policy, weights: tuple[float, ...], project_root: str) -> Policy:
+    """The policy, with a model of one's own for `faded`."""
+    rules = [
+        ModelledFaded(replace(rule, words=policy.words, project_root=project_root), weights)
+        if isinstance(rule, Faded)
+        else rule
+        for rule in policy.rules
+    ]
+    return replace(policy, rules=rules)
 
 
 def _print_coefficients(whole: Sequence[float], by_fold: Sequence[Sequence[float]]) -> None:

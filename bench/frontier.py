@@ -1,5 +1,5 @@
 """Bill against risk on the recorded sessions: every policy, what others do, and the presets, each project by a model fitted
-without it.
+without it. Redline's own policies are the engine led through the recorded requests.
 
 python -m bench.frontier                print tables and a drawing
 python -m bench.frontier --png FILE     draw it into a picture besides (needs matplotlib)
@@ -14,21 +14,22 @@ from pathlib import Path
 
 from bench.corpus import TIMED_AGENTS
 from bench.fit_worth import fitted_models, modelled
-from redline import Policy, read_transcript
+from bench.peer_policies import PEER_POLICIES
+from redline import EN, Policy, read_transcript
+from redline.presets import find_policy
 from redline.prices import PRICE_RULES
-from redline.replay.course import charges_of, course_of
-from redline.replay.policies import POLICIES, MarkedSession, strikes_of
-from redline.replay.risk import reread_cost, risk_of, uses_in
-from redline.replay.session import Session, sessions_in
-from redline.replay.strict import strict_uses_in
-from redline.replay.what_if import WhatIf, WhatIfOutcome
+from redline.replay.comparison import ADVISED, BASELINE
+from redline.replay.history import histories_in
+from redline.replay.replayed import Replayed, SessionReplay
 from redline.rules import Faded, OldReasoning, Rule
 from redline.rules.presets import PRESET_RULES
 
-__all__ = ["better_setting", "sums_of"]
+__all__ = ["ADVISED", "MAIN", "PEERS", "SETTINGS", "better_setting", "sums_of"]
 
 MAIN = next(iter(PRICE_RULES))
-PEERS = tuple(name for name in POLICIES if name not in PRESET_RULES and not name.endswith(("_eager", "_clairvoyant")))
+_BY_AGE = ("stale", "superseded", "masking")
+PEERS = (BASELINE, *_BY_AGE, *PEER_POLICIES)
+"""What the advised presets are held against: sending everything, the presets that go by age and order, and what others do."""
 _REASONING = OldReasoning(keep_recent=3, bound_too=True)
 _CAREFUL = next(rule for rule in PRESET_RULES["careful"] if isinstance(rule, Faded))
 SETTINGS: dict[str, tuple[Rule, ...]] = {
@@ -67,7 +68,8 @@ def main(arguments: Sequence[str]) -> None:
         _print_table(f"at {rule}", {name: one for name, one in _over_agents(sums, rule).items() if name not in SETTINGS})
     for agent in TIMED_AGENTS:
         found = {policy: one for (rule, of, policy), one in sums.items() if (rule, of) == (MAIN, agent)}
-        _print_table(f"{agent}, at {MAIN}", {name: one for name, one in found.items() if name not in SETTINGS})
+        own = {name: one for name, one in _in_order(found).items() if name not in SETTINGS}
+        _print_table(f"{agent}, at {MAIN}", own)
     if "--png" in arguments:
         _draw(sums, Path(arguments[arguments.index("--png") + 1]))
 
@@ -94,52 +96,40 @@ def better_setting(peer: Counter[str], tried: Mapping[str, Counter[str]]) -> str
 
 
 def _of_file(path: Path, weights: tuple[float, ...]) -> list[tuple[tuple[str, str, str], dict[str, float]]]:
-    return [one for session in sessions_in(read_transcript(path)) for one in _of_session(session, weights)]
+    return [one for history in histories_in(read_transcript(path)) for one in _of_session(SessionReplay(history), weights)]
 
 
-def _of_session(session: Session, weights: tuple[float, ...]) -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
-    marked, what_if = MarkedSession(session), WhatIf(session)
-    quoted = uses_in(session, marked.seen)
-    strict = {drops: strict_uses_in(session, drops_messages=drops) for drops in (False, True)}
+def _of_session(session: SessionReplay, weights: tuple[float, ...]) -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
+    history = session.history
+    struck = {name: strikes(session.sizes) for name, strikes in PEER_POLICIES.items()}
+    presets = {name: modelled(find_policy(name), weights, history.project_root) for name in (*_BY_AGE, *ADVISED)}
+    settings = {
+        name: modelled(Policy(rules=rules, words=EN, strategy="answer"), weights, history.project_root)
+        for name, rules in SETTINGS.items()
+    }
     for name, rule in PRICE_RULES.items():
-        costs = {}
-        for policy in PEERS:
-            strikes = strikes_of(policy, marked, rule)
-            course = course_of(session, strikes)
-            risks = risk_of(quoted, strikes), risk_of(strict[any(one.at is None for one in strikes)], strikes)
-            costs[policy] = sum(charge.cost for charge in charges_of(course, rule))
-            yield (
-                (name, session.agent, policy),
-                {
-                    "sessions": 1,
-                    "requests": len(session.requests),
-                    "whole": costs["none"],
-                    "cost": costs[policy],
-                    "with_rereads": costs[policy] + reread_cost(session, course, risks[0].rereads, rule),
-                    "strikes": len(strikes),
-                    "quoted_strikes": risks[0].strikes,
-                    "quoted_requests": risks[0].requests,
-                    "strict_strikes": risks[1].strikes,
-                    "strict_requests": risks[1].requests,
-                },
-            )
-        for policy, rules in {**PRESET_RULES, **(SETTINGS if name == MAIN else {})}.items():
-            tried = what_if.try_policy(Policy(rules=modelled(rules, weights, session.project_root)), rule)
-            yield (name, session.agent, policy), _numbers(session, tried, costs["none"])
+        whole = session.unstruck(rule)
+        yield (name, history.agent, BASELINE), _numbers(whole, whole.cost)
+        for policy, strikes in struck.items():
+            yield (name, history.agent, policy), _numbers(session.with_strikes(strikes, rule), whole.cost)
+        tried = {**presets, **(settings if name == MAIN else {})}
+        for policy, replayed in zip(tried, session.under_each([*tried.values()], rule), strict=True):
+            yield (name, history.agent, policy), _numbers(replayed, whole.cost)
 
 
-def _numbers(session: Session, tried: WhatIfOutcome, whole: float) -> dict[str, float]:
+def _numbers(replayed: Replayed, whole: float) -> dict[str, float]:
+    quoted, strict = replayed.risks["quoted"], replayed.risks["strict"]
     return {
         "sessions": 1,
-        "requests": len(session.requests),
+        "requests": len(replayed.sizes.history.requests),
         "whole": whole,
-        "cost": tried.cost,
-        "with_rereads": tried.cost_with_rereads,
-        "strikes": len(tried.strikes),
-        "quoted_strikes": tried.quoted.strikes,
-        "quoted_requests": tried.quoted.requests,
-        "strict_strikes": tried.strict.strikes,
-        "strict_requests": tried.strict.requests,
+        "cost": replayed.cost,
+        "with_rereads": replayed.cost + replayed.reread_cost,
+        "strikes": len(replayed.strikes),
+        "quoted_strikes": quoted.strikes,
+        "quoted_requests": quoted.requests,
+        "strict_strikes": strict.strikes,
+        "strict_requests": strict.requests,
     }
 
 
@@ -148,7 +138,11 @@ def _over_agents(sums: Sums, rule: str) -> dict[str, Counter[str]]:
     for (of, _, policy), numbers in sums.items():
         if of == rule:
             found[policy].update(numbers)
-    return found
+    return _in_order(found)
+
+
+def _in_order(rows: Mapping[str, Counter[str]]) -> dict[str, Counter[str]]:
+    return {name: rows[name] for name in (*PEERS, *ADVISED, *SETTINGS) if name in rows}
 
 
 def _bill(found: Counter[str]) -> float:
@@ -164,18 +158,18 @@ def _print_table(title: str, rows: Mapping[str, Counter[str]]) -> None:
     print(f"| {title} | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
     for name, found in rows.items():
         strikes = max(found["strikes"], 1)
-        bills = [f"{_bill(found):.3f}", f"{found['with_rereads'] / found['whole']:.3f}"]
+        cells = [f"{_bill(found):.3f}", f"{found['with_rereads'] / found['whole']:.3f}", f"{found['strikes']:,}"]
         risks = [
             f"{found[f'{kind}_{what}'] / of:.1%}"
             for kind in ("quoted", "strict")
             for what, of in (("strikes", strikes), ("requests", found["requests"]))
         ]
-        print(f"| {f'**{name}**' if name in PRESET_RULES else name} | {' | '.join([*bills, f'{strikes:,}', *risks])} |")
+        print(f"| {f'**{name}**' if name in ADVISED else name} | {' | '.join([*cells, *risks])} |")
     print()
 
 
 def _print_wins(rows: Mapping[str, Counter[str]]) -> None:
-    tried = {name: one for name, one in rows.items() if name in PRESET_RULES or name in SETTINGS}
+    tried = {name: one for name, one in rows.items() if name in ADVISED or name in SETTINGS}
     beaten = "at most its bill for two thirds of its risk, or 8 % less for no more"
     print(f"| policy | bill | strict: requests | {beaten} | bill | strict: requests |")
     print("|---|---|---|---|---|---|")
@@ -199,8 +193,8 @@ def _print_drawing(rows: Mapping[str, Counter[str]]) -> None:
     """Risk to the right, the bill upwards: the lower left is best."""
     grid = [[" "] * (_WIDTH + 1) for _ in range(_HEIGHT + 1)]
     peers = [name for name in PEERS if name != "none"]
-    letters = {**dict(zip(peers, "abcdefghijklmnop", strict=False)), **{name: name[:2].upper() for name in PRESET_RULES}}
-    for name, risk, bill in _points(rows, [*SETTINGS, *peers, *PRESET_RULES]):
+    letters = {**dict(zip(peers, "abcdefghijklmnop", strict=False)), **{name: name[:2].upper() for name in ADVISED}}
+    for name, risk, bill in _points(rows, [*SETTINGS, *peers, *ADVISED]):
         column = round(_WIDTH * min(risk / _HIGHEST_RISK, 1))
         line = round(_HEIGHT * (1 - (max(bill, _LOWEST_BILL) - _LOWEST_BILL) / (1 - _LOWEST_BILL)))
         mark = letters.get(name, "·")
@@ -227,7 +221,7 @@ def _draw(sums: Sums, path: Path) -> None:
         for kind in ("results ", "results and inputs "):
             line = sorted((risk, bill) for name, risk, bill in _points(rows, SETTINGS) if name.rpartition(" ")[0] + " " == kind)
             axis.plot([100 * risk for risk, _ in line], [bill for _, bill in line], color="0.7", linewidth=1)
-        for names, color in (([name for name in PEERS if name != "none"], "tab:blue"), (PRESET_RULES, "tab:red")):
+        for names, color in (([name for name in PEERS if name != "none"], "tab:blue"), (ADVISED, "tab:red")):
             for number, (name, risk, bill) in enumerate(_points(rows, names)):
                 axis.plot(100 * risk, bill, marker="o", color=color)
                 offset = (6, 8 if number % 2 else -10)

@@ -1,29 +1,60 @@
-"""What a session need have cost, had one known all of it: its marks applied at the best moments, each time all that are due."""
+"""What a session need have cost, had one known all of it: its marks applied at the best moments, each time all that are due.
+
+python -m bench.hindsight     over the recorded sessions, by price rule
+"""
 
 import math
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate
+from pathlib import Path
 
-from redline.prices import PriceRule
-from redline.replay.cache import charge
-from redline.replay.marks import DueMark
-from redline.replay.session import Session
+from bench.corpus import recorded_files
+from bench.due_marks import MARK_SETS, due_marks
+from bench.view_windows import ViewWindow, windows_of
+from redline import read_transcript
+from redline.prices import PRICE_RULES, PriceRule
+from redline.replay.history import PastRequest, PastStrike, histories_in
+from redline.replay.replayed import SessionReplay
+from redline.replay.sizes import SessionSizes
 
 __all__ = ["hindsight_cost"]
 
 
-def hindsight_cost(session: Session, marks: Sequence[DueMark], rule: PriceRule) -> float:
+def main() -> None:
+    """Print the table; `bench.replay` has it beside what policies cost."""
+    costs = Counter[tuple[str, str]]()
+    with ProcessPoolExecutor() as pool:
+        for found in pool.map(_costs_of_file, recorded_files()):
+            costs.update(found)
+    print(f"| price | {' | '.join(MARK_SETS)} |\n|---|{'---|' * len(MARK_SETS)}")
+    for rule in PRICE_RULES:
+        ratios = (costs[rule, mark_set] / costs[rule, "none"] for mark_set in MARK_SETS)
+        print(f"| {rule} | {' | '.join(f'{ratio:.3f}' for ratio in ratios)} |")
+
+
+def _costs_of_file(path: Path) -> dict[tuple[str, str], float]:
+    costs = defaultdict[tuple[str, str], float](float)
+    for history in histories_in(read_transcript(path)):
+        session = SessionReplay(history)
+        marks = due_marks(session.sizes)
+        for name, rule in PRICE_RULES.items():
+            costs[name, "none"] += session.unstruck(rule).cost
+            for mark_set, due in marks.items():
+                costs[name, mark_set] += hindsight_cost(session.sizes, due, rule)
+    return dict(costs)
+
+
+def hindsight_cost(sizes: SessionSizes, marks: Sequence[PastStrike], rule: PriceRule) -> float:
     """The least cost over all choices of requests in which everything is applied that is due by then.
 
     That is not the optimum, which may also cut later and leave something before it; but that can be found for a
     handful of marks only (`optimal_cost`), and this for any number.
     """
-    course = _Hindsight(session, marks, rule)
-    windows = groupby(range(len(session.requests)), key=lambda number: session.requests[number].start)
-    return sum(course.least_cost(numbers) for _, numbers in windows)
+    return sum(_Hindsight(window, marks).least_cost() for window in windows_of(sizes, rule))
 
 
 @dataclass(slots=True)
@@ -37,55 +68,48 @@ class _Way:
     """What is saved before each of them, and by all."""
     waits_from: float = math.inf
 
-    def saved_before(self, end: float) -> float:
+    def saved_before(self, end: int) -> float:
         return self.saved[bisect_left(self.positions, end)]
 
 
 class _Hindsight:
     """Every way through the requests that may still be the cheapest, carried on from request to request."""
 
-    def __init__(self, session: Session, marks: Sequence[DueMark], rule: PriceRule) -> None:
-        self._session, self._rule = session, rule
-        self._sums = list(accumulate(session.tokens, initial=0.0))
-        self._due: defaultdict[int, list[DueMark]] = defaultdict(list)
+    def __init__(self, window: ViewWindow, marks: Sequence[PastStrike]) -> None:
+        self._window = window
+        self._due: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for mark in marks:
-            self._due[mark.request].append(mark)
-        self._is_less_cheaper = rule.min_cached_tokens == 0
+            if mark.index in window.position_of:
+                self._due[mark.first].append((window.position_of[mark.index], mark.tokens_saved))
+        self._is_less_cheaper = window.rule.min_cached_tokens == 0
         """Whether a way that has struck more for less cost is never the worse one: below a minimum nothing is cached."""
 
-    def least_cost(self, numbers: Iterable[int]) -> float:
-        """Of the requests of one window."""
-        ways, known = [_Way(0.0)], list[DueMark]()
-        for number in numbers:
-            known += self._due[number]
-            first = min((mark.position for mark in self._due[number]), default=math.inf)
+    def least_cost(self) -> float:
+        """Of the requests of the window."""
+        ways, known = [_Way(0.0)], list[tuple[int, int]]()
+        for request in self._window.requests:
+            due = self._due[request.number]
+            known = sorted([*known, *due])
+            first = min((position for position, _ in due), default=math.inf)
             for way in ways:
                 way.waits_from = min(way.waits_from, first)
-            ordered = sorted(known, key=lambda mark: mark.position)
-            saved = list(accumulate((mark.saving for mark in ordered), initial=0.0))
-            all_struck = _Way(0.0, [mark.position for mark in ordered], saved)
-            ways = list(self._after(number, ways, all_struck))
+            saved = list(accumulate((saving for _, saving in known), initial=0.0))
+            all_struck = _Way(0.0, [position for position, _ in known], saved)
+            ways = list(self._after(request, ways, all_struck))
         return min(way.cost for way in ways)
 
-    def _after(self, number: int, ways: Sequence[_Way], struck: _Way) -> Iterator[_Way]:
+    def _after(self, request: PastRequest, ways: Sequence[_Way], struck: _Way) -> Iterator[_Way]:
         """The ways after one more request: each goes on, and the cheapest that applies what waits is one more."""
         waiting = [way for way in ways if way.waits_from < math.inf]
-        struck.cost = min((way.cost + self._cost(number, struck, way.waits_from) for way in waiting), default=math.inf)
+        costs = (way.cost + self._window.cost(request, way.waits_from, struck.saved_before) for way in waiting)
+        struck.cost = min(costs, default=math.inf)
         for way in ways:
-            way.cost += self._cost(number, way, math.inf)
+            way.cost += self._window.cost(request, math.inf, way.saved_before)
             if way.cost <= struck.cost or not self._is_less_cheaper:
                 yield way
         if waiting:
             yield struck
 
-    def _cost(self, number: int, way: _Way, cut: float) -> float:
-        """Of a request in which everything is as it was in the one before, up to the cut."""
-        request, before = self._session.requests[number], self._session.requests[number - 1] if number else None
-        cached = 0.0
-        if before is not None and request.time_ms - before.time_ms <= self._rule.lifetime_ms:
-            end = before.end if before.start == request.start else request.start
-            cached = self._tokens(request.start, int(min(cut, end)), way)
-        return charge(self._rule, self._tokens(request.start, request.end, way), cached).cost
 
-    def _tokens(self, start: int, end: int, way: _Way) -> float:
-        return self._session.prefix_tokens + self._sums[end] - self._sums[start] - way.saved_before(end)
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
 """Whether a replay says what really happens: recorded sessions led through a real conversation, billed by comparing bytes.
 
 Every recorded request is made again by a `Conversation` with the preset. What it sends is compared byte for byte with what the
-request before it sent: equal messages in front are read from the cache, if it is alive, and the rest is written.
+request before it sent: equal messages in front are read from the cache, if it is alive and of the same model, and the rest is
+written. A compaction clears the view of the one conversation, which goes on: so does the replay.
 
 python -m bench.live_loop
 """
@@ -17,20 +18,21 @@ from pathlib import Path
 import msgspec
 
 from bench.corpus import TIMED_AGENTS, recorded_files
-from redline import Conversation, Policy, read_transcript
-from redline.formats import find_format
-from redline.prices import PRICE_RULES, Price
-from redline.replay.cache import charge
-from redline.replay.session import Session, sessions_in
-from redline.replay.what_if import WhatIf
-from redline.rules.presets import PRESET_RULES
+from bench.due_marks import is_same_cache
+from redline import Conversation, Policy, Request, read_transcript
+from redline.log.records import MessageAdded, ViewChanged
+from redline.prices import PRICE_RULES, PriceRule
+from redline.replay.comparison import ADVISED
+from redline.replay.history import PastRequest, SessionHistory, histories_in
+from redline.replay.replayed import SessionReplay
+from redline.schedules import WhenFree
+from redline.schedules.bill import charge
 from redline.tokens import Estimate, Remembered, count_message
 
-__all__ = ["live_cost", "replayed_cost"]
+__all__ = ["lead_through", "live_cost", "replayed_cost", "without_usage"]
 
-_PRICE = Price(model="m", input=1.0, output=5.0, cache_read=0.1, cache_write=1.25, min_cached_tokens=0)
 _RULE = PRICE_RULES["0.1/1.25/5m"]
-_POLICIES = {"none": Policy(rules=()), **{name: Policy.named(name) for name in PRESET_RULES}}
+_POLICIES = {"none": Policy(rules=()), **{name: Policy.named(name) for name in ADVISED}}
 
 
 def main() -> None:
@@ -44,7 +46,7 @@ def main() -> None:
                 sums[name].update(costs)
     print(f"{requests:,} requests of {', '.join(TIMED_AGENTS)}, at 0.1/1.25/5m, sizes as estimated\n")
     print("| preset | bill, replayed | bill, live | live to replayed |\n|---|---|---|---|")
-    for name in PRESET_RULES:
+    for name in ADVISED:
         replayed, live = (sums[name][kind] / sums["none"][kind] for kind in ("replayed", "live"))
         print(f"| {name} | {replayed:.4f} | {live:.4f} | {live / replayed - 1:+.2%} |")
 
@@ -52,61 +54,57 @@ def main() -> None:
 def _of_file(path: Path) -> tuple[int, list[tuple[str, dict[str, float]]]]:
     logging.disable(logging.CRITICAL)
     requests, found = 0, list[tuple[str, dict[str, float]]]()
-    for recorded in sessions_in(read_transcript(path)):
-        session = _without_usage(recorded)
-        requests += len(session.requests)
-        what_if = WhatIf(session, Remembered(Estimate()))
+    for recorded in histories_in(read_transcript(path)):
+        history = without_usage(recorded)
+        requests += len(history.requests)
+        session = SessionReplay(history)
         for name, policy in _POLICIES.items():
-            costs = {"replayed": replayed_cost(what_if, policy), "live": live_cost(session, policy)}
+            costs = {"replayed": replayed_cost(session, policy), "live": live_cost(history, policy)}
             found.append((name, costs))
     return requests, found
 
 
-def _without_usage(session: Session) -> Session:
+def without_usage(history: SessionHistory) -> SessionHistory:
     """As if nothing had been reported of its sizes; a conversation is not told either."""
-    counter = Remembered(Estimate())
-    sizes = tuple(float(count_message(message, counter).total) for message in session.messages)
-    return replace(session, tokens=sizes, prefix_tokens=0.0, scale=1.0)
+    requests = tuple(msgspec.structs.replace(request, usage=None) for request in history.requests)
+    return replace(history, requests=requests, system="")
 
 
-def replayed_cost(what_if: WhatIf, policy: Policy) -> float:
+def replayed_cost(session: SessionReplay, policy: Policy) -> float:
     """What the replay reckons."""
-    return what_if.try_policy(policy, _RULE, price=_PRICE).cost
+    return session.under(policy, _RULE).cost
 
 
-def live_cost(session: Session, policy: Policy) -> float:
+def live_cost(history: SessionHistory, policy: Policy) -> float:
     """What a conversation's requests cost, by their bytes."""
-    cost, before, before_ms, format = 0.0, list[bytes](), float("-inf"), find_format(session.messages[0].format)
-    sizes: dict[bytes, int] = {}
-    counter = Remembered(Estimate())
-    for time_ms, sent in _sent(session, policy):
+    counter, sizes, cost = Remembered(Estimate()), dict[bytes, int](), 0.0
+    before, sent_before = None, list[bytes]()
+    for request, made in lead_through(history, policy, _RULE):
+        sent = [msgspec.json.encode(one) for one in made.messages]
         for payload in sent:
             if payload not in sizes:
-                sizes[payload] = count_message(format.read(payload), counter).total
-        kept = sum(sizes[one] for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(sent, before, strict=False)))
-        is_alive = time_ms - before_ms <= _RULE.lifetime_ms
-        cost += charge(_RULE, sum(sizes[one] for one in sent), kept if is_alive else 0.0).cost
-        before, before_ms = sent, time_ms
+                sizes[payload] = count_message(history.state.format.read(payload), counter).total
+        equal = takewhile(lambda pair: pair[0] == pair[1], zip(sent, sent_before, strict=False))
+        is_alive = before is not None and is_same_cache(before, request, _RULE)
+        kept = sum(sizes[one] for one, _ in equal) if is_alive else 0
+        cost += charge(_RULE, sum(sizes[one] for one in sent), kept).cost
+        before, sent_before = request, sent
     return cost
 
 
-def _sent(session: Session, policy: Policy) -> Iterator[tuple[float, list[bytes]]]:
-    """The time and the messages of each request; a compaction begins a new conversation."""
-    start = end = -1
-    for request in session.requests:
-        if request.start != start:
-            start = end = request.start
-            talk = Conversation(
-                policy=policy,
-                model=_PRICE,
-                format=session.messages[0].format,
-                counter=Remembered(Estimate()),
-                project_root=session.project_root,
-            )
-        for message in session.messages[end : request.end]:
-            talk.add(message.native, timestamp_ms=message.timestamp_ms)
-        end = request.end
-        yield request.time_ms, [msgspec.json.encode(one) for one in talk.request(now=request.time_ms).messages]
+def lead_through(history: SessionHistory, policy: Policy, rule: PriceRule) -> Iterator[tuple[PastRequest, Request]]:
+    """Each recorded request as a conversation would make it, at the prices of a rule."""
+    talk = Conversation(policy=policy, format=history.format, counter=Remembered(Estimate()), project_root=history.project_root)
+    schedule, position = WhenFree.for_rule(rule), 0
+    for request in history.requests:
+        for record in history.records[position : request.at]:
+            match record:
+                case MessageAdded(payload, timestamp_ms):
+                    talk.add(payload, timestamp_ms=timestamp_ms)
+                case ViewChanged():
+                    talk.process({"operation": "clear", "clear": {"keep_system_message": False}})
+        position = request.at
+        yield request, talk.request(now=request.time_ms, model=request.model, schedule=schedule)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,18 @@
 python -m bench.parts
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bench.corpus import TIMED_AGENTS, recorded_files
+from bench.view_windows import requests_by_window
 from redline import read_transcript
 from redline.prices import PRICE_RULES
-from redline.replay.marks import seen_in
-from redline.replay.session import Session, sessions_in
+from redline.replay.history import histories_in
+from redline.replay.risk import seen_in
+from redline.replay.sizes import SessionSizes
 from redline.rules import Seen
 from redline.rules.worth_kinds import kind_of_actions
 from redline.tokens import Estimate, Remembered, count_part
@@ -42,31 +43,29 @@ def main() -> None:
 
 def _of_file(path: Path) -> dict[str, float]:
     sums = defaultdict[str, float](float)
-    for session in sessions_in(read_transcript(path)):
-        sums["system prompt, tools"] += session.prefix_tokens * _RULE.read * len(session.requests)
-        for name, cost in shares_in(session):
+    for history in histories_in(read_transcript(path)):
+        sizes = SessionSizes(history)
+        sums["system prompt, tools"] += sizes.prefix * _RULE.read * len(history.requests)
+        for name, cost in shares_in(sizes):
             sums[name] += cost
     return dict(sums)
 
 
-def shares_in(session: Session) -> Iterator[tuple[str, float]]:
+def shares_in(sizes: SessionSizes) -> Iterator[tuple[str, float]]:
     """Each part that was sent, by its kind, with what it cost; and what is in its window already once more as `again`."""
-    counter, ends = Remembered(Estimate()), [request.end for request in session.requests]
-    last = {request.start: number for number, request in enumerate(session.requests)}
-    start, shown = -1, set[str]()
-    for place, parts in enumerate(seen_in(session)):
-        first = bisect_right(ends, place)
-        if first == len(ends) or session.requests[first].start > place:
-            continue  # never sent
-        if session.requests[first].start != start:
-            start, shown = session.requests[first].start, set()
-        for one in parts:
-            cost = session.scale * count_part(one.part, counter) * (_RULE.write + _RULE.read * (last[start] - first))
-            yield _kind(one), cost
-            if isinstance(one.part, Text | ToolResult) and len(one.part.text) >= _LEAST_CHARS:
-                if one.part.text in shown:
-                    yield f"again: {'a result' if one.result is not None else 'a text'}", cost
-                shown.add(one.part.text)
+    history, counter = sizes.history, Remembered(Estimate())
+    seen = seen_in(history)
+    for window in requests_by_window(history):
+        shown = set[str]()
+        for request in window:
+            price = _RULE.write + _RULE.read * (window[-1].number - request.number)
+            for one in (one for index in history.new_in(request) for one in seen[index]):
+                cost = sizes.scale * count_part(one.part, counter) * price
+                yield _kind(one), cost
+                if isinstance(one.part, Text | ToolResult) and len(one.part.text) >= _LEAST_CHARS:
+                    if one.part.text in shown:
+                        yield f"again: {'a result' if one.result is not None else 'a text'}", cost
+                    shown.add(one.part.text)
 
 
 def _kind(seen: Seen) -> str:

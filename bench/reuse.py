@@ -3,7 +3,6 @@
 python -m bench.reuse
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.corpus import TIMED_AGENTS, recorded_files
+from bench.view_windows import requests_by_window
 from redline import read_transcript
-from redline.replay.policies import MarkedSession
-from redline.replay.risk import uses_in
-from redline.replay.session import Session, sessions_in
+from redline.replay.history import SessionHistory, histories_in
+from redline.replay.risk import seen_in, uses_in
 from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
 from redline.tokens import Estimate, Remembered, count_part
 
@@ -56,7 +55,7 @@ def main() -> None:
 
 def measured_uses(path: Path) -> list[ResultUse]:
     """The results in a session file."""
-    return [one for session in sessions_in(read_transcript(path)) for one in _results_of(session)]
+    return [one for history in histories_in(read_transcript(path)) for one in _results_of(history)]
 
 
 def shares_by_age(found: Iterable[ResultUse], *, of_aged: bool) -> dict[ResultKind, tuple[float, ...]]:
@@ -74,22 +73,17 @@ def shares_by_age(found: Iterable[ResultUse], *, of_aged: bool) -> dict[ResultKi
     }
 
 
-def _results_of(session: Session) -> Iterator[ResultUse]:
-    counter, seen = Remembered(Estimate()), MarkedSession(session).seen
-    last_use = {holder: use.request for use in uses_in(session, seen) for holder in use.holders}
-    ends = [request.end for request in session.requests]
-    last_of_window = {request.start: number for number, request in enumerate(session.requests)}
-    for place, parts in enumerate(seen):
-        first = bisect_right(ends, place)
-        if first == len(ends) or session.requests[first].start > place:
-            continue  # never sent
-        for one in parts:
-            if one.result is not None:
+def _results_of(history: SessionHistory) -> Iterator[ResultUse]:
+    counter, seen = Remembered(Estimate()), seen_in(history)
+    last_use = {holder: use.request for use in uses_in(history, seen) for holder in use.holders}
+    for window in requests_by_window(history):
+        for request in window:
+            for one in (one for index in history.new_in(request) for one in seen[index] if one.result is not None):
                 yield ResultUse(
                     kind_of_actions(one.actions),
                     count_part(one.part, counter),
-                    max(last_use.get((place, one.part.at), -1) - first, -1),
-                    last_of_window[session.requests[first].start] - first,
+                    max(last_use.get((one.index, one.part.at), -1) - request.number, -1),
+                    window[-1].number - request.number,
                 )
 
 

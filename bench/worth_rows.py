@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bench.corpus import CORPUS, manifest_rows, recorded_files
 from redline import read_transcript
-from redline.replay.marks import seen_in
-from redline.replay.risk import Holder
-from redline.replay.session import Session, sessions_in
+from redline.replay.history import SessionHistory, histories_in
+from redline.replay.risk import Holder, seen_in
 from redline.replay.strict import strict_uses_in
 from redline.rules.worth_facts import ResultFollower, features_of
 
@@ -40,28 +39,25 @@ def recorded_results() -> list[JudgedResult]:
         return [one for many in found for one in many]
 
 
-def judged_in(session: Session, project: str) -> Iterator[JudgedResult]:
+def judged_in(history: SessionHistory, project: str) -> Iterator[JudgedResult]:
     """The results of a session, as the rule judges them."""
-    seen, last_use = seen_in(session), _last_uses(session)
-    start, end, follower = -1, 0, ResultFollower()
-    for number, request in enumerate(session.requests):
-        if request.start != start:
-            start = end = request.start
-            follower = ResultFollower(session.project_root)
-        for one in (one for place in range(end, request.end) for one in seen[place]):
+    seen, last_use, follower = seen_in(history), _last_uses(history), ResultFollower()
+    for request in history.requests:
+        if request.is_new_view:
+            follower = ResultFollower(history.project_root)
+        for one in (one for index in history.new_in(request) for one in seen[index]):
             for judged in follower.judged_by(one, may_go=not one.is_error):
-                is_used = last_use.get((judged.index, judged.at), -1) >= number
+                is_used = last_use.get((judged.index, judged.at), -1) >= request.number
                 yield JudgedResult(project, features_of(judged, follower.memory), is_used)
-        end = request.end
 
 
-def _last_uses(session: Session) -> dict[Holder, int]:
+def _last_uses(history: SessionHistory) -> dict[Holder, int]:
     """By part, the last request that used what it was the latest to hold; an earlier copy is not needed."""
     uses = dict[Holder, int]()
-    for use in strict_uses_in(session):
+    for use in strict_uses_in(history):
         uses[max(use.holders)] = use.request
     return uses
 
 
 def _results_of_file(path: Path, project: str) -> list[JudgedResult]:
-    return [one for session in sessions_in(read_transcript(path)) for one in judged_in(session, project)]
+    return [one for history in histories_in(read_transcript(path)) for one in judged_in(history, project)]

@@ -12,6 +12,7 @@ import pytest
 import redline
 from redline import Conversation, ExecutionError, Policy, ValidationError
 from redline.log.memory import MemoryLog
+from redline.log.records import UsageReported
 from redline.rules import HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
@@ -331,6 +332,21 @@ def test_usage_is_taken_as_the_provider_counts_it():
     assert told
     talk.record_usage({"input_tokens": 4, "cache_read_input_tokens": 60_000, "output_tokens": 1})
     assert talk.check_tokens() >= 60_005
+
+
+def test_one_hour_cache_writes_are_recorded():
+    """As numbers, and as the provider reports them with an answer or after it."""
+    log = MemoryLog()
+    talk = Conversation([HELLO], log=log)
+    talk.record_usage(input_tokens=900, cache_read_tokens=100, cache_write_tokens=700, cache_write_1h_tokens=600)
+    split = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 600}
+    usage = {"input_tokens": 100, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 700, "cache_creation": split}
+    talk.record_usage(usage)
+    talk.add_response(
+        {"role": "assistant", "content": [{"type": "text", "text": "hm"}], "stop_reason": "end_turn", "usage": usage}
+    )
+    reported = [one.record for one in log.read() if isinstance(one.record, UsageReported)]
+    assert reported == [UsageReported(900, 0, 100, 700, 600)] * 3
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,10 @@ from redline import (
 from redline.blobs import MemoryBlobs
 from redline.formats import FORMATS
 from redline.log import list_conversations
-from redline.log.records import MessageAdded, Originated, SessionJoined, UsageReported
+from redline.log.records import MessageAdded, Originated, SessionJoined, StrikesApplied, UsageReported
 from redline.log.timeline import RecordTree
 from redline.rules import Faded, OffloadResults
+from redline.schedules import Rates, WhenFree
 from redline.testing import asks, conversation, says
 from redline.testing.strategies import conversations
 from redline.values import payloads
@@ -434,11 +435,13 @@ def test_usage_goes_to_the_request_it_belongs_to(tmp_path):
     editor.report(first, {"input_tokens": 10, "output_tokens": 2})
     editor.close()
     editor = Editor(tmp_path, policy=Policy(schedule="when_free"))
-    editor.report(second, {"input_tokens": 30, "output_tokens": 2})
+    split = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 20}
+    usage = {"input_tokens": 10, "output_tokens": 2, "cache_creation_input_tokens": 20, "cache_creation": split}
+    editor.report(second, usage)
     third = editor.edit(messages[:5], model=MODEL, now=3 * MINUTE)
     path = RecordTree(editor._forest.store.open(second.log, None)).path(third.record)
-    reported = [one.record.input_tokens for one in path if isinstance(one.record, UsageReported)]
-    assert reported == [30]
+    reported = [one.record for one in path if isinstance(one.record, UsageReported)]
+    assert reported == [UsageReported(30, 2, 0, 20, 20)]
 
 
 def test_what_was_refused_is_left_alone_for_good(tmp_path):
@@ -506,6 +509,21 @@ def test_a_longer_lifetime_is_believed():
             editor.edit(messages[:end], model=MODEL, lifetime=lifetime, now=end * 1000)
         struck[lifetime] = bool(editor.edit(messages, model=MODEL, lifetime=lifetime, now=10 * MINUTE).new_strikes)
     assert struck == {"5m": True, "1h": False}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "write"), [("when_free", 2.0), (None, 2.0), (WhenFree(Rates(0.1, 1.5)), 1.5)], ids=["named", "default", "own"]
+)
+def test_a_one_hour_cache_is_weighed_at_its_own_price(schedule, write):
+    """Writing to it costs twice the price of input; the rates of a schedule of one's own stay."""
+    bills = {}
+    for lifetime in ("5m", "1h"):
+        editor = Editor(policy=Policy(schedule=schedule))
+        request = editor.edit(worked("anthropic", 3), model="claude-opus-4-6", lifetime=lifetime, now=MINUTE)
+        path = RecordTree(editor._forest.store.open(request.log, None)).path(request.record)
+        (applied,) = [one.record for one in path if isinstance(one.record, StrikesApplied)]
+        bills[lifetime] = applied.ledger.bill / applied.ledger.unstruck
+    assert bills == {"5m": pytest.approx(1.5 if write == 1.5 else 1.25), "1h": pytest.approx(write)}
 
 
 def test_without_a_cache_strikes_are_free():

@@ -9,8 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.fit_worth import fitted_models
-from bench.frontier import MAIN, PEERS, SETTINGS, better_setting, sums_of
-from redline.rules.presets import PRESET_RULES
+from bench.frontier import ADVISED, MAIN, PEERS, SETTINGS, better_setting, sums_of
 
 __all__ = ["main"]
 
@@ -21,12 +20,12 @@ def main(path: Path) -> None:
     for (rule, _, policy), numbers in sums_of(fitted_models().by_file).items():
         if rule == MAIN:
             found.setdefault(policy, Counter()).update(numbers)
-    tried = {name: one for name, one in found.items() if name in PRESET_RULES or name in SETTINGS}
-    rows = {name: _row(found[name]) for name in (*PEERS, *PRESET_RULES, *SETTINGS)}
+    tried = {name: one for name, one in found.items() if name in ADVISED or name in SETTINGS}
+    rows = {name: _row(found[name]) for name in (*PEERS, *ADVISED, *SETTINGS)}
     for name in PEERS:
         best = better_setting(found[name], tried) if name != "none" else None
         rows[name]["better"] = best
-    path.write_text(json.dumps({"prices": MAIN, "policies": PEERS, "presets": list(PRESET_RULES), "rows": rows}))
+    path.write_text(json.dumps({"prices": MAIN, "policies": PEERS, "presets": list(ADVISED), "rows": rows}))
 
 
 def _row(found: Counter[str]) -> dict[str, object]:

@@ -157,7 +157,6 @@ class Conversation:
         self._auto: AutoCompaction | None = None
         self._observed: Request | None = None
         """The last request, while somebody observes."""
-        self._history = object()
         self._lock = threading.RLock()
         self._is_broken = False
         fixed = None if format == "auto" else find_format(format)
@@ -287,7 +286,7 @@ class Conversation:
         answer = read_answer(response, None if len(self._state) == 0 else self.format)
         time_ms = self._time(timestamp_ms, "timestamp_ms")
         stored = [payload for message in answer.messages for payload in self._in_own_format(message)]
-        usage = [_reported(answer.usage)] if answer.usage is not None else []
+        usage = [UsageReported.of(answer.usage)] if answer.usage is not None else []
         records: list[Record] = [*usage, *(MessageAdded(payload, time_ms) for payload in stored)]
         if records:
             self._engine.commit(records)
@@ -479,11 +478,13 @@ class Conversation:
         output_tokens: int = 0,
         cache_read_tokens: int = 0,
         cache_write_tokens: int = 0,
+        cache_write_1h_tokens: int = 0,
     ) -> None:
         """What the provider reported for the last request: its usage object as it is, or numbers.
 
         Numbers: `input_tokens` is all that was sent, cached or not; where it is less than what was cached, the cached tokens
-        are taken to come on top, as Anthropic counts.
+        are taken to come on top, as Anthropic counts. `cache_write_1h_tokens` are those of `cache_write_tokens` that went to
+        the one-hour cache.
         """
         if usage is None:
             if input_tokens is None:
@@ -493,9 +494,10 @@ class Conversation:
                 "output_tokens": output_tokens,
                 "cache_read_tokens": cache_read_tokens,
                 "cache_write_tokens": cache_write_tokens,
+                "cache_write_1h_tokens": cache_write_1h_tokens,
             }
         counts = read_usage(usage)
-        self._engine.commit([_reported(counts)])
+        self._engine.commit([UsageReported.of(counts)])
         self._tell_usage(counts)
 
     @_whole
@@ -623,7 +625,7 @@ class Conversation:
 
     def _tell_usage(self, usage: Usage) -> None:
         made = self._observed
-        tell_usage(usage, made, model=self._model or (made.model if made is not None else None), history=self._history)
+        tell_usage(usage, made, model=self._model or (made.model if made is not None else None))
 
     def _used_tokens(self) -> int:
         return self._engine.workings(self._settings(None, model_name(self._model))).used_tokens()
@@ -756,10 +758,6 @@ class Conversation:
     def _check_index(self, index: int) -> None:
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self._state):
             raise ExecutionError(f"There is no message {index!r}: {len(self._state)} are stored, numbered from 0.")
-
-
-def _reported(usage: Usage) -> UsageReported:
-    return UsageReported(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
 
 
 def _checked_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:

@@ -48,6 +48,7 @@ from redline.observing import Stopwatch, start_stopwatch, tell_usage
 from redline.policy import EDITOR_POLICY, Policy, check_blobs, make_policy
 from redline.prices.model import Model, check_model, model_name
 from redline.schedules import WhenFree
+from redline.schedules.bill import OpenBill
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_function, shown
@@ -298,6 +299,7 @@ class Editor:
             log=way.name,
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
+            bill=OpenBill(sum(strike.tokens_saved for struck in by_index.values() for strike in struck)),
         )
 
     def recall(
@@ -331,9 +333,8 @@ class Editor:
     def report(self, request: EditedRequest, usage: object) -> None:
         """What the provider reported for a request: its usage object, or a response that holds one."""
         counts = read_usage(usage)
-        reported = (counts.input_tokens, counts.output_tokens, counts.cache_read_tokens, counts.cache_write_tokens)
-        self._note(request, lambda _: UsageReported(*reported))
-        tell_usage(counts, request, model=request.model or None, history=(self.store, request.log))
+        self._note(request, lambda _: UsageReported.of(counts))
+        tell_usage(counts, request, model=request.model or None)
 
     def leave_alone(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""
@@ -440,7 +441,8 @@ class Editor:
             path, moved = other.tree.path(spot.record), other.tree.move_to(spot)
         known = [one.record for one in path if not isinstance(one.record, SessionJoined | Originated)]
         records: list[Record] = [SessionJoined(given.session)] if given.session else []
-        way.tree.append([*records, *known, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
+        copied = Originated("another session of this store", f"goes on from {spot.length} of its messages")
+        way.tree.append([*records, *known, copied, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
         way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
         self._forest.enter(given, way.name, range(1, spot.length + 1))
         return way.tree.find(given.digests[: spot.length], given.session)
@@ -478,7 +480,7 @@ class Editor:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.lead])]
         sent_to = way.destinations.find(model, preamble, engine.state.requests.sent_to)
         known = model or (sent_to.model if sent_to is not None and sent_to.model else None)
-        schedule = self._policy.made_schedule(None, known)
+        schedule = self._policy.made_schedule(None, known, is_long=lifetime == "1h")
         is_cached_anyway = lifetime == "none" and engine.state.requests.has_cache
         if lifetime and isinstance(schedule, WhenFree) and not is_cached_anyway:
             schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])

@@ -46,8 +46,6 @@ class ReportedUsage:
     request: Request | None
     """None where it was made before anybody observed."""
     model: Model | None
-    history: object
-    """What tells the histories apart whose requests follow one another."""
     is_applied: bool = True
 
 
@@ -106,11 +104,11 @@ def start_stopwatch() -> Stopwatch | None:
     return None if _observer is None else Stopwatch(_observer)
 
 
-def tell_usage(usage: Usage, request: Request | None, *, model: Model | None, history: object) -> None:
+def tell_usage(usage: Usage, request: Request | None, *, model: Model | None) -> None:
     """Tell the observer, if there is one, what a provider reported."""
     if _observer is None:
         return
     try:
-        _observer.reported(ReportedUsage(usage, request, model, history, _is_applied.get()))
+        _observer.reported(ReportedUsage(usage, request, model, _is_applied.get()))
     except Exception:
         _logger.warning("Telemetry of a usage is lost", exc_info=True)

@@ -31,9 +31,9 @@ from redline.policy import Policy
 from redline.prices.model import Model, check_model, model_name
 from redline.repair import Strategy
 from redline.rules.protection import Protection
+from redline.session_records import message_record
 from redline.tokens import Counter
-from redline.transcripts import Entry, RecordedConversation, read_transcript
-from redline.values import payloads
+from redline.transcripts import RecordedConversation, read_transcript
 
 __all__ = ["is_foreign", "open"]
 
@@ -181,12 +181,7 @@ def _records(path: Path, recorded: RecordedConversation) -> list[Record]:
     window = recorded.windows[-1] if recorded.windows else ()
     usage = next((entry.usage for entry in reversed(window) if entry.usage), None)
     records: list[Record] = [Originated(str(path), "continued from another agent's session")]
-    records += [_added(entry) for entry in window]
+    records += [message_record(entry) for entry in window]
     if usage is not None:
-        counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-        records.append(UsageReported(*counts))
+        records.append(UsageReported.of(usage))
     return records
-
-
-def _added(entry: Entry) -> MessageAdded:
-    return MessageAdded(payloads.encoded(entry.message.native), entry.timestamp_ms)

@@ -189,12 +189,12 @@ class Policy:
             self.failures,
         )
 
-    def made_schedule(self, schedule: Schedule | str | None, model: Model | None) -> Schedule:
-        """The schedule of a request, with the prices of its model."""
+    def made_schedule(self, schedule: Schedule | str | None, model: Model | None, *, is_long: bool = False) -> Schedule:
+        """The schedule of a request, with the prices of its model; `is_long` if its one-hour cache is written."""
         chosen = self.schedule if schedule is None else schedule
         if chosen is None:
             chosen = "eager" if model is None else "when_free"
-        return find_schedule(chosen, model)
+        return find_schedule(chosen, model, is_long=is_long)
 
 
 _DEFAULT = Policy()

@@ -7,6 +7,8 @@ import pytest
 import redline
 from redline.adapters.framework_editor import CallSettings, CallsUnderWay, EditedCall, FrameworkEditor, origins_of
 from redline.formats.usage import Usage
+from redline.log.opening import open_log
+from redline.log.records import UsageReported
 from redline.testing.builders import asks, conversation, says
 
 MINUTE = 60_000
@@ -158,6 +160,17 @@ def test_usage_that_cannot_be_read_is_logged(caplog):
     assert not caplog.records
     framework.answered(call, lambda: {}["input_tokens"])
     assert "usage" in caplog.text
+
+
+@pytest.mark.parametrize(("lifetime", "written_1h"), [("1h", 900), ("5m", 0), ("", 0)])
+def test_usage_counts_for_the_cache_that_was_asked_for(tmp_path, lifetime, written_1h):
+    """Frameworks report one sum of cache writes."""
+    with redline.Editor(tmp_path, policy=POLICY, clock=clock()) as editor:
+        framework = editor_of(editor)
+        call = framework.edit(worked(), lambda: CallSettings(lifetime=lifetime))
+        framework.answered(call, lambda: Usage(10, 2, 0, 900))
+        records = [one.record for one in open_log(editor.address_of(call.request)).read()]
+    assert [one.usage for one in records if isinstance(one, UsageReported)] == [Usage(10, 2, 0, 900, written_1h)]
 
 
 def test_copies_are_found_again_by_their_key():

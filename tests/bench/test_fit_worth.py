@@ -9,7 +9,7 @@ from bench.worth_rows import JudgedResult, judged_in
 from redline.rules.faded import Faded
 from redline.rules.worth import chance, shipped_model
 from redline.rules.worth_facts import FEATURES
-from tests.replay.test_what_if import generated
+from tests.replay.test_under_policy import generated
 from tests.rules.folding import marks_of, native, read, steps
 
 

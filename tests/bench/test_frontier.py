@@ -6,7 +6,8 @@ import pytest
 
 from bench.frontier import better_setting
 from bench.parts import shares_in
-from tests.replay.test_what_if import generated
+from redline.replay.sizes import SessionSizes
+from tests.replay.test_under_policy import generated
 
 
 def found(bill: float, risk: float) -> Counter[str]:
@@ -30,6 +31,6 @@ def test_the_cheapest_of_several():
 
 def test_parts_cost_what_they_weigh_and_how_long_they_stay():
     """Every part that was sent has a kind and a price; the first said costs most of its size."""
-    shares = list(shares_in(generated(1)))
+    shares = list(shares_in(SessionSizes(generated(1))))
     assert {name for name, _ in shares} >= {"result: file read", "result: terminal", "input: edit", "text: user"}
     assert all(cost > 0 for name, cost in shares if name.startswith("result"))

@@ -1,3 +1,4 @@
+import json
 import os
 import pty
 import select
@@ -9,7 +10,7 @@ from importlib import import_module
 import click
 import pytest
 
-from redline.cli import COMMANDS
+from redline.cli import COMMANDS, GROUPS
 from redline.cli.session_argument import SESSION_COMMANDS, SessionType
 from tests.cli.run import FROM_HERE, SOURCE, redline
 from tests.cli.sample import write_session
@@ -50,17 +51,24 @@ def complete(home, *words):
     return done.stdout.split("\n")[:-1]
 
 
+def names_at(home):
+    """The short names of the sessions, and their titles."""
+    rows = json.loads((home / ".cache" / "redline" / "short-names.json").read_text())
+    return [(name, title) for name, _, title in rows]
+
+
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_bash_completes_commands_options_sessions_and_files(home):
     """In a real bash, with the script as it is printed."""
     assert complete(home, "redline", "ses") == ["sessions"]
-    assert set(COMMANDS) <= set(complete(home, "redline", ""))
+    assert {name for group in GROUPS.values() for name in group} <= set(complete(home, "redline", ""))
     assert complete(home, "redline", "inspect", "--so") == ["--sort"]
     assert complete(home, "redline", "inspect", "--sort", "tok") == ["tokens"]
-    assert complete(home, "redline", "inspect", "") == ["compopt default", "1", "2"]
-    assert complete(home, "redline", "replay", "1", "") == ["compopt default", "1", "2"]
-    assert complete(home, "redline", "check", "2") == ["compopt default", "2"]
-    assert complete(home, "redline", "check", "a") == ["compopt default", ""]
+    names = [name for name, _ in names_at(home)]
+    assert complete(home, "redline", "inspect", "") == ["compopt default", *names]
+    assert complete(home, "redline", "replay", "1", "") == ["compopt default", *names]
+    assert complete(home, "redline", "check", names[1][:3]) == ["compopt default", names[1]]
+    assert complete(home, "redline", "check", "sr") == ["compopt default", ""]  # the folder src is there
     assert complete(home, "redline", "completion", "z") == ["zsh"]
 
 
@@ -84,7 +92,7 @@ def test_the_key_completes_what_is_typed(home):
     os.close(child)
     told = b""
     try:
-        os.write(parent, b"source ~/script\nredline chec\t2\t\n")
+        os.write(parent, f"cd ~\nsource ~/script\nredline chec\t{names_at(home)[1][0][:3]}\t\n".encode())
         while b"no problem found" not in told and select.select([parent], [], [], 60)[0]:
             told += os.read(parent, 4096)
     finally:
@@ -100,10 +108,12 @@ def test_the_script_is_one_that_bash_takes(home):
     subprocess.run([BASH, "-n", str(home / "script")], check=True)
 
 
-def test_shells_with_descriptions_show_what_a_number_is(home):
+def test_shells_with_descriptions_show_what_a_name_is(home):
     """Agent, project and first words, in one line."""
+    name, title = names_at(home)[0]
     env = {"COMP_WORDS": "redline inspect ", "COMP_CWORD": "2", "_REDLINE_COMPLETE": "zsh_complete", "HOME": str(home)}
-    assert redline(**env).stdout.splitlines()[3:6] == ["plain", "1", "Claude Code, fix it"]
+    assert redline(**env).stdout.splitlines()[3:6] == ["plain", name, title]
+    assert title == "Claude Code, fix it"
 
 
 def test_an_unknown_shell_is_refused():
@@ -119,7 +129,7 @@ def test_completing_a_session_loads_no_command(home):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE), **env}, check=False
     )
-    assert "plain,1" in done.stdout
+    assert f"plain,{names_at(home)[0][0]}" in done.stdout
     loaded = set(done.stderr.split())
     assert "redline.cli.session_argument" in loaded
     assert loaded.isdisjoint({"redline.cli.replay", "redline.transcripts", "redline.formats", "msgspec", "multiprocessing"})

@@ -73,16 +73,18 @@ def test_what_waits_is_told_with_the_reason_of_the_schedule(tmp_path):
 
 
 def test_a_summary_adds_up_by_rule(tmp_path):
-    """How many, tokens, money, and the largest."""
+    """How many, tokens, money, and the largest. Money is net, by the model of the bill where no usage was reported: each of
+    these strikes was made at once in a warm cache, which costs more than it saves."""
     address = write_chat(places(tmp_path)["jsonl"])
     found = json.loads(redline("explain", address, "--json").stdout)
     (rule,) = found["rules"]
     assert (rule["rule"], rule["strikes"], rule["tokens"], rule["ended"]) == ("stale_terminal", 7, 7 * 160, 2)
-    assert rule["saved_usd"] > 0
+    assert rule["saved_usd"] == pytest.approx(sum(strike["saved_usd"] for strike in found["largest"]))
+    assert rule["saved_usd"] == pytest.approx(-0.0181209)
     assert len(found["largest"]) == 7
     told = explained(address)
     assert "Redline struck 7 parts." in told
-    assert "7 1,120 $" in told
+    assert "7 1,120 -$0.0181" in told
 
 
 def test_a_part_is_named_by_its_place_or_its_number(tmp_path):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("command", [["convert", "--to", "anthropic"], ["check", "--json"], ["inspect", "--json"], ["inspect"]])
+@pytest.mark.parametrize("command", [["export", "--to", "anthropic"], ["check", "--json"], ["inspect", "--json"], ["inspect"]])
 def test_half_an_emoji_is_printed_escaped(tmp_path, command):
     """The text is carried as its escape, and the exit code is that of any other file (R61)."""
     call = {"id": "c", "type": "function", "function": {"name": "r\ud83d", "arguments": "{}"}}

@@ -24,5 +24,5 @@ def test_without_an_address_it_is_the_store_of_the_proxy(tmp_path):
     with Store(tmp_path / ".redline") as store:
         talk(store, "monday", "Why?")
     assert "monday" in redline("ls", HOME=tmp_path).stdout
-    assert "conversations" in redline("stats", HOME=tmp_path).stdout
+    assert "conversations" in redline("ls", "--stats", HOME=tmp_path).stdout
     assert redline("mcp", HOME=tmp_path).returncode == 0

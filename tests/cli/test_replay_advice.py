@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from redline.cli.replay_advice import advice_text, show_advice
-from redline.replay.advice import Advice, PolicyFigures
+from redline.replay.advice import Advice, PaidBill, PolicyFigures
 
 
 def figures(policy, cost, with_rereads, strict_requests, used=4):
@@ -43,7 +43,10 @@ ADVICE = Advice(
     sessions_bound=0,
     price_date="2026-11-16",
     assumed=(),
+    caches=("5 minutes",),
 )
+PAID = PaidBill(usd=25.0, input_usd=18.0, saved_usd=3.0, would_save_usd=0.0, sessions=1)
+LOSS, DRY = dataclasses.replace(PAID, saved_usd=-0.5), dataclasses.replace(PAID, saved_usd=0.0, would_save_usd=2.0)
 
 
 def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
@@ -53,7 +56,8 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
     shown = capsys.readouterr().out
     text = " ".join(shown.split())
     parts = [
-        "cost $20.00 of input at the list prices (2026-11-16)",
+        "our model of the bill says $20.00 of input for sending everything, with a cache of 5 minutes",
+        "at the list prices (2026-11-16).",
         "With `balanced` it would have cost $15.00, 25 % less",
         "of 200 parts struck, 4 (2.0 %) were quoted",
         "13 % held words that were used later, in 3.4 % of the requests",
@@ -61,7 +65,7 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
         "balanced * $15.00 0.750 0.800 200 2.0% 1.1% 13.0% 3.4%",
         "bold $14.00 0.700 0.775 200 2.0% 1.1% 13.0% 8.1%",
         "Why: `balanced` is what is advised.",
-        "redline proxy --policy balanced",
+        "redline run --policy balanced -- codex",
         "policy=redline.Policy.balanced(),",
         'preset = "balanced"',
     ]
@@ -74,7 +78,7 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"policy": None}, "No preset is advised: there is nothing to switch on"),
+        ({"policy": None}, "Nothing is advised: there is nothing to switch on"),
         ({"weighed": (figures("balanced", 15.0, 15.0, 0.0, used=0),)}, "of 200 parts struck, none were quoted"),
         ({"unit": "tokens"}, "as much as 20 uncached tokens"),
         ({"sessions": 3}, "These 3 sessions of codex"),
@@ -82,6 +86,19 @@ def test_it_says_cost_saving_risk_and_how(capsys, monkeypatch):
         ({"cost": 0.0123}, "$0.0123"),
         ({"sessions_bound": 1, "policy": None}, "gpt-5.6-sol refuses a request in which anything before its reasoning"),
         ({"sessions_bound": 1, "sessions": 2}, "The models of 1 of them refuse"),
+        ({}, "(120 requests to gpt-5.6-sol): no usage was reported; our model of the bill says $20.00"),
+        (
+            {"paid": PAID},
+            "the provider reported $18.00 of input, $25.00 with output at the list prices (2026-11-16); our model",
+        ),
+        ({"paid": PAID, "sessions": 3}, "$25.00 with output in 1 of them at the list prices"),
+        ({"paid": PAID, "sessions_edited": 1}, "Redline's strikes saved $3.00 of it, net, by what was reported."),
+        ({"paid": PAID, "sessions_edited": 1, "sessions": 2}, "Redline's strikes in 1 of them saved $3.00 of it, net"),
+        ({"paid": LOSS, "sessions_edited": 1}, "Redline's strikes cost $0.5000 of it, net, by what was reported."),
+        ({"paid": DRY}, "In a dry run strikes would have saved $2.00, net, by what was reported."),
+        ({"sessions_thinned": 1}, "It ran behind Redline, or another program that leaves things out"),
+        ({"sessions_thinned": 2, "sessions": 3}, "2 of them ran behind Redline"),
+        ({"caches": ("5 minutes", "1 hour")}, "with a cache of 5 minutes and 1 hour"),
     ],
 )
 def test_each_case_has_its_words(changes, said):

@@ -6,7 +6,7 @@ from redline.cli.replay_curves import bars, draw_curves, show_curves
 from redline.errors import MissingExtraError
 from redline.replay.comparison import compare
 from tests.replay.sessions import RULE
-from tests.replay.test_policies import long_session
+from tests.replay.test_comparison import long_session
 
 
 def test_bars_are_as_high_as_their_values():
@@ -27,23 +27,23 @@ def test_many_values_fit_on_a_line():
 def test_curves_fit_the_terminal(monkeypatch, capsys, width):
     """Each policy has a line with its name, its bars and its last value, no wider than the terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
-    session = compare(long_session(), {"rule": RULE}, ("masking_eager",), with_requests=True)
-    show_curves(session, ("masking_eager",), "rule")
+    session = compare(long_session(), {"rule": RULE}, ("documents",), with_requests=True)
+    show_curves(session, ("documents",), "rule")
     lines = capsys.readouterr().out.splitlines()
     bars_of = [line for line in lines if "▁" in line or "█" in line]
-    cost = f"{session.outcomes['rule']['masking_eager'].cost:,.0f}"
-    assert [line.split()[0] for line in bars_of] == ["none", "masking_eager"] * 2
+    cost = f"{session.outcomes['rule']['documents'].cost:,.0f}"
+    assert [line.split()[0] for line in bars_of] == ["none", "documents"] * 2
     assert bars_of[-1].endswith(cost)
     assert max(map(len, lines)) <= width
 
 
 def test_a_picture_is_drawn(tmp_path):
     """The PNG is written; without matplotlib the error names the extra."""
-    session = compare(long_session(), {"rule": RULE}, ("spec_eager",), with_requests=True)
+    session = compare(long_session(), {"rule": RULE}, ("documents",), with_requests=True)
     path = tmp_path / "out.png"
     if find_spec("matplotlib") is None:
         with pytest.raises(MissingExtraError, match=r"redline-context\[plot\]"):
-            draw_curves(session, ("spec_eager",), path)
+            draw_curves(session, ("documents",), path)
         return
-    draw_curves(session, ("spec_eager",), path)
+    draw_curves(session, ("documents",), path)
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -4,10 +4,10 @@ from redline.cli.replay_tables import show_comparison, show_files
 from redline.prices import PRICE_RULES
 from redline.replay.comparison import Comparison, compare
 from tests.replay.sessions import RULE
-from tests.replay.test_policies import long_session
+from tests.replay.test_comparison import long_session
 from tests.replay.used_later import used_later
 
-POLICIES = ("none", "masking_eager", "masking_when_free")
+POLICIES = ("none", "documents", "careful")
 
 
 def comparison(rules, count=1):
@@ -23,17 +23,17 @@ def test_each_file_has_a_line(capsys):
     files = {"sessions/a.jsonl": [outcome], "empty.jsonl": [], "b.jsonl": [outcome, outcome]}
     show_files(files, POLICIES, "rule")
     _, title, headings, *lines = capsys.readouterr().out.splitlines()
-    ratio = outcome.outcomes["rule"]["masking_when_free"].cost / outcome.outcomes["rule"]["none"].cost
+    ratio = outcome.outcomes["rule"]["careful"].cost / outcome.outcomes["rule"]["none"].cost
     assert title.endswith("file by file, at rule")
-    assert headings == "masking_when_free requests session"
+    assert headings == "careful requests session"
     assert [line.split() for line in lines] == [[f"{ratio:.3f}", "41", "a.jsonl"], [f"{ratio:.3f}", "82", "b.jsonl"]]
 
 
 def test_policies_named_are_the_ones_told(capsys):
-    """Where none of them weighs costs, the first that do something."""
-    outcome = compare(long_session(), {"rule": RULE}, ("masking_eager",))
-    show_files({"a.jsonl": [outcome]}, ("none", "masking_eager"), "rule")
-    assert "masking_eager requests session" in capsys.readouterr().out
+    """Where none of them is a preset that may be advised, the first that do something."""
+    outcome = compare(long_session(), {"rule": RULE}, ("documents",))
+    show_files({"a.jsonl": [outcome]}, ("none", "documents"), "rule")
+    assert "documents requests session" in capsys.readouterr().out
 
 
 def test_no_file_with_requests_no_heading(capsys):
@@ -57,28 +57,28 @@ def test_savings_are_told_against_what(monkeypatch, capsys):
 def test_both_risks_and_the_kinds_of_tools_are_told(monkeypatch, capsys):
     """By strikes and by requests, as counted by hand; by kind for the presets and masking, in eighty columns.
 
-    The cache is cold before each request, so that `when_free` strikes as much as `eager`.
+    The cache is cold before each request, so that `when_free` strikes at once.
     """
     monkeypatch.setenv("COLUMNS", "80")
-    policies, made = ("none", "masking_eager", "masking_when_free", "bold"), Comparison()
+    policies, made = ("none", "masking", "documents", "bold"), Comparison()
     for _ in range(2):
         made.add(compare(used_later(every_ms=600_000.0), {"rule": RULE}, policies))
     show_comparison(made, policies, {})
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split() for line in lines]
-    assert ["masking_eager", "10", "20.0%", "5.9%", "40.0%", "11.8%"] in rows
-    assert [row for row in rows if row[:1] == ["masking_when_free:"]] == [
-        ["masking_when_free:", "terminal", "6", "0.0%", "33.3%"],
-        ["masking_when_free:", "file", "read", "2", "100.0%", "100.0%"],
-        ["masking_when_free:", "search", "2", "0.0%", "0.0%"],
+    assert ["masking", "10", "20.0%", "5.9%", "40.0%", "11.8%"] in rows
+    assert [row for row in rows if row[:1] == ["masking:"]] == [
+        ["masking:", "terminal", "6", "0.0%", "33.3%"],
+        ["masking:", "file", "read", "2", "100.0%", "100.0%"],
+        ["masking:", "search", "2", "0.0%", "0.0%"],
     ]
-    assert not [line for line in lines if line.startswith("masking_eager:")]
+    assert not [line for line in lines if line.startswith("documents:")]
     assert max(map(len, lines)) <= 80
 
 
 def test_the_presets_are_told_file_by_file(capsys):
     """Where they are compared, whatever else is."""
-    policies = ("none", "masking_when_free", "careful", "bold")
+    policies = ("none", "masking", "careful", "bold")
     show_files({"a.jsonl": [compare(long_session(), {"rule": RULE}, policies)]}, policies, "rule")
     assert "careful bold requests session" in capsys.readouterr().out
 

@@ -459,3 +459,10 @@ def test_between_death_and_restart_connections_wait(tmp_path):
     assert [200, True] in seen["told"]  # it waited for a proxy, saw that one killed, and waited for the next
     assert {outcome for outcome, _ in seen["told"]} <= {200, "RemoteDisconnected", "ConnectionResetError"}
     assert done.stderr.count("the proxy ended (signal 9) and was started again") == 2
+
+
+def test_an_option_that_there_is_not_is_said_to_be_none():
+    """A slip before the agent's name is no agent, and the option that was meant is named (R176)."""
+    done = redline("run", "--dryrun", "--", "claude")
+    assert (done.returncode, "No such option" in done.stderr, "--dry-run" in done.stderr) == (2, True, True)
+    assert "not on the PATH" not in done.stderr

@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import redline as library
 from redline.cli.printable import width_of
 from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
+from tests.transcripts.opencode_store import make_database
 
 MODEL = "claude-opus-4-6"
 
@@ -38,7 +40,8 @@ def sessions(home, *arguments, **given):
 
 def listed(done):
     """The lines of the table."""
-    return [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0].isdecimal()]
+    lines = done.stdout.splitlines()
+    return [line.split() for line in lines if re.fullmatch(r"[a-z][a-z2-9]{3,}", line.split(" ")[0]) and line[:4] != "name"]
 
 
 def test_sessions_of_this_computer_are_listed_newest_first(tmp_path):
@@ -48,11 +51,11 @@ def test_sessions_of_this_computer_are_listed_newest_first(tmp_path):
     done = sessions(tmp_path, width=80)
     assert (done.returncode, done.stderr) == (0, "")
     head, _, first, second, hint = done.stdout.splitlines()
-    assert head.split() == ["#", "when", "agent", "project", "first", "words", "msgs", "tokens", "cost", "prob."]
-    assert first.split()[:7] == ["1", "5", "min", "Claude", "shop", "a", "new"]
+    assert head.split() == ["name", "when", "agent", "project", "first", "words", "msgs", "tokens", "cost", "prob."]
+    assert first.split()[1:7] == ["5", "min", "Claude", "shop", "a", "new"]
     assert (first.split()[-4], first.split()[-2:]) == ("8", ["<$0.01", "1"])
-    assert second.split()[:4] == ["2", "8", "h", "Claude"]
-    assert hint == "`redline show 2` shows one, `redline serve` all of them"
+    assert second.split()[1:4] == ["8", "h", "Claude"]
+    assert hint == f"`redline show {first.split()[0]}` shows one, `redline serve` all of them"
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -78,28 +81,69 @@ def test_wide_characters_keep_the_columns_straight(tmp_path, width):
         assert row[cut - 2] == " "
 
 
-def test_the_numbers_are_names_for_every_command(tmp_path):
-    """And what commands print names the real path."""
-    path = write_at_home(tmp_path, "0b91c2de-44aa.jsonl")
-    before = redline("check", "1", HOME=str(tmp_path))
-    assert (before.returncode, "Run `redline sessions` first" in before.stderr) == (2, True)
-    sessions(tmp_path)
-    for name in ("1", "0b91"):
-        done = redline("check", name, HOME=str(tmp_path))
+def test_a_session_keeps_its_short_name_from_listing_to_listing(tmp_path):
+    """However a listing is sorted, filtered or cut, and whatever is new; every command takes the name (R121)."""
+    paths = [
+        write_at_home(tmp_path, f"{words}.jsonl", words, minutes=10 * at) for at, words in enumerate(("one", "two", "three"))
+    ]
+    rows = [json.loads(line) for line in sessions(tmp_path, "--json").stdout.splitlines()]
+    names = {row["path"]: row["name"] for row in rows}
+    assert {row[0] for row in listed(sessions(tmp_path))} == set(names.values())
+    assert [row[0] for row in listed(sessions(tmp_path, "--search", "three"))] == [names[str(paths[2])]]
+    write_at_home(tmp_path, "four.jsonl", "four")
+    sessions(tmp_path, "--sort", "messages", "--limit", 2)
+    for path in paths:
+        done = redline("check", names[str(path)], HOME=str(tmp_path))
         assert (done.returncode, done.stdout) == (0, f"{path}: no problem found\n")
-    assert json.loads(redline("inspect", "--json", "1", HOME=str(tmp_path)).stdout)["path"] == str(path)
+
+
+def test_a_number_counts_from_the_newest_whatever_was_listed(tmp_path):
+    """`1` is the newest session now, without a listing and after any (R121)."""
+    old, new = (write_at_home(tmp_path, name, minutes=minutes) for name, minutes in (("old.jsonl", 50), ("new.jsonl", 5)))
+    for arguments in ((), ("--sort", "project"), ("--search", "old.jsonl"), ("--limit", "1")):
+        assert redline("check", "1", HOME=str(tmp_path)).stdout.startswith(str(new))
+        assert redline("check", "2", HOME=str(tmp_path)).stdout.startswith(str(old))
+        assert sessions(tmp_path, *arguments).returncode == 0
+    newest = write_at_home(tmp_path, "newest.jsonl")
+    assert redline("check", "1", HOME=str(tmp_path)).stdout.startswith(str(newest))
+    done = redline("check", "4", HOME=str(tmp_path))
+    assert (done.returncode, "1 is the newest of 3 on this computer" in done.stderr) == (2, True)
+
+
+def test_what_changes_a_session_asks_for_more_than_a_number(tmp_path):
+    """A newer session may have come meanwhile; a short name or a path will do (R121)."""
+    path = write_at_home(tmp_path, "a.jsonl", is_open=True)
+    before = path.read_bytes()
+    for command in (("repair", "1", "--in-place"), ("rm", "1", "--yes")):
+        done = redline(*command, HOME=str(tmp_path))
+        assert (done.returncode, "takes a path or a short name" in done.stderr) == (2, True)
+    assert path.read_bytes() == before
+    name = json.loads(sessions(tmp_path, "--json").stdout)["name"]
+    assert redline("repair", name, "--in-place", HOME=str(tmp_path)).returncode == 0
+    assert path.read_bytes() != before
+
+
+def test_a_conversation_of_redlines_is_deleted_by_its_short_name(tmp_path):
+    """A session of another agent is not: it is theirs (R121)."""
+    theirs = write_at_home(tmp_path, "theirs.jsonl", minutes=9)
+    (tmp_path / ".redline").mkdir()
+    with library.open(tmp_path / ".redline" / "mine.jsonl") as talk:
+        talk.add({"role": "user", "content": "hello there"})
+    names = {row["path"]: row["name"] for row in map(json.loads, sessions(tmp_path, "--json").stdout.splitlines())}
+    assert redline("rm", names[str(theirs)], "--yes", HOME=str(tmp_path)).returncode == 2
+    assert redline("rm", names[str(tmp_path / ".redline" / "mine.jsonl")], "--yes", HOME=str(tmp_path)).returncode == 0
+    assert (theirs.exists(), (tmp_path / ".redline" / "mine.jsonl").exists()) == (True, False)
+    assert "hello" not in "".join(file.read_text() for file in (tmp_path / ".cache").rglob("*.json"))
 
 
 def test_json_is_for_programs(tmp_path):
-    """All of them, an object a line, without passwords; the numbers that people were told stay as they are."""
+    """All of them, an object a line, without passwords."""
     for number in range(25):
         write_at_home(tmp_path, f"{number}.jsonl", minutes=number)
-    sessions(tmp_path, "--search", "/7.jsonl")
     rows = [json.loads(line) for line in sessions(tmp_path, "--json").stdout.splitlines()]
     assert [row["path"].rsplit("/")[-1] for row in rows] == [f"{number}.jsonl" for number in range(25)]
     assert (rows[0]["messages"], rows[0]["agent"], rows[0]["project"]) == (8, "Claude Code", "/home/me/shop")
     assert len(sessions(tmp_path, "--json", "--limit", 3).stdout.splitlines()) == 3
-    assert "/7.jsonl" in redline("check", "1", HOME=str(tmp_path)).stdout
 
 
 def test_the_newest_are_listed_and_the_others_counted(tmp_path):
@@ -213,12 +257,13 @@ def test_a_password_is_neither_shown_nor_kept(tmp_path):
     assert "s3cret" not in done.stdout + done.stderr + kept
 
 
-def test_without_a_cache_the_numbers_are_said_to_be_gone(tmp_path):
-    """And nothing is written."""
-    write_at_home(tmp_path, "a.jsonl")
-    done = sessions(tmp_path, REDLINE_CACHE="off")
-    assert (done.returncode, "numbers cannot be kept" in done.stdout) == (0, True)
+def test_without_a_cache_the_names_are_worked_out_anew(tmp_path):
+    """Nothing is written, and every session has the name that it would have."""
+    path = write_at_home(tmp_path, "a.jsonl")
+    ((name, *_),) = listed(sessions(tmp_path, REDLINE_CACHE="off"))
+    assert redline("check", name, HOME=str(tmp_path), REDLINE_CACHE="off").stdout.startswith(str(path))
     assert not (tmp_path / ".cache").exists()
+    assert listed(sessions(tmp_path))[0][0] == name
 
 
 @pytest.mark.parametrize(
@@ -248,5 +293,38 @@ def test_progress_is_drawn_while_files_are_read(tmp_path):
         except OSError:  # nothing was written there
             told.append(b"")
         os.close(parent)
-        assert b"`redline show 3`" in done.stdout
+        assert b"`redline show " in done.stdout
     assert (b"reading" in told[0], told[1]) == (True, b"")
+
+
+@pytest.fixture
+def opencode(tmp_path):
+    """The database of opencode at its place, with three sessions, one of which has a sub-agent."""
+    folder = tmp_path / ".local" / "share" / "opencode"
+    folder.mkdir(parents=True)
+    return make_database(folder)
+
+
+def test_each_session_of_opencodes_database_is_a_row(tmp_path, opencode):
+    """By FILE#ID, with its own numbers; sub-agents stay with the session that started them (R119)."""
+    rows = [json.loads(line) for line in sessions(tmp_path, "--json").stdout.splitlines()]
+    assert [(row["first_words"], row["messages"]) for row in rows] == [
+        ("First prompt", 14),
+        ('"AGENT please"', 8),
+        ('"CRASH now"', 5),
+    ]
+    assert {row["path"].partition("#")[0] for row in rows} == {str(opencode)}
+    assert len(json.loads((tmp_path / ".cache" / "redline" / "sessions.json").read_text())["rows"]) == 3
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("explain",), ("check",), ("export",), ("inspect",), ("replay", "--places", "--policy", "bold")]
+)
+def test_every_command_takes_one_session_of_a_database(tmp_path, opencode, command):
+    """`--places` too, which is for one conversation (R119)."""
+    place = json.loads(sessions(tmp_path, "--json").stdout.splitlines()[0])["path"]
+    name, *options = command
+    done = redline(name, place, *(["0"] if name == "explain" else []), *options, HOME=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    told = redline(name, f"{opencode}#ses_nobody", *(["0"] if name == "explain" else []), *options, HOME=str(tmp_path))
+    assert (told.returncode, "has no session 'ses_nobody'" in told.stderr) == (2, True)

@@ -24,8 +24,8 @@ COMMANDS = [
     ("repair",),
     ("repair", "--json"),
     ("repair", "--strategy", "drop"),
-    ("convert", "--to", "openai_chat"),
-    ("convert", "--to", "anthropic"),
+    ("export", "--to", "openai_chat"),
+    ("export", "--to", "anthropic", "--body"),
     ("export",),
     ("export", "--redact", "--to", "gemini"),
     ("replay",),
@@ -111,9 +111,7 @@ def test_terminals_get_colors_and_nothing_else(tmp_path, command):
     assert tricks_in(COLOR.sub("", in_terminal(*command, path))) == []
 
 
-@pytest.mark.parametrize(
-    "arguments", [(TRICK,), ("inspect", f"--{TRICK}"), ("convert", "x", "--to", TRICK), ("inspect", TRICK)]
-)
+@pytest.mark.parametrize("arguments", [(TRICK,), ("inspect", f"--{TRICK}"), ("export", "x", "--to", TRICK), ("inspect", TRICK)])
 def test_errors_about_the_command_line_are_one_safe_line(arguments):
     """What was typed is data too (R55)."""
     done = redline(*arguments)
@@ -137,7 +135,7 @@ def test_colors_can_be_turned_off(tmp_path, arguments):
 def test_a_terminal_without_unicode_gets_escapes(tmp_path):
     """A letter that it cannot show is no reason to stop (R40)."""
     path = write_session(tmp_path / "s.jsonl", is_open=True)
-    for arguments in (("inspect", path), ("inspect", tmp_path), ("convert", path, "--to", "gemini"), ("demo",)):
+    for arguments in (("inspect", path), ("inspect", tmp_path), ("export", path, "--to", "gemini"), ("demo",)):
         done = redline(*arguments, PYTHONIOENCODING="ascii")
         assert done.returncode in (0, 1)
         assert "Traceback" not in done.stderr

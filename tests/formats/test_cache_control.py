@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.prompt_cache import PromptCache, Segment
 from redline import Conversation, Decision, ValidationError, check
 from redline.formats.cache_control import can_carry, count_marks, in_blocks, place_breakpoints
 from redline.prices import PriceRule
-from redline.replay.cache import PromptCache, Segment
 from redline.rules.masked_results import MaskedResults
 from redline.testing import conversation, conversations, says
 from redline.values.messages import Text, ToolCall, ToolResult

@@ -20,6 +20,16 @@ def block(place, begun, *deltas):
     yield {"type": "content_block_stop", "index": place}
 
 
+def test_the_usage_at_the_start_says_which_cache_was_written():
+    """The end of a stream repeats the sum of cache writes, not how they are split."""
+    writes = {"input_tokens": 4, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 60}
+    split = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 50}
+    start = {"type": "message_start", "message": {**START["message"], "usage": {**writes, "cache_creation": split}}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {**writes, "output_tokens": 9}}
+    answer = read_answer([start, *block(0, {"type": "text", "text": "Hm."}), end])
+    assert answer.usage == Usage(4, 9, 100, 60, 50)
+
+
 def test_blocks_are_filled_by_their_deltas():
     """Text, thoughts with their signature, citations, and the input of a call (R34)."""
     cited = {"type": "char_location", "cited_text": "I", "document_index": 0, "document_title": None}

@@ -73,6 +73,62 @@ def test_a_providers_usage_is_taken_as_it_is(given, usage):
     assert read_usage(given) == usage
 
 
+SPLIT = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 800}
+BEDROCK = {"inputTokens": 4, "outputTokens": 70, "cacheReadInputTokens": 51_000, "cacheWriteInputTokens": 900}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {**ANTHROPIC, "cache_creation": SPLIT},
+        {"usage": {**ANTHROPIC, "cache_creation": SPLIT}},
+        anthropic_types.Usage.model_validate({**ANTHROPIC, "cache_creation": SPLIT}),
+        {**BEDROCK, "cacheCreation": {"ephemeral5mInputTokens": 100, "ephemeral1hInputTokens": 800}},
+        {**BEDROCK, "cacheDetails": [{"ttl": "1h", "inputTokens": 800}, {"ttl": "5m", "inputTokens": 100}]},
+        {
+            "prompt_tokens": 51_904,
+            "completion_tokens": 70,
+            "prompt_tokens_details": {
+                "cached_tokens": 51_000,
+                "cache_creation_tokens": 900,
+                "cache_creation_token_details": SPLIT,
+            },
+        },
+        {
+            "input_tokens": 51_904,
+            "output_tokens": 70,
+            "cache_read_tokens": 51_000,
+            "cache_write_tokens": 900,
+            "cache_write_1h_tokens": 800,
+        },
+    ],
+)
+def test_one_hour_cache_writes_are_counted_apart(given):
+    """As Anthropic, Bedrock and LiteLLM split them, and under Redline's own name."""
+    assert read_usage(given) == Usage(4, 70, 51_000, 900, 800)
+
+
+def test_one_hour_cache_writes_are_part_of_all_cache_writes():
+    """A report of more is cut down to what was written at all."""
+    assert read_usage({**ANTHROPIC, "cache_creation": {"ephemeral_1h_input_tokens": 901}}) == Usage(4, 70, 51_000, 900, 900)
+    assert read_usage({**ANTHROPIC, "cache_creation": None}) == Usage(4, 70, 51_000, 900)
+    assert Usage(cache_write_1h_tokens=5) == Usage()
+
+
+@pytest.mark.parametrize("wrong", [-1, "4", True, 1.5])
+def test_one_hour_cache_writes_that_are_no_count_are_refused(wrong):
+    """Like any other count."""
+    with pytest.raises(ValidationError, match="ephemeral_1h_input_tokens"):
+        read_usage({**ANTHROPIC, "cache_creation": {"ephemeral_1h_input_tokens": wrong}})
+
+
+def test_the_lifetime_that_was_asked_for_decides_where_the_provider_does_not_split():
+    """A usage that counts the two caches apart stays as it is."""
+    assert Usage(4, 70, 51_000, 900).written_for("1h") == Usage(4, 70, 51_000, 900, 900)
+    assert Usage(4, 70, 51_000, 900, 800).written_for("1h").cache_write_1h_tokens == 800
+    assert [Usage(4, 70, 51_000, 900).written_for(asked).cache_write_1h_tokens for asked in ("5m", "none", "")] == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("given", "usage"),
     [
@@ -158,7 +214,11 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*CHAT, *RESPONSES, *GEMINI, *ANTHROPIC, "usage", "response", "x"]), inner, max_size=4
+            st.sampled_from(
+                [*CHAT, *RESPONSES, *GEMINI, *ANTHROPIC, *BEDROCK, *SPLIT, "cacheDetails", "usage", "response", "x"]
+            ),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=10,
@@ -173,3 +233,4 @@ def test_whatever_is_given_there_is_a_usage_or_an_error(given):
     except RedlineError:
         return
     assert min(usage.fresh_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens) >= 0
+    assert 0 <= usage.cache_write_1h_tokens <= usage.cache_write_tokens

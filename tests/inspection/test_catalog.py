@@ -1,6 +1,7 @@
 import json
 import os
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from redline.transcripts.places import session_places
 from redline.wire.editing import Call, WireEditor
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_rows, needs_corpus
-from tests.transcripts.opencode_store import make_database
+from tests.transcripts.opencode_store import connect, insert, make_database, message_row
 
 MODEL = "claude-opus-4-6"
 
@@ -86,15 +87,17 @@ def test_rows_are_kept_until_the_file_changes(tmp_path, cache):
     assert rows_in(tmp_path)["s.jsonl"].messages == 1
 
 
-def test_a_journal_is_part_of_a_database(tmp_path):
-    """SQLite writes there first."""
+def test_what_is_only_in_the_journal_of_a_database_counts(tmp_path):
+    """SQLite writes there first; only the session that grew is read again (R119)."""
     database = make_database(tmp_path)
     list(Catalog([str(database)]).rows())
     catalog = Catalog([str(database)])
-    assert has_been_read(catalog) == [True]
-    with database.with_name(f"{database.name}-wal").open("ab") as journal:
-        journal.write(b"x")
-    assert has_been_read(catalog) == [False]
+    assert has_been_read(catalog) == [True, True, True]
+    newest = catalog.sessions()[0].session.conversation
+    with closing(connect(database)) as writer:
+        insert(writer, **message_row("msg_new", newest, at=2_000_000_000_000))
+        assert database.with_name(f"{database.name}-wal").stat().st_size
+        assert has_been_read(catalog) == [False, True, True]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"version": "0", "rows": {}}', b"\xff\xfe", b'{"rows": {"a": [1]}}'])

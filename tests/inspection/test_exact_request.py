@@ -10,8 +10,8 @@ import redline
 from redline import RedlineError
 from redline.formats import FORMATS
 from redline.inspection.exact_request import exact_request
-from redline.inspection.log_recording import recording_of_log
-from redline.inspection.log_transcript import read_log_at, read_log_file
+from redline.log.reading import read_log_at, read_log_file
+from redline.replay.history import history_of_log
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, says
 
@@ -61,7 +61,7 @@ def talk_about(talk, format, story):
 
 def compare(log, bodies):
     """How many requests of the present path are byte for byte as sent."""
-    recording = recording_of_log(log)
+    recording = history_of_log(log)
     found = [one for one in recording.requests if one.time_ms in bodies and one.record is not None]
     decided = [one for one in found if type(log.records[one.record].record).__name__ == "StrikesApplied"]
     for one in decided:
@@ -100,7 +100,7 @@ def test_in_a_database(format, tmp_path):
         bodies = talk_about(talk, format, story)
     log = read_log_at(address)
     assert compare(log, bodies) == len(bodies) == 4
-    recording = recording_of_log(log)
+    recording = history_of_log(log)
     assert len(recording.strikes) >= 2
     assert recording.strikes[0].end is not None
     assert recording.strikes[0].ended_because == "it was undone"

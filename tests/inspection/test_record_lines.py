@@ -1,8 +1,8 @@
 """How a log went, line by line: what merely follows is one line; forks and what changes the path have lines of their own."""
 
 import redline
-from redline.inspection.log_transcript import read_log_file
 from redline.inspection.record_lines import history_of_log
+from redline.log.reading import read_log_file
 
 
 def lines_of(path):

@@ -149,7 +149,7 @@ def test_a_folder_beyond_measure_is_refused(tmp_path, monkeypatch):
     assert "Name a smaller folder" in problem_of(tmp_path)
 
 
-COMMANDS = [("inspect",), ("check",), ("repair",), ("export",), ("convert", "--to", "gemini")]
+COMMANDS = [("inspect",), ("check",), ("repair",), ("export",), ("export", "--body", "--to", "gemini")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -192,7 +192,7 @@ def test_a_pipe_without_end_is_refused(monkeypatch, tmp_path):
     assert "more than 1 MB" in session.problem
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("gc", "--blobs", ".")], ids=lambda command: command[0])
+@pytest.mark.parametrize("command", [*COMMANDS, ("rm", "--unused", "--blobs", ".")], ids=lambda command: command[0])
 def test_no_command_shows_a_password(command):
     """That the server does not answer is said without it (R25)."""
     done = redline(*command, "postgresql://me:s3cret@127.0.0.1:1/db#chat")

@@ -116,7 +116,16 @@ def test_a_bucket_beyond_measure_is_refused(bucket, put, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    [("inspect",), ("check",), ("repair",), ("export",), ("convert", "--to", "gemini"), ("show",), ("log",), ("sessions",)],
+    [
+        ("inspect",),
+        ("check",),
+        ("repair",),
+        ("export",),
+        ("export", "--body", "--to", "gemini"),
+        ("show",),
+        ("log",),
+        ("sessions",),
+    ],
     ids=lambda command: command[0],
 )
 def test_every_command_reads_objects(bucket, put, session_bytes, tmp_path, command):
@@ -148,7 +157,7 @@ def test_blobs_are_not_collected_by_logs_in_a_store(bucket, put, tmp_path):
     with library.open(tmp_path / "chat.jsonl") as talk:
         talk.add({"role": "user", "content": "hi"})
     put("gc/chat.jsonl", (tmp_path / "chat.jsonl").read_bytes())
-    done = redline("gc", "--blobs", tmp_path, f"{bucket.address}/gc", **bucket.environment)
+    done = redline("rm", "--unused", "--blobs", tmp_path, f"{bucket.address}/gc", **bucket.environment)
     assert (done.returncode, "Download it first" in done.stderr) == (2, True)
 
 

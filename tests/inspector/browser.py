@@ -110,5 +110,5 @@ def serious(page):
 
 def money(usd):
     """As the page writes it."""
-    size = abs(usd)
-    return f"{'−' if usd < 0 else ''}${size:.{4 if size and size < 0.1 else 2}f}"
+    size = round(abs(usd), 4)
+    return f"{'−' if usd < 0 and size else ''}${size:,.{4 if 0 < size < 0.1 else 2}f}"

@@ -34,6 +34,33 @@ def write_messages(path, messages, **settings):
     return path
 
 
+def write_compacted(path, *, requests, compactions, model_changes=()):
+    """A long session that was compacted again and again: small requests, none larger than those before the compactions.
+
+    From each request that is named in `model_changes` on, the other of two models answers.
+    """
+    every = requests // (compactions + 1)
+    models, at = ("claude-sonnet-4-5", "claude-haiku-4-5"), 0
+    with path.open("w", encoding="utf-8") as out:
+        for request in range(requests):
+            is_compaction = bool(request) and request % every == 0 and request // every <= compactions
+            if is_compaction:
+                boundary = {
+                    "type": "system",
+                    "subtype": "compact_boundary",
+                    "parentUuid": None,
+                    "logicalParentUuid": f"u{at - 1}",
+                }
+                out.write(line(at, "user", "Compacted", **boundary))
+                at += 1
+            summary = {"isCompactSummary": True} if is_compaction else {}
+            out.write(line(at, "user", f"Request {request}. " + "Some more words. " * 20, **summary))
+            model = models[sum(request >= change for change in model_changes) % 2]
+            out.write(line(at + 1, "assistant", f"Answer {request}." * 5, model=model))
+            at += 2
+    return path
+
+
 def call(id, name, arguments):
     """The content of a message that calls a tool."""
     return [{"type": "tool_use", "id": id, "name": name, "input": arguments}]

@@ -10,8 +10,11 @@ import pytest
 import redline
 from redline.formats import FORMATS
 from redline.testing import conversation, says
+from tests.cli.run import redline as redline_command
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
+from tests.inspector.claude_code import write_compacted
 from tests.inspector.support import NOW, inspector, write_log, write_transcript
+from tests.transcripts.opencode_store import make_database
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 30).decode()
 
@@ -43,11 +46,51 @@ def test_the_list(running):
     assert not talk["is_pending"]
 
 
+def searched(running, text, count):
+    """What a search answers once so many sessions are found."""
+    for _ in range(100):
+        answer = running.get("/api/search", text=text)
+        if len(answer["found"]) == count and answer["is_complete"]:
+            return answer
+        time.sleep(0.1)
+    raise AssertionError(answer)
+
+
+def test_what_was_said_is_found(tmp_path):
+    """In every session that is served, once it was read in the background; without secrets in what is shown (R120)."""
+    (tmp_path / "sessions").mkdir()
+    write_transcript(tmp_path / "sessions" / "talk.jsonl")
+    key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
+    lines = [{"role": "user", "content": f"The zebra has the key {key} in its mouth"}]
+    (tmp_path / "sessions" / "said.json").write_text(json.dumps(lines))
+    make_database(tmp_path / "sessions")
+    with inspector(tmp_path / "sessions", home=tmp_path) as served:
+        rows = {row["id"]: row for row in served.rows()}
+        ((found, told),) = searched(served, "ZEBRA has", 1)["found"].items()
+        assert (rows[found]["name"], told["matches"], key in told["excerpt"]) == ("said", 1, False)
+        assert told["excerpt"].startswith("The zebra has the key [")
+        ((found, _),) = searched(served, "crash I go on", 1)["found"].items()
+        assert "opencode.db#ses_" in rows[found]["path"]
+        assert searched(served, "nobody said this", 0)["missing"] == 0
+        short = next(row["short_name"] for row in served.rows() if row["id"] == found)
+        assert redline_command("check", short, HOME=tmp_path).stdout.startswith(str(tmp_path / "sessions" / "opencode.db#"))
+
+
+def test_each_session_of_a_database_is_listed_and_opened(tmp_path):
+    """By itself, with its own messages (R119)."""
+    make_database(tmp_path)
+    with inspector(tmp_path / "opencode.db", home=tmp_path) as served:
+        rows = served.rows()
+        assert len(rows) == 3
+        counts = [when_ready(served, f"/api/sessions/{row['id']}")["messages"] for row in rows]
+        assert sorted(counts) == [4, 5, 12]
+
+
 def test_a_transcript_is_shown_with_what_redline_would_strike(running):
     """By default; as it was sent, nothing is struck."""
     address = running.session("talk")
     header = when_ready(running, address)
-    assert (header["policy"], header["is_hypothetical"], header["can_act"]) == ("default", True, False)
+    assert (header["policy"], header["is_hypothetical"], header["can_act"]) == ("careful", True, False)
     assert (header["messages"], header["requests"], header["model"]) == (62, 31, "claude-sonnet-4-5")
     assert running.get(f"{address}/strikes", policy="sent")["strikes"] == []
     strikes = running.get(f"{address}/strikes", policy="masking")["strikes"]
@@ -146,6 +189,29 @@ def test_the_timeline(running):
     assert (few["points"][0]["request"], few["points"][-1]["request"]) == (0, 30)
 
 
+@pytest.mark.parametrize("points", [1000, 60])
+def test_the_timeline_of_a_long_session_has_every_mark(points, serve, tmp_path):
+    """R122: each compaction, with the request before it, and each change of the model is among the points, however few."""
+    served = serve(write_compacted(tmp_path / "long.jsonl", requests=3300, compactions=10, model_changes=(450, 2071)))
+    drawn = served.get(f"{served.session()}/timeline", points=points, policy="sent")
+    assert drawn["requests"] == 3300
+    told = {point["request"]: point for point in drawn["points"]}
+    assert [number for number, point in told.items() if point["compaction"]] == list(range(300, 3001, 300))
+    assert {*range(299, 3000, 300), 450, 2071} <= told.keys()
+    assert all(told[number]["is_cold"] for number in (450, 2071))
+    assert {0, 3299} <= told.keys()
+    assert len(told) <= points
+
+
+def test_marks_come_before_other_points(serve, tmp_path):
+    """R122: with more marks than points there are as many compactions as fit, and never more points than asked for."""
+    served = serve(write_compacted(tmp_path / "long.jsonl", requests=1212, compactions=100))
+    few = served.get(f"{served.session()}/timeline", points=40, policy="sent")["points"]
+    assert len(few) <= 40
+    assert sum(point["compaction"] for point in few) == 38
+    assert (few[0]["request"], few[-1]["request"]) == (0, 1211)
+
+
 def test_what_if(running):
     """Numbers change with the settings, and the settings come back as a file that makes the same policy."""
     address = running.session("talk")
@@ -165,6 +231,7 @@ def test_what_if(running):
     "custom",
     [
         {"preset": "default"},
+        {"preset": "careful"},
         {"preset": "balanced"},
         {"rules": []},
         {"rules": [{"name": "masked_results", "settings": {"keep_recent": 1}}], "schedule": {"name": "eager"}},
@@ -234,7 +301,7 @@ def test_policies_are_described(running):
     assert {one["name"] for one in found["rules"]} == set(redline.RULES)
     assert all(setting["says"] for one in found["rules"] for setting in one["settings"])
     assert {one["name"] for one in found["schedules"]} == {"eager", "when_free", "budget"}
-    assert "default" in {one["name"] for one in found["presets"]}
+    assert "careful" in {one["name"] for one in found["presets"]}
 
 
 # --- logs

@@ -56,6 +56,18 @@ def test_search_narrows_the_list(tabs, running):
     expect(page.get_by_text("No session passes these filters.")).to_be_visible()
 
 
+def test_search_finds_what_was_said(tabs, running):
+    """In any message, with the words around it, and what is no title of the session; the index is made meanwhile (R120)."""
+    page = tabs.open(running.url)
+    page.get_by_role("searchbox", name="Search sessions").fill("done.")
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["Paint the shed"])
+    expect(page.get_by_role("row").filter(has_text="Done. (1 message)")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("row").filter(has_text="Done. (1 message)")).to_be_visible()
+    page.get_by_role("searchbox", name="Search sessions").fill("nobody said this")
+    expect(page.get_by_text("No session passes these filters.")).to_be_visible()
+
+
 def test_filters(tabs, running):
     """By agent and by project."""
     page = tabs.open(running.url)

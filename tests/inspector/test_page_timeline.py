@@ -1,11 +1,13 @@
 """The timeline in a browser: areas by kind, what was struck, both bills; numbers as the API has them."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.inspector.browser import money, page_of
+from tests.inspector.claude_code import write_compacted
 from tests.inspector.support import write_transcript
 
 
@@ -113,3 +115,36 @@ def test_cold_moments_are_marked(tabs, serve, tmp_path):
     for _ in range(cold[0]["request"]):
         page.keyboard.press("ArrowRight")
     expect(page.get_by_role("definition").filter(has_text=f"cold: {cold[0]['cold_because']}")).to_be_visible()
+
+
+def test_every_mark_of_a_long_session_is_drawn(tabs, serve, tmp_path):
+    """R122: ten compactions in more requests than there are points are ten arrows, at their places."""
+    served = serve(write_compacted(tmp_path / "long.jsonl", requests=3300, compactions=10, model_changes=(450, 2071)))
+    page = tabs.open(page_of(served, None, "/timeline", policy="sent"), viewport={"width": 1280, "height": 900})
+    drawing = page.get_by_role("img", name="Tokens by kind")
+    expect(drawing).to_be_visible()
+    told = served.get(f"{served.session()}/timeline", points=1000, policy="sent")["points"]
+    for mark, what, count in (("compaction", "compaction", 10), ("cold", "is_cold", 3)):
+        strokes = drawing.locator(f"path.{mark}").get_attribute("d").split("M")[1:]
+        assert len(strokes) == sum(point[what] for point in told) == count
+    places = [float(stroke.split()[0]) for stroke in drawing.locator("path.compaction").get_attribute("d").split("M")[1:]]
+    gaps = [after - before for before, after in pairwise(places)]
+    assert max(gaps) - min(gaps) < 1
+
+
+def test_money_has_separators_and_no_negative_zero(tabs, running):
+    """R175: thousands are set apart; what rounds to nothing is `$0.00`, and never negative."""
+    page = tabs.open(page_of(running, "talk", "/timeline"))
+    shown = {
+        1217.35: "$1,217.35",
+        -1234567.891: "−$1,234,567.89",
+        12.3: "$12.30",
+        0.0041: "$0.0041",
+        -0.0041: "−$0.0041",
+        0.00004: "$0.00",
+        -0.00004: "$0.00",
+        -0.0: "$0.00",
+    }
+    told = page.evaluate("async (sums) => sums.map((await import('/page/format.js')).money)", list(shown))
+    assert told == list(shown.values()) == [money(usd) for usd in shown]
+    assert page.evaluate("async () => (await import('/page/format.js')).money(null)") == "–"

@@ -86,7 +86,7 @@ def test_all_can_go(tmp_path):
 def test_messages_that_are_told_in_other_words_are_refused(tmp_path):
     """The runs of the agent data protocol are read as chat but not written so; the error says what can be done."""
     run = {"trajectory": [{"role": "user", "text": "x"}, {"role": "tool", "text": "y"}]}
-    with pytest.raises(ValidationError, match="redline convert"):
+    with pytest.raises(ValidationError, match="redline export"):
         mend_transcript(write(tmp_path, json.dumps(run).encode(), "x.json"))
 
 

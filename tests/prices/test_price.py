@@ -18,9 +18,17 @@ def test_a_request_costs_each_token_at_its_price():
     """What is sent anew, read, written and answered; in a higher tier the whole of it, in and out."""
     tokens = {"fresh": 1000, "read": 10_000, "written": 2000, "output": 100}
     assert price().cost(**tokens) == pytest.approx((4000 + 2000 + 10_000 + 2000) / 1e6)
-    assert price(cache_write_1h=8.0).cost(**tokens, is_long=True) == pytest.approx((4000 + 2000 + 16_000 + 2000) / 1e6)
     tiers = (Tier(12_999, 2.0, 1.5), Tier(13_000, 3.0, 3.0))
     assert price(tiers=tiers).cost(**tokens) == pytest.approx((2 * 16_000 + 1.5 * 2000) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("hour_price", "written_1h", "writes"), [(8.0, 2000, 16_000), (8.0, 500, 11_500), (None, 2000, 10_000)]
+)
+def test_one_hour_cache_writes_have_a_price_of_their_own(hour_price, written_1h, writes):
+    """So many of those written; where no such price is known, that of the usual cache."""
+    cost = price(cache_write_1h=hour_price).cost(fresh=1000, read=10_000, written=2000, output=100, written_1h=written_1h)
+    assert cost == pytest.approx((4000 + 2000 + writes + 2000) / 1e6)
 
 
 @pytest.mark.parametrize(("hour_price", "write", "minutes"), [(8.0, 2.0, 60), (None, 1.25, 5)])

@@ -225,8 +225,11 @@ class PlainEditor:
     def withdraw(self, edited):
         self.withdrawn.append(edited.body)
 
-    def refused(self, edited, status):
+    def refused(self, edited, status, answer=None):
         self.refusals.append(status)
+
+    def answering(self, edited):
+        """Nothing waits."""
 
     def answered(self, edited, answer):
         self.answers.append(answer)

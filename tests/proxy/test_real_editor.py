@@ -5,11 +5,16 @@ import json
 import pytest
 
 from redline.editor import Editor
+from redline.formats.costs import cost_of
+from redline.formats.usage import Usage
+from redline.log.opening import open_log
+from redline.log.records import UsageReported
 from redline.policy import Policy
+from redline.prices import find_price
 from redline.store import Store
 from redline.wire.editing import Call, WireEditor
 from tests.cli.test_proxy import reads
-from tests.proxy.support import proxy, upstream
+from tests.proxy.support import ANSWER, proxy, upstream
 
 BODY = json.dumps(reads(8)).encode()
 
@@ -49,6 +54,38 @@ def test_the_proxy_edits_with_the_editor(tmp_path):
         totals = running.settled(1)["totals"]
     assert up.seen[0].body == editor.retreat(call()).body != BODY
     assert totals["struck_tokens"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("ttl", "split", "written_1h"),
+    [
+        ("1h", None, 20_000),
+        ("1h", {"ephemeral_5m_input_tokens": 15_000, "ephemeral_1h_input_tokens": 5_000}, 5_000),
+        ("5m", None, 0),
+        ("5m", {"ephemeral_5m_input_tokens": 15_000, "ephemeral_1h_input_tokens": 5_000}, 5_000),
+    ],
+)
+def test_one_hour_cache_writes_are_accounted_and_recorded(tmp_path, ttl, split, written_1h):
+    """As the provider splits them; where it does not, the client's request says for how long its cache was written."""
+    told = {**ANSWER["usage"], "cache_creation_input_tokens": 20_000, "cache_creation": split}
+    marked, store = {"cache_control": {"type": "ephemeral", "ttl": ttl}, **reads(8)}, tmp_path / "chats"
+
+    def serve(peer):
+        peer.read_request()
+        peer.answer({**ANSWER, "usage": told})
+
+    with (
+        Editor(store, policy=Policy.documents()) as editor,
+        upstream(serve) as up,
+        proxy(up.url, tmp_path, editor=WireEditor(editor)) as running,
+    ):
+        running.ask(body=json.dumps(marked).encode(), headers=[("x-api-key", "k")])
+        totals = running.settled(1)["totals"]
+    usage = Usage(10, 5, 70, 20_000, written_1h)
+    assert totals["cost_usd"] == pytest.approx(cost_of(usage, find_price(marked["model"])), abs=1e-6)
+    (name,) = Store(store).names()
+    records = [one.record for one in open_log(Store(store).address_of(name)).read()]
+    assert [one.usage for one in records if isinstance(one, UsageReported)] == [usage]
 
 
 @pytest.mark.parametrize(

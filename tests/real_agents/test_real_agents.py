@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from redline.values.words import EN
+from tests.cli.run import redline
 from tests.real_agents.descriptions import REAL_AGENTS, RealAgent
 from tests.real_agents.task import FOLLOW_UP, MAIN
 
@@ -181,3 +182,30 @@ def test_a_hostile_folder_gets_no_request_of_the_real_agent(agent, tmp_path):
     assert report["got"] == [], report["errors"]
     assert report["asked"] > 0, report["errors"]
     assert "not followed" in report["errors"]
+
+
+def test_every_surface_says_the_same_of_what_was_paid_and_saved(played):
+    """The proxy's accounts of each conversation, and what `sessions`, `replay` and `explain` say of its log."""
+    store = played[1]["redline"][1].parent / "store"
+    accounts: dict[str, list[float]] = {}
+    for line in (store / "proxy.accounts").read_text().splitlines():
+        entry = json.loads(line)
+        if entry.get("chain") and entry.get("cost") is not None:
+            sums = accounts.setdefault(entry["chain"], [0.0, 0.0])
+            sums[0] += entry["cost"]
+            sums[1] += entry.get("saved") or 0.0
+    assert accounts
+    assert any(saved for _, saved in accounts.values())
+    for chain, (cost, saved) in [max(accounts.items(), key=lambda one: one[1][0])]:  # a resumed session goes on in another log
+        (row,) = told("sessions", "--json", store / f"{chain}.jsonl")
+        (replayed,) = told("replay", "--json", store / f"{chain}.jsonl")
+        (explained,) = told("explain", "--json", store / f"{chain}.jsonl")
+        paid = replayed["advice"]["paid"]
+        assert [row["cost_usd"], paid["usd"], explained["paid_usd"]] == pytest.approx([cost] * 3, abs=1e-4), chain
+        assert [row["saved_usd"], paid["saved_usd"], explained["saved_usd"]] == pytest.approx([saved] * 3, abs=1e-4), chain
+
+
+def told(*arguments: object) -> list[dict]:
+    done = redline(*arguments)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

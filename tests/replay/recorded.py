@@ -1,7 +1,7 @@
 """Recorded conversations for the tests of the replay, in a few words."""
 
 from redline.formats import FORMATS
-from redline.replay.session import sessions_in
+from redline.replay.history import PastStrike, histories_in
 from redline.testing import conversation
 from redline.transcripts.base import Entry, RecordedCompaction, RecordedConversation, Transcript, Usage
 from redline.values.messages import Text, ToolCall, ToolResult
@@ -14,17 +14,31 @@ def step(number, tool, arguments, answer, says=None):
     return [("assistant", (*words, call)), ("tool", (ToolResult(call.id, (Text(answer),), tool),))]
 
 
-def recorded(turns, *, every_ms=1000.0, usages=(), compact_before=(), model="claude-opus-4-6"):
-    """The session of a conversation whose messages were said one after the other; usages are those of the answers."""
+def recorded_conversation(turns, *, every_ms=1000.0, usages=(), model="claude-opus-4-6", messages=None, **settings):
+    """A conversation whose messages were said one after the other; usages are those of the answers.
+
+    `every_ms` may be a function from the number of a message to its time; `messages` are native ones to take instead.
+    """
     format_name = "anthropic"
     reported, entries = iter(usages), []
-    for number, payload in enumerate(conversation(format_name, turns)):
+    for number, payload in enumerate(messages or conversation(format_name, turns)):
         message = FORMATS[format_name].read(payload)
-        usage = next(reported, None) if message.role == "assistant" else None
-        entries.append(Entry(lambda message=message: message, (), (number + 1) * every_ms, model=model, usage=usage))
-    told = RecordedConversation("c", format_name, tuple(entries), compactions=tuple(map(RecordedCompaction, compact_before)))
-    found = list(sessions_in(Transcript(None, "test", (told,))))
-    return found[0] if found else None
+        is_answer = message.role == "assistant"
+        usage = next(reported, None) if is_answer else None
+        time_ms = every_ms(number) if callable(every_ms) else (number + 1) * every_ms
+        entries.append(Entry(lambda message=message: message, (), time_ms, model=model if is_answer else None, usage=usage))
+    compactions = tuple(map(RecordedCompaction, settings.pop("compact_before", ())))
+    return RecordedConversation("c", format_name, tuple(entries), compactions=compactions, **settings)
 
 
-__all__ = ["Usage", "recorded", "step"]
+def recorded(turns, **settings):
+    """The history of such a conversation; None where no model was asked."""
+    return next(histories_in(Transcript(None, "test", (recorded_conversation(turns, **settings),))), None)
+
+
+def past_strike(index, first, saved=1, at=(), *, number=0, end=None):
+    """A strike by nobody in particular that saves so many tokens from a request on."""
+    return PastStrike(number, "test", index, at, None, "", saved, 0, first=first, end=end)
+
+
+__all__ = ["Usage", "past_strike", "recorded", "recorded_conversation", "step"]

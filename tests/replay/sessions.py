@@ -1,27 +1,53 @@
 """Sessions for the tests of the replay: by their sizes and times alone, or drawn at random."""
 
+import dataclasses
+
 from hypothesis import strategies as st
 
+from redline.log.log import ROOT, Stored
+from redline.log.reading import StoredLog
+from redline.log.records import MessageAdded, StrikesApplied, ViewChanged
 from redline.prices import PriceRule
-from redline.replay.marks import MARK_SETS, DueMark
-from redline.replay.policies import MarkedSession
-from redline.replay.session import RecordedRequest, Session
+from redline.replay.history import history_of_log
+from redline.replay.sizes import SessionSizes
+from redline.values import payloads
+from tests.replay.recorded import past_strike
 
 RULE = PriceRule(0.1, 1.25, 300_000)
 MINUTE_MS = 60_000.0
+_PER_MESSAGE = 4
+"""What every message costs besides its words."""
 
 
-def session(tokens, requests, *, prefix=0.0):
-    """A session of messages of these sizes; a request is (end, minute) or (start, end, minute)."""
-    made = [RecordedRequest(*(one[:-1] if len(one) == 3 else (0, one[0])), one[-1] * MINUTE_MS) for one in requests]
-    return Session("s", "test", (), tuple(map(float, tokens)), prefix, tuple(made))
+class Letters:
+    """Counts letters, so that a size can be written down."""
+
+    name = "letters"
+
+    def count(self, text):
+        return len(text)
 
 
-def given_marks(made, marks):
-    """A session in which these are the marks of every set."""
-    marked = MarkedSession(made)
-    marked._marks = dict.fromkeys(MARK_SETS, tuple(marks))
-    return marked
+def session(tokens, requests, *, prefix=0):
+    """The sizes of a session of messages with so many tokens; a request is (end, minute) or (start, end, minute)."""
+    records, said, shown_from = [], 0, 0
+
+    def say(until):
+        for size in tokens[said:until]:
+            words = "x" * (int(size) - _PER_MESSAGE)
+            records.append(MessageAdded(payloads.encoded({"role": "user", "content": words})))
+        return max(said, until)
+
+    for one in requests:
+        start, end, minute = one if len(one) == 3 else (0, *one)
+        if start != shown_from:
+            said, shown_from = say(start), start
+            records.append(ViewChanged(((start, said),)))
+        said = say(end)
+        records.append(StrikesApplied((), now=minute * MINUTE_MS))
+    stored = tuple(Stored(number, number - 1 if number else ROOT, record) for number, record in enumerate(records))
+    history = history_of_log(StoredLog("s", "s", stored, None, {}, ()))
+    return SessionSizes(dataclasses.replace(history, system="x" * int(prefix)), Letters())
 
 
 @st.composite
@@ -36,19 +62,22 @@ def sessions(draw, most_messages=30):
         minute += gap
         start = second_window if second_window is not None and end > second_window else 0
         requests.append((start, end, minute))
-    return session(tokens, requests, prefix=float(draw(st.integers(0, 5000))))
+    return session(tokens, requests, prefix=draw(st.integers(0, 5000)))
 
 
 @st.composite
-def marked_sessions(draw, most_marks=10, most_messages=30):
-    """A session, and marks on messages that have been sent or are about to be, in the order in which they are due."""
-    made = draw(sessions(most_messages))
-    marks = []
-    for number, request in enumerate(made.requests):
-        free = [place for place in range(request.start, request.end) if all(place != mark.position for mark in marks)]
-        for place in draw(st.sets(st.sampled_from(free), max_size=2)) if free else ():
-            marks.append(DueMark(number, place, float(draw(st.integers(1, int(made.tokens[place]))))))
-    return made, tuple(marks[:most_marks])
+def struck_sessions(draw, most_strikes=10, most_messages=30):
+    """A session, and strikes on messages that have been sent or are about to be, some of which end."""
+    sizes, strikes = draw(sessions(most_messages)), []
+    requests = sizes.history.requests
+    for request in requests:
+        struck = {strike.index for strike in strikes}
+        free = [index for index in request.indices if index not in struck]
+        for index in draw(st.sets(st.sampled_from(free), max_size=2)) if free else ():
+            saved = draw(st.integers(1, int(sizes.tokens[index])))
+            end = draw(st.sampled_from([None, None, *range(request.number + 1, len(requests))]))
+            strikes.append(past_strike(index, request.number, saved, number=len(strikes), end=end))
+    return sizes, tuple(strikes[:most_strikes])
 
 
 rules = st.sampled_from(

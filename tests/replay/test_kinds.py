@@ -1,12 +1,10 @@
 import pytest
 
-from redline.replay.course import ReplayStrike
 from redline.replay.kinds import KindRisk, kind_risks, kinds_in, summed_kinds
-from redline.replay.marks import seen_in
-from redline.replay.risk import Risk
+from redline.replay.risk import Risk, seen_in, strikes_by_part
 from redline.rules.worth_kinds import KINDS
 from redline.values.messages import Text
-from tests.replay.recorded import recorded, step
+from tests.replay.recorded import past_strike, recorded, step
 
 
 def session():
@@ -20,11 +18,11 @@ def session():
 def test_a_strike_is_of_the_kind_of_its_result(is_whole):
     """Whether the result was struck or its whole message; each measure counts for itself."""
     made = session()
-    read, edit = ((place, None if is_whole else made.messages[place].parts[0].at) for place in (2, 4))
-    strikes = [ReplayStrike(3, place, 1.0, at) for place, at in (read, edit)]
+    read, edit = ((index, () if is_whole else made.load(index).parts[0].at) for index in (2, 4))
+    strikes = [past_strike(index, 3, at=at) for index, at in (read, edit)]
     found = kind_risks(
         kinds_in(seen_in(made)),
-        strikes,
+        strikes_by_part(made, strikes),
         quoted=Risk(1, 1, missed=frozenset({read})),
         strict=Risk(2, 1, missed=frozenset({read, edit})),
     )
@@ -34,8 +32,20 @@ def test_a_strike_is_of_the_kind_of_its_result(is_whole):
 def test_what_is_no_result_is_of_another_kind():
     """A message of the user, and one with a call."""
     made = session()
-    strikes = [ReplayStrike(3, 0, 1.0), ReplayStrike(3, 1, 1.0)]
-    assert kind_risks(kinds_in(seen_in(made)), strikes, quoted=Risk(), strict=Risk()) == {"other": KindRisk(2)}
+    strikes = [past_strike(0, 3), past_strike(1, 3)]
+    assert kind_risks(kinds_in(seen_in(made)), strikes_by_part(made, strikes), quoted=Risk(), strict=Risk()) == {
+        "other": KindRisk(2)
+    }
+
+
+def test_a_strike_inside_a_result_is_of_the_kind_of_the_result():
+    """Its words were shortened: the tool is the one that gave them."""
+    made = session()
+    read = made.load(2).parts[0]
+    missed = Risk(1, 1, missed=frozenset({(2, read.at)}))
+    by_part = strikes_by_part(made, [past_strike(2, 3, at=read.parts[0].at)])
+    found = kind_risks(kinds_in(seen_in(made)), by_part, quoted=missed, strict=missed)
+    assert found == {"file read": KindRisk(1, 1, 1)}
 
 
 def test_kinds_add_up():

@@ -1,7 +1,7 @@
-from redline.replay.course import ReplayStrike
-from redline.replay.risk import Miss, Reread, Risk, misses_of, risk_of, uses_in
+from redline.replay import risk
+from redline.replay.risk import Reread, Risk, uses_in
 from redline.values.messages import Text
-from tests.replay.recorded import recorded, step
+from tests.replay.recorded import past_strike, recorded, step
 
 LINE = "the_answer = compute_everything(42)"
 FILE = f"import os\n   7→    {LINE}\nprint(1)\n"
@@ -12,58 +12,70 @@ def session(*more):
     return recorded([*turns, ("assistant", (Text("done"),))])
 
 
-def strike(made, request=2):
-    return ReplayStrike(request, 2, 1.0, made.messages[2].parts[0].at)
+def strike(made, request=2, **more):
+    return past_strike(2, request, at=made.load(2).parts[0].at, **more)
+
+
+def risk_of(made, *strikes):
+    return risk.risk_of(made, uses_in(made), strikes)
+
+
+def misses_of(made, *strikes):
+    """By the number of a strike, the request that first used it, and the words."""
+    found = risk.misses_of(made, uses_in(made), strikes)
+    return {number: (use.request, use.words) for number, use in found.items()}
 
 
 def test_quoting_a_struck_line_is_a_risk():
     """The agent edits a line that stood in the struck read and nowhere it still sees."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*step(2, "Bash", {"command": "ls"}, "a.py"), *edit)
-    assert risk_of(uses_in(made), [strike(made)]) == Risk(1, 1, (Reread(2, 1.0),))
+    assert risk_of(made, strike(made)) == Risk(1, 1, (Reread(2, 1),))
 
 
 def test_what_is_still_visible_is_no_risk():
     """If the user had said the line too, the agent has it from there."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(("assistant", (Text("hm"),)), ("user", (Text(LINE),)), *edit)
-    assert risk_of(uses_in(made), [strike(made)]) == Risk()
+    assert risk_of(made, strike(made)) == Risk()
 
 
 def test_what_is_struck_after_its_use_is_no_risk():
     """A use counts only if the strike came before it."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*edit)
-    assert risk_of(uses_in(made), [strike(made, request=2)]) == Risk()
-    assert risk_of(uses_in(made), [strike(made, request=1)]) == Risk(1, 1, (Reread(1, 1.0),))
+    assert risk_of(made, strike(made, request=2)) == Risk()
+    assert risk_of(made, strike(made, request=1)) == Risk(1, 1, (Reread(1, 1),))
 
 
 def test_what_was_read_again_is_there_from_then_on():
     """Of two uses of one struck part only the first would have to be asked for; what the agent read again anyway, never."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*edit, ("assistant", (Text(LINE),)), ("user", (Text("again"),)))
-    assert risk_of(uses_in(made), [strike(made, request=1)]).rereads == (Reread(1, 1.0),)
+    assert risk_of(made, strike(made, request=1)).rereads == (Reread(1, 1),)
     again = session(*step(1, "Read", {"file_path": "/p/a.py"}, FILE), *step(2, "Bash", {"command": LINE}, "ok"))
-    assert risk_of(uses_in(again), [strike(again, request=1)]) == Risk(1, 1)
+    assert risk_of(again, strike(again, request=1)) == Risk(1, 1)
 
 
 def test_reading_again_what_has_not_changed_is_a_risk():
     """The same read with the same result means that the first one was still wanted."""
     again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
-    assert risk_of(uses_in(made := session(*again)), [strike(made, request=1)]) == Risk(1, 1)
+    made = session(*again)
+    assert risk_of(made, strike(made, request=1)) == Risk(1, 1)
 
 
 def test_reading_again_what_has_changed_is_none():
     """A read that gives something else was needed anyway."""
     again = step(1, "Read", {"file_path": "/p/a.py"}, "print(2)\n")
-    assert risk_of(uses_in(made := session(*again)), [strike(made, request=1)]) == Risk()
+    made = session(*again)
+    assert risk_of(made, strike(made, request=1)) == Risk()
 
 
 def test_dropping_a_message_counts_for_all_its_parts():
     """A strike without a part is one on the whole message."""
     again = step(1, "Read", {"file_path": "/p/a.py"}, FILE)
     made = session(*again)
-    assert risk_of(uses_in(made), [ReplayStrike(1, 2, 1.0)]) == Risk(1, 1)
+    assert risk_of(made, past_strike(2, 1)) == Risk(1, 1)
 
 
 def test_uses_come_in_the_order_in_which_they_were_said():
@@ -82,10 +94,36 @@ def test_a_miss_names_the_strike_its_first_use_and_the_words():
     """Of two strikes the second was used, twice; a read that is asked for again is told by its call."""
     edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
     made = session(*edit, ("assistant", (Text(LINE),)), ("user", (Text("again"),)))
-    unused = ReplayStrike(0, 0, 1.0, made.messages[0].parts[0].at)
-    assert misses_of(uses_in(made), [unused, strike(made, request=1)]) == (Miss(1, 1, LINE),)
+    unused = past_strike(0, 0, at=made.load(0).parts[0].at)
+    assert misses_of(made, unused, strike(made, request=1, number=7)) == {7: (1, LINE)}
     again = session(*step(1, "Read", {"file_path": "/p/a.py"}, FILE))
-    assert misses_of(uses_in(again), [strike(again, request=1)]) == (Miss(0, 1, 'Read {"file_path":"/p/a.py"}'),)
+    assert misses_of(again, strike(again, request=1)) == {0: (1, 'Read {"file_path":"/p/a.py"}')}
+
+
+def test_a_strike_that_has_ended_takes_nothing_away():
+    """From its end on the model sees its part again."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*step(2, "Bash", {"command": "ls"}, "a.py"), *edit)
+    assert risk_of(made, strike(made, request=1, end=2)) == Risk()
+    assert risk_of(made, strike(made, request=1, end=3)) == Risk(1, 1, (Reread(2, 1),))
+
+
+def test_a_part_that_is_struck_again_is_gone_again():
+    """A strike was lifted and the part struck once more: what is used after that was taken away by the second one."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*step(2, "Bash", {"command": "ls"}, "a.py"), *step(3, "Bash", {"command": "ls"}, "a.py"), *edit)
+    strikes = strike(made, request=1, end=2, number=3), strike(made, request=3, number=4)
+    assert risk_of(made, *strikes) == Risk(1, 1, (Reread(3, 1),))
+    assert misses_of(made, *strikes) == {4: (3, LINE)}
+
+
+def test_a_strike_inside_a_result_takes_the_result_away():
+    """Its words are what was used."""
+    edit = step(1, "Edit", {"file_path": "/p/a.py", "old_string": LINE, "new_string": "pass"}, "ok")
+    made = session(*edit)
+    inside = made.load(2).parts[0].parts[0].at
+    assert len(inside) > len(made.load(2).parts[0].at)
+    assert risk_of(made, past_strike(2, 1, at=inside)) == Risk(1, 1, (Reread(1, 1),))
 
 
 def test_of_a_long_line_only_the_beginning_is_kept():

@@ -1,13 +1,9 @@
-from dataclasses import replace
-
 import pytest
 
-from redline.formats import FORMATS
-from redline.replay.course import ReplayStrike
 from redline.replay.risk import Risk, risk_of
 from redline.replay.strict import strict_uses_in
 from redline.values.messages import Text
-from tests.replay.recorded import recorded, step
+from tests.replay.recorded import past_strike, recorded, step
 
 FILE = "     7→def parse_config(path):\n     8→    return Loader(path)  # see docs/config.md.\n"
 
@@ -22,8 +18,8 @@ def says(words):
 
 
 def strict_risk(made, request=1):
-    strikes = [ReplayStrike(request, 2, 1.0, made.messages[2].parts[0].at)]
-    risk = risk_of(strict_uses_in(made), strikes)
+    strikes = [past_strike(2, request, at=made.load(2).parts[0].at)]
+    risk = risk_of(made, strict_uses_in(made), strikes)
     return Risk(risk.strikes, risk.requests)
 
 
@@ -65,7 +61,7 @@ def test_another_result_that_stays_is_enough():
     """Only if all results that hold the word are struck, it is a risk; the use names them all."""
     made = session(*step(1, "Bash", {"command": "cat b"}, "parse_config is here"), *says("parse_config"))
     [use] = strict_uses_in(made)
-    assert {position for position, _ in use.holders} == {2, 4}
+    assert {index for index, _ in use.holders} == {2, 4}
     assert strict_risk(made) == Risk()
 
 
@@ -73,8 +69,8 @@ def test_whoever_drops_messages_drops_words_too():
     """What the assistant said is visible as long as its message is; then it counts as a result does."""
     made = session(*says("parse_config"), *says("parse_config"))
     uses = strict_uses_in(made, drops_messages=True)
-    result, answer = ReplayStrike(2, 2, 1.0), ReplayStrike(2, 3, 1.0)
-    risks = [risk_of(uses, strikes) for strikes in ([result], [answer], [result, answer])]
+    result, answer = past_strike(2, 2), past_strike(3, 2)
+    risks = [risk_of(made, uses, strikes) for strikes in ([result], [answer], [result, answer])]
     assert [(risk.strikes, risk.requests) for risk in risks] == [(0, 0), (0, 0), (2, 1)]
 
 
@@ -82,7 +78,7 @@ def test_of_many_that_hold_a_word_the_first_and_the_latest_count():
     """Where messages are dropped, a word that everything holds does not make the uses grow with the square of the session."""
     made = session(*(turn for _ in range(200) for turn in says("parse_config")))
     last = strict_uses_in(made, drops_messages=True)[-1]
-    places = sorted(position for position, _ in last.holders)
+    places = sorted(index for index, _ in last.holders)
     assert (places[0], places[-1], len(places)) == (2, made.requests[last.request].end - 2, 64)
 
 
@@ -96,7 +92,7 @@ def test_a_compaction_makes_everything_new():
     """What was told before it is not sent any more, and what was visible is not."""
     later = step(1, "Bash", {"command": "cat b"}, "parse_config is here")
     made = session(*says("parse_config"), *later, *says("parse_config"), compact_before=[4])
-    assert [(use.request, {position for position, _ in use.holders}) for use in strict_uses_in(made)] == [(1, {2}), (3, {6})]
+    assert [(use.request, {index for index, _ in use.holders}) for use in strict_uses_in(made)] == [(1, {2}), (3, {6})]
 
 
 def test_text_that_is_no_unicode_does_no_harm():
@@ -111,19 +107,23 @@ def test_words_of_a_long_input_are_gone_with_it():
     """The assistant wrote them into a file, and says them again when the input was struck; a short text stays in sight."""
     turns = [("user", (Text("go"),)), *step(0, "Write", {"file_path": "src/other_file.py", "content": LONG}, "ok")]
     made = recorded([*turns, *says("so"), *says("make_total in src/other_file.py"), ("assistant", (Text("done"),))])
-    strike = ReplayStrike(1, 1, 1.0, made.messages[1].parts[0].at)
+    strike = past_strike(1, 1, at=made.load(1).parts[0].at)
     [use] = [one for one in strict_uses_in(made) if one.request == 2]
-    assert (use.words, {position for position, _ in use.holders}) == ("make_total", {1})
-    assert risk_of(strict_uses_in(made), [strike]).requests == 1
-    assert risk_of(strict_uses_in(made), []).requests == 0
+    assert (use.words, {index for index, _ in use.holders}) == ("make_total", {1})
+    assert risk_of(made, strict_uses_in(made), [strike]).requests == 1
+    assert risk_of(made, strict_uses_in(made), []).requests == 0
 
 
 def test_words_of_reasoning_are_gone_with_it():
     """A name that the assistant only thought of."""
-    talk = [("user", (Text("go"),)), *says("hm"), *says("parse_config"), ("assistant", (Text("x"),))]
-    made = recorded(talk)
     thought = {"type": "thinking", "thinking": "it must be parse_config", "signature": "s"}
-    thinking = FORMATS["anthropic"].read({"role": "assistant", "content": [thought, {"type": "text", "text": "hm"}]})
-    messages = [thinking if place == 1 else message for place, message in enumerate(made.messages)]
-    [use] = strict_uses_in(replace(made, messages=messages))
-    assert (use.request, {position for position, _ in use.holders}) == (1, {1})
+    talk = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "hm"}]},
+        {"role": "user", "content": "go on"},
+        {"role": "assistant", "content": "parse_config"},
+        {"role": "user", "content": "go on"},
+        {"role": "assistant", "content": "x"},
+    ]
+    [use] = strict_uses_in(recorded((), messages=talk))
+    assert (use.request, {index for index, _ in use.holders}) == (1, {1})

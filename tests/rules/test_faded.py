@@ -12,7 +12,8 @@ from redline import EN, Conversation, Policy
 from redline.blobs import MemoryBlobs
 from redline.errors import ValidationError
 from redline.formats import FORMATS
-from redline.replay.what_if import WhatIf
+from redline.replay.sizes import SessionSizes
+from redline.replay.under_policy import strikes_under
 from redline.rules import OffloadResults
 from redline.rules.faded import Faded
 from redline.rules.presets import PRESET_RULES
@@ -23,7 +24,7 @@ from redline.rules.worth_words import NAME_SORTS, hashed_words
 from redline.testing import Turn
 from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
-from tests.replay.test_what_if import RULE, generated, live_strikes, tried_strikes
+from tests.replay.test_under_policy import RULE, generated, live_strikes, replayed_strikes
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
 
 DULL = "all is well and nothing of it matters to anybody\n" * 400
@@ -327,7 +328,7 @@ def test_replay_and_a_conversation_strike_the_same(name, schedule):
     policy = Policy(rules=PRESET_RULES[name], schedule=schedule)
     for seed in range(2):
         session = generated(seed, is_compacted=seed == 1)
-        tried = tried_strikes(session, policy)
+        tried = replayed_strikes(session, policy)
         assert tried == live_strikes(session, policy)
         assert tried or name == "careful"
 
@@ -368,7 +369,7 @@ def test_careful_strikes_nothing_likely_and_nothing_new():
     found = {}
     for name in ("careful", "bold"):
         policy = Policy(rules=PRESET_RULES[name], schedule="eager")
-        strikes = [one for seed in range(6) for one in WhatIf(generated(seed)).try_policy(policy, RULE).strikes]
+        strikes = [one for seed in range(6) for one in strikes_under([policy], SessionSizes(generated(seed)), RULE)[0]]
         faded = [one for one in strikes if one.rule == "faded"]
         ages = [int(re.search(r", (\d+) requests? old", one.because)[1]) for one in faded]  # type: ignore[index]
         found[name] = max(one.chance or 0 for one in faded), min(ages)

@@ -67,7 +67,7 @@ def test_free_model_in_an_editor():
     assert editor.edit(HISTORY, model=FREE, now=300 * MINUTE).strikes
 
 
-prices = st.floats(0, 1e6) | st.sampled_from([0, 0.0, 1e-12])
+prices = st.floats(1e-6, 1e6) | st.sampled_from([0, 0.0, 1e-12])
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,7 +9,7 @@ from bench.schedule import decisions
 from redline import Conversation, ValidationError
 from redline.log.memory import MemoryLog
 from redline.log.records import StrikesApplied
-from redline.prices import Price
+from redline.prices import Price, PriceRule, Tier, find_price
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
 from redline.schedules import Rates, WhenFree
@@ -225,6 +225,24 @@ def test_prices_of_a_model():
     own = Price(model="mine", input=2, output=5, cache_read=1, cache_write=2, lifetime_minutes=9)
     assert WhenFree.for_model(own) == WhenFree(Rates(0.5, 1.0), 9 * MINUTE)
     assert WhenFree.for_model("nobody-knows-it") == WhenFree.for_model(None) == WhenFree()
+
+
+def test_prices_of_the_one_hour_cache():
+    """The price of writing to it and its lifetime; those of the usual cache where a model has no other."""
+    haiku = WhenFree.for_model("claude-haiku-5-5-20261001", is_long=True)
+    assert (haiku.rates.read, haiku.rates.write, haiku.lifetime_ms) == (pytest.approx(0.1), 2.0, 60 * MINUTE)
+    assert (haiku.tier_tokens, haiku.tier_factor, haiku.window_tokens) == (100_000, 5.0, 900_000)
+    assert WhenFree.for_model("gpt-5.6", is_long=True) == WhenFree.for_model("gpt-5.6")
+    assert WhenFree.for_model("nobody-knows-it", is_long=True) == WhenFree()
+
+
+def test_prices_of_a_rule():
+    """Rates, lifetime and the first tier are the rule's; of the model's window a tenth stays free."""
+    rule = PriceRule(0.1, 2.0, 60 * MINUTE, tiers=(Tier(100, 3.0, 1.0), Tier(200, 5.0, 1.0)))
+    assert WhenFree.for_rule(rule) == WhenFree(Rates(0.1, 2.0), 60 * MINUTE, tier_tokens=100, tier_factor=3.0)
+    assert WhenFree.for_rule(rule, window_tokens=1000).window_tokens == 900
+    price = find_price("claude-sonnet-4-5")
+    assert WhenFree.for_rule(price.rule(), price.window_tokens) == WhenFree.for_model(price)
 
 
 @pytest.mark.parametrize(

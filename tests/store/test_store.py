@@ -18,7 +18,7 @@ from redline import Editor, LogError, Store, ValidationError
 from redline.blobs import DirectoryBlobs
 from redline.inspection.catalog import Catalog
 from redline.inspection.session_files import find_sessions
-from redline.inspection.short_names import ListedSession, last_listing, save_listing
+from redline.inspection.short_names import known_names, name_sessions
 from redline.log import ROOT, open_log
 from tests.cli.sample import write_session
 from tests.log.logs import environment, message
@@ -357,11 +357,11 @@ def test_caches_tell_nothing_of_a_deleted_conversation(kind, tmp_path, request, 
     place = "chats" if kind == "folder" else "sqlite:///chats.db"
     found = find_sessions([place])
     list(Catalog([place]).rows())
-    save_listing([ListedSession(one.place, PHRASE if "secret" in one.place else "hello") for one in found])
-    assert files_with(PHRASE, tmp_path / "cache") == ["redline/last-listing.json", "redline/sessions.json"]
+    name_sessions((one.place, PHRASE if "secret" in one.place else "hello") for one in found)
+    assert files_with(PHRASE, tmp_path / "cache") == ["redline/sessions.json", "redline/short-names.json"]
     store.delete("secret")
     assert files_with(PHRASE, tmp_path / "cache") == []
-    assert [one.title for one in last_listing()] == ["hello", ""]
+    assert [one.title for one in known_names()] == ["hello"]
     assert files_with("hello", tmp_path / "cache")
 
 

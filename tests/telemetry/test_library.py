@@ -11,12 +11,13 @@ import httpx
 import pytest
 
 from redline import Conversation, Editor, Policy, RedlineTransport, aio
+from redline.formats.costs import cost_of
 from redline.formats.usage import Usage
 from redline.prices import find_price
 from redline.rules import HistoricalReads
+from redline.schedules.bill import OpenBill, PaidRequest
 from redline.telemetry import instrument, uninstrument
 from redline.testing import fake_provider
-from redline.wire.costs import Struck, saved_by
 from tests.cli.run import SOURCE
 from tests.telemetry.support import FORMATS, MARK, MODELS, call, history, instrumented
 
@@ -79,6 +80,15 @@ def test_lifted_and_held_are_counted():
     assert seen.totals()["redline.held"] == waiting > 0
 
 
+def test_one_hour_cache_writes_cost_their_own_price():
+    """As the provider reports them."""
+    usage = Usage(50, 5, 200, 40_000, 30_000)
+    with instrumented() as seen:
+        editor = Editor(policy=Policy.documents())
+        editor.report(editor.edit(history(5)[:-2], model=MODEL), usage)
+    assert seen.totals(redline__currency="USD")["redline.cost"] == pytest.approx(cost_of(usage, find_price(MODEL)))
+
+
 @pytest.mark.parametrize("calls", [1, 2])
 def test_money_is_worked_out_as_in_the_accounts(calls):
     """Saved is net of what a rewrite costs: the formula and the price are those of the proxy."""
@@ -90,7 +100,8 @@ def test_money_is_worked_out_as_in_the_accounts(calls):
         request = editor.edit(history(8)[:-2], model=MODEL)
         editor.report(request, usage)
     struck = sum(strike.tokens_saved for strike in request.strikes)
-    expected = saved_by(usage, Struck(struck, struck), find_price(MODEL), before=before if calls == 2 else None)
+    paid = PaidRequest(before, 0, None, None) if calls == 2 else None
+    expected = OpenBill(struck, struck, before=paid).settle(usage, find_price(MODEL)).saved
     assert struck > 1000
     assert seen.totals(redline__currency="USD")["redline.saved"] == pytest.approx(expected)
     assert (expected < 0) == (calls == 2)

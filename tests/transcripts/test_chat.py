@@ -1,7 +1,7 @@
 import pytest
 
 from redline.formats.openai_chat import OpenAIChat
-from redline.transcripts.base import Usage
+from redline.transcripts.base import CacheCreation, Usage
 from redline.transcripts.chat import CacheDetails, ChatTokens, chat_answer, chat_call, chat_usage
 
 
@@ -33,6 +33,7 @@ def test_nothing_is_added_where_the_words_tell_the_failure():
         (ChatTokens(100, 7), Usage(100, 7)),
         (ChatTokens(100, 7, CacheDetails(60)), Usage(40, 7, 60)),
         (ChatTokens(100, 7, None, 60, 30), Usage(10, 7, 60, 30)),
+        (ChatTokens(100, 7, CacheDetails(60, CacheCreation(20)), None, 30), Usage(10, 7, 60, 30, 20)),
         (ChatTokens(10, 7, CacheDetails(60)), Usage(0, 7, 60)),
     ],
 )

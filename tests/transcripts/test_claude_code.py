@@ -4,6 +4,7 @@ import re
 import pytest
 
 from redline import check
+from redline.formats.usage import Usage
 from redline.transcripts.claude_code import ClaudeCode
 from redline.transcripts.source import Source
 from redline.values.pairs import pair_up
@@ -67,6 +68,25 @@ def test_usage_is_that_of_the_message_not_the_sum_of_its_lines(tmp_path):
         line("3", "2", "assistant", use("b"), id="m"),
     ]
     assert only(read(tmp_path, records)).entries[1].usage.fresh_tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("split", "written_1h"),
+    [
+        ({"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 800}, 800),
+        ({"ephemeral_1h_input_tokens": 901}, 900),
+        ({"ephemeral_1h_input_tokens": -1}, 0),
+        ({}, 0),
+        (None, 0),
+        ("odd", 0),
+    ],
+)
+def test_one_hour_cache_writes_are_told_apart(tmp_path, split, written_1h):
+    """Where the session says it; never more than was written at all."""
+    answer = line("2", "1", "assistant", [{"type": "text", "text": "done"}])
+    answer["message"]["usage"] |= {"cache_creation_input_tokens": 900, "cache_creation": split}
+    usage = only(read(tmp_path, [line("1", None), answer])).entries[1].usage
+    assert usage == Usage(5, 2, 0, 900, written_1h)
 
 
 def test_progress_lines_lie_in_the_chain(tmp_path):

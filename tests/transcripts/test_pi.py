@@ -94,6 +94,13 @@ def test_usage_is_that_of_the_request(tmp_path):
     assert entries[1].model == "m"
 
 
+def test_one_hour_cache_writes_are_told_apart(tmp_path):
+    """Newer versions say how much of what was written went to the one-hour cache."""
+    usage = {"input": 10, "output": 4, "cacheRead": 20, "cacheWrite": 9, "cacheWrite1h": 7, "totalTokens": 43}
+    said = message("1", None, "assistant", [], model="m", usage=usage)
+    assert only(read(tmp_path, [START, said])).entries[0].usage == Usage(10, 4, 20, 9, 7)
+
+
 def test_failed_tools_and_pictures(tmp_path):
     """A failure is marked, and pictures stay in their result."""
     picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}

@@ -4,7 +4,7 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
@@ -55,6 +55,8 @@ class EditedCall(Generic[M]):
     """The framework's own objects, but for those that were struck or repaired; its own list where nothing was."""
     request: EditedRequest | None = None
     """What the Editor made of them; None where it could not be asked."""
+    lifetime: str = ""
+    """How long the provider is asked to keep its cache."""
 
 
 class GivenMessages(Generic[M]):
@@ -199,14 +201,14 @@ class FrameworkEditor(Generic[M]):
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
             return self._retreat(messages, seen, settings.session)
-        return self._written(messages, seen, request)
+        return replace(self._written(messages, seen, request), lifetime=settings.lifetime)
 
     def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
         """What the provider reported for a call; None if it reported nothing."""
         if call.request is not None:
             try:
                 if usage := read_usage():
-                    self.editor.report(call.request, usage)
+                    self.editor.report(call.request, usage.written_for(call.lifetime))
             except Exception as problem:
                 _log_failure("The usage of a call could not be recorded", problem)
 

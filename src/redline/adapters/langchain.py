@@ -105,8 +105,9 @@ def _usage_of(response: object) -> Usage | None:
         return None
     details = {name: count for name, count in report.get("input_token_details", {}).items() if isinstance(count, int)}
     read = details.get("cache_read", 0)
-    written = sum(details.get(name, 0) for name in ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
-    return Usage(max(report["input_tokens"] - read - written, 0), report["output_tokens"], read, written)
+    written_1h = details.get("ephemeral_1h_input_tokens", 0)
+    written = details.get("cache_creation", 0) + details.get("ephemeral_5m_input_tokens", 0) + written_1h
+    return Usage(max(report["input_tokens"] - read - written, 0), report["output_tokens"], read, written, written_1h)
 
 
 # --- from a message to one of the AI SDK's format, which has a place for all that LangChain says

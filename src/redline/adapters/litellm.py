@@ -20,8 +20,8 @@ from redline.formats import find_format
 from redline.formats.answers import Answer
 from redline.formats.sdk_objects import plain_message, plain_value
 from redline.formats.usage import read_usage
-from redline.inspection.presets import find_policy
 from redline.policy import Policy
+from redline.presets import find_policy
 from redline.settings import SETTINGS, SettingSources
 from redline.values import payloads
 from redline.values.checks import check_text

@@ -1,7 +1,7 @@
 """The `redline` command: each subcommand is a file beside this one, imported when it is called.
 
-To add one, copy the nearest (`convert` is short): a file of its name that holds a click command named `command`, a line in
-`COMMANDS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds
+To add one, copy the nearest (`check` is short): a file of its name that holds a click command named `command`, a line in
+`GROUPS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds
 what the arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
 """
 
@@ -21,35 +21,54 @@ from redline.errors import RedlineError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["ALIASES", "COMMANDS", "GROUPS", "main"]
 
-COMMANDS = {
-    "check": "Say whether a provider would accept the messages of sessions.",
-    "completion": "Print what makes a shell complete commands, options and sessions.",
-    "config": "Show every setting, its value and where that comes from, or begin a redline.toml.",
-    "convert": "Write the messages of a session in another provider's format.",
-    "demo": "Build a sample session and show what Redline makes of it.",
-    "diff": "Compare two requests, two policies, or the record with what is sent.",
-    "doctor": "Say which agents are installed, how they would be routed, and what points nowhere.",
-    "explain": "Say why a part of a conversation is sent or struck, and how to undo it.",
-    "export": "Write a conversation as messages, Markdown, HTML or JSON, without its secrets if asked.",
-    "gc": "List or remove stored content that no log refers to.",
-    "inspect": "Show what sessions hold.",
-    "log": "Draw the records, branches and batches of a session as a tree.",
-    "ls": "List the conversations of a store: a folder, or a database.",
-    "mcp": "Serve an agent over MCP: what was struck from its session, to read back or undo.",
-    "proxy": "Relay an agent's requests to its provider, edited.",
-    "repair": "Repair session files that a provider would refuse.",
-    "replay": "Say what each policy would have made of recorded sessions, in cost and in risk.",
-    "rm": "Delete conversations of a store for good.",
-    "run": "Run an agent with its requests going through Redline.",
-    "search": "Find conversations of a store by text, tool, path and time.",
-    "serve": "Look at sessions in the browser: every request, every strike, what if.",
-    "sessions": "List the agent sessions on this computer, newest first.",
-    "show": "Show a conversation, with what is struck in it and why.",
-    "stats": "Add up the conversations of a store.",
+GROUPS = {
+    "Use it": {
+        "run": "Run an agent with its requests going through Redline.",
+        "proxy": "Relay an agent's requests to its provider, edited.",
+        "mcp": "Serve an agent over MCP: read back or undo what was struck.",
+        "doctor": "Say which agents are installed and how they would be routed.",
+        "config": "Show every setting and its origin, or begin a redline.toml.",
+        "demo": "Build a sample session and show what Redline makes of it.",
+    },
+    "Look at sessions": {
+        "sessions": "List the agent sessions on this computer, newest first.",
+        "show": "Show a conversation, with what is struck in it and why.",
+        "explain": "Say why a part is sent or struck, and how to undo it.",
+        "diff": "Compare two requests, two policies, or record and request.",
+        "search": "Find words in all sessions on this computer, or in a store.",
+        "serve": "Look at sessions in the browser: requests, strikes, what if.",
+        "inspect": "Show what sessions hold.",
+    },
+    "Repair them": {
+        "check": "Say whether a provider would accept the messages of sessions.",
+        "repair": "Repair session files that a provider would refuse.",
+    },
+    "Measure": {
+        "replay": "Say what policies would have saved and risked in sessions.",
+    },
+    "Keep stores": {
+        "ls": "List the conversations of a store, or add them up.",
+        "export": "Write a session in any format, or as Markdown, HTML or JSON.",
+        "rm": "Delete conversations for good, or blobs that none refers to.",
+    },
 }
-"""Every subcommand and what it does; its function has the name of its file."""
+"""The commands that `redline --help` lists, by what people want to do, and what each does."""
+
+COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()} | {
+    "completion": "Print what makes a shell complete commands, options and sessions.",
+    "log": "Draw the records, branches and batches of a session as a tree.",
+}
+"""Every subcommand, those that are not listed, too; its function has the name of its file."""
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "convert": ("export", "--body"),
+    "gc": ("rm", "--unused"),
+    "stats": ("ls", "--stats"),
+}
+"""Names that commands had before, and what they mean now."""
+_OPTION_ALIASES = {("gc", "--delete"): "--yes"}
 
 _WRONG = 2
 _BUG = 3
@@ -81,7 +100,7 @@ class _LazyGroup(click.Group):
     """Lists its commands from the table, so that `--help` imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for group in GROUPS.values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return _load(cmd_name) if cmd_name in COMMANDS else None
@@ -89,18 +108,21 @@ class _LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments begin with; while a shell completes a session, only what is needed for that."""
         name, *others = args
+        if name in ALIASES:
+            name, *others = *ALIASES[name], *(_OPTION_ALIASES.get((name, word), word) for word in others)
         if ctx.resilient_parsing and not any(word.startswith("-") for word in others):
             from redline.cli.session_argument import SESSION_COMMANDS, UnloadedCommand
 
             if name in SESSION_COMMANDS:
                 return name, UnloadedCommand(name, lambda: _load(name)), others
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, [name, *others])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """The commands from the table, and the options."""
         from click.shell_completion import CompletionItem
 
-        commands = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
+        listed = {name: COMMANDS[name] for name in self.list_commands(ctx)}
+        commands = [CompletionItem(name, help=says) for name, says in listed.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -124,8 +146,10 @@ class _LazyGroup(click.Group):
         return code
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for heading, group in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), says) for name, says in group.items()])
 
 
 @click.group(cls=_LazyGroup, params=[_no_color()], context_settings={"help_option_names": ["-h", "--help"]})
@@ -137,10 +161,10 @@ def _redline() -> None:
 
     \b
     Examples:
-      redline demo                              what it is about, in one page
-      redline inspect ~/.claude/projects        every session, newest first
+      redline run --dry-run -- claude           what would Redline save here?
+      redline sessions                          the sessions on this computer
+      redline show 1                            the newest of them
       redline check session.jsonl               would a provider take it?
-      redline repair session.jsonl              what a repair would change
     """
 
 
@@ -155,7 +179,8 @@ def main() -> None:
     except click.ClickException as wrong:
         context = getattr(wrong, "ctx", None)
         command = f"redline {context.info_name}" if context and context.parent else "redline"
-        complain(f"{_without_passwords(wrong.format_message()).rstrip('.')}. See {command} --help.")
+        says = _without_passwords(wrong.format_message()).rstrip(".")
+        complain(f"{says}{'' if says.endswith('?') else '.'} See {command} --help.")
         sys.exit(_WRONG)
     except RedlineError as problem:
         complain(_without_passwords(str(problem)))

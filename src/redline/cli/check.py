@@ -1,22 +1,25 @@
 """`redline check`: whether a provider would accept the messages of sessions, and if not, why not."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 import click
 
 from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import complain, counted, say, say_json
-from redline.cli.places import damage_words, place_of_message
+from redline.cli.output import counted, say, say_json
+from redline.cli.places import show_damage, show_problem
 from redline.cli.session_argument import SESSION
 from redline.formats import find_format
-from redline.inspection.log_transcript import FORMAT
+from redline.inspection.log_problems import log_of, problem_lines
 from redline.inspection.session_files import SessionInput, find_sessions
-from redline.laws import problems_of
-from redline.laws.law import History
+from redline.laws import History, Problem, problems_of
 from redline.mending import MENDERS
-from redline.transcripts import Transcript
+from redline.replay.history import LOG
+from redline.transcripts import BadRecord
 
-__all__ = ["command"]
+__all__ = ["LOG_BREAKS_RULE", "command"]
+
+LOG_BREAKS_RULE = "No request of Redline's breaks a rule: another program has changed this log, or this is a bug in Redline."
 
 
 @click.command("check")
@@ -27,6 +30,9 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
 
     SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a folder, or - for standard input. A problem
     is named by its line where the file has lines, as `redline repair` names it, and by the number of the message, from 0.
+
+    A Redline log is checked as Redline would send it: visible messages only, repaired, with strikes in force. Records that are
+    damaged are named.
 
     Exit code 0 if every provider rule is kept, 1 if not, 2 if a session could not be read.
 
@@ -41,29 +47,20 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
 
     def check(session: SessionInput) -> int:
         nonlocal checked, broken
-        transcript = session.read()
-        found = []
-        for one in transcript:
-            entries = one.windows[-1] if one.windows else ()
-            history = History.of(tuple(entry.message for entry in entries), find_format(one.format))
-            for problem in problems_of(history, is_stored=True):
-                line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
-                found.append((one, problem, line))
+        with session.on_disk() as here:
+            judged = _judged(here)
+        found = judged.found
         checked, broken = checked + 1, broken + bool(found)
         if as_json:
             for conversation, problem, line in found:
-                place = {"session": session.name, "conversation": conversation.id, "line": line}
+                place = {"session": session.name, "conversation": conversation, "line": line}
                 say_json({**place, **asdict(problem)})
             return FOUND if found else FINE
-        for bad in transcript.problems:
-            left_out = "; left out" if bad.is_left_out else ""
-            complain(f"{session.name}: {damage_words(bad.line, bad.column, bad.reason)}{left_out}")
+        show_damage(session.name, judged.damage)
         for conversation, problem, line in found:
-            whose = f"{conversation.id}, " if len(transcript) > 1 else ""
-            place_words = place_of_message(problem.index, line)
-            say(f"{session.name}: {whose}{place_words}: {problem.found} ({problem.law}: {problem.rule})")
+            show_problem(session.name, problem, line, conversation=conversation if judged.conversations > 1 else "")
         if len(inputs) == 1:
-            say(_how_to_go_on(session, transcript) if found else f"{session.name}: no problem found")
+            say(_how_to_go_on(session, judged.format) if found else f"{session.name}: no problem found")
         return FOUND if found else FINE
 
     code = on_each(inputs, check, has_bar=not as_json)
@@ -73,10 +70,36 @@ def command(sessions: tuple[str, ...], as_json: bool) -> int:
     return code
 
 
-def _how_to_go_on(session: SessionInput, transcript: Transcript) -> str:
-    if transcript.format == FORMAT:
-        return "Redline repairs this in every request that it makes; the record stays as it is."
-    if not any(transcript.format in mender.formats for mender in MENDERS):
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What a session would send next, judged."""
+
+    format: str
+    conversations: int
+    damage: Sequence[BadRecord]
+    found: Sequence[tuple[str, Problem, int | None]]
+    """The conversation, what is wrong, and the line."""
+
+
+def _judged(session: SessionInput) -> _Judged:
+    """An agent's session as its file has it; a log of Redline's own as Redline sends it."""
+    log = log_of(session)
+    if log is not None:
+        return _Judged(LOG, 1, log.damage, [(log.name, problem, line) for problem, line in problem_lines(log)])
+    transcript, found = session.read(), list[tuple[str, Problem, int | None]]()
+    for one in transcript:
+        entries = one.windows[-1] if one.windows else ()
+        history = History.of(tuple(entry.message for entry in entries), find_format(one.format))
+        for problem in problems_of(history, is_stored=True):
+            line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
+            found.append((one.id, problem, line))
+    return _Judged(transcript.format, len(transcript), transcript.problems, found)
+
+
+def _how_to_go_on(session: SessionInput, format: str) -> str:
+    if format == LOG:
+        return LOG_BREAKS_RULE
+    if not any(format in mender.formats for mender in MENDERS):
         return f"To get messages that a provider takes: redline export {session.name}"
     if session.path is None:
         return "To repair it, put it into a file: redline repair FILE"

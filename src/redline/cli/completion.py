@@ -14,7 +14,7 @@ _SHELLS = ("bash", "fish", "zsh")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
-    """Print the script with which SHELL completes commands, options, file names and the numbers of `redline sessions`.
+    """Print the script with which SHELL completes commands, options, file names and short names of sessions.
 
     Put it where the shell reads it when it starts:
 
@@ -23,7 +23,7 @@ def command(ctx: click.Context, shell: str) -> int:
       zsh     redline completion zsh >> ~/.zshrc         (after compinit)
       fish    redline completion fish > ~/.config/fish/completions/redline.fish
 
-    Where file names and numbers are both possible, bash offers the numbers, and file names from the first letter on.
+    Where file names and short names are both possible, bash offers the short names, and file names once one begins so.
 
     \b
     Examples:

@@ -69,7 +69,7 @@ def command(
 
     \b
     Examples:
-      redline diff 3
+      redline diff 1
       redline diff session.jsonl --requests 40 41
       redline diff session.jsonl --policies default superseded
       redline diff chat.jsonl --last --json
@@ -79,7 +79,7 @@ def command(
     if request is not None and (requests is not None or is_last):
         raise click.UsageError("--request goes with --policies, or stands alone; --requests names both")
     looked_at = look_at(one_session(session), number)
-    end = len(looked_at.player.recording.requests) - 1
+    end = len(looked_at.player.history.requests) - 1
     if end < (1 if is_last else 0):
         count = counted(end + 1, "request")
         raise ValidationError(f"{looked_at.source.name} has {count}, which is too few to compare.")
@@ -125,7 +125,7 @@ class _Side:
     @property
     def tokens(self) -> int:
         """Of all that is sent, with what is before the messages."""
-        prefix = self.side.playback.player.placed.session.prefix_tokens
+        prefix = self.side.playback.player.sizes.prefix
         return round(prefix + sum(one.tokens for one in self.side.messages.values()))
 
     def shown(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class _Side:
 
 def _heads(a: _Side, b: _Side) -> Iterator[Line]:
     for sign, one, color in (("---", a, _COLORS["-"]), ("+++", b, _COLORS["+"])):
-        time = date_and_time(one.side.playback.recording.requests[one.number].time_ms)
+        time = date_and_time(one.side.playback.history.requests[one.number].time_ms)
         told = [one.title, time, counted(len(one.side.messages), "message"), f"about {one.tokens:,} tokens"]
         for line in wrapped(f"{sign} {' · '.join(filter(None, told))}", columns_of_terminal()):
             yield (Styled(line, color=color, is_bold=True),)

@@ -11,17 +11,19 @@ import click
 from redline.cli.figures import date_and_time, dollars, share
 from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, LookedAt, look_at, one_session
 from redline.cli.on_each import FINE
-from redline.cli.output import Column, counted, say, say_json, show_rows, show_title
+from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
+from redline.cli.printable import wrapped
 from redline.cli.session_argument import SESSION
 from redline.errors import ValidationError
 from redline.inspection.explanation import PartExplanation, Situation, explain_part
 from redline.inspection.playback import Playback
-from redline.inspection.presets import find_policy, says_of
 from redline.inspection.read_session import AUTO, SENT, resolved_policy
 from redline.inspection.shown import part_key, shown_message
 from redline.inspection.shown_requests import made_request, shown_strike
 from redline.inspection.strike_notes import span_words
 from redline.inspection.waiting import UnappliedMark, waiting_marks
+from redline.presets import find_policy, says_of
+from redline.replay.paid import PaidSession
 from redline.rules import RULES, Faded
 from redline.values.messages import Message, Part
 
@@ -51,7 +53,7 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
 
     \b
     Examples:
-      redline explain 3
+      redline explain 1
       redline explain session.jsonl 18 20:content.0
       redline explain chat.jsonl 7 --request 12
     """
@@ -84,11 +86,11 @@ def _policy_behind(playback: Playback) -> str:
 def _parts_at(playback: Playback, place: str) -> list[tuple[int, Part]]:
     """The parts that `12` or `12:content.0` names."""
     number, _, at = place.partition(":")
-    if not (number.isascii() and number.isdecimal()) or int(number[:12]) >= playback.recording.count:
-        count = playback.recording.count
+    if not (number.isascii() and number.isdecimal()) or int(number[:12]) >= playback.history.count:
+        count = playback.history.count
         raise ValidationError(f"{place[:40]!r} is no message; there are {count:,}, numbered from 0. Write 12 or 12:content.0.")
     index = int(number[:12])
-    message = playback.recording.load(index)
+    message = playback.history.load(index)
     found = list(message.walk()) if at else list(message.parts)
     chosen = [part for part in found if part_key(part.at) == at][:1] or _numbered(message, at)
     if at and not chosen:
@@ -137,8 +139,8 @@ def _state_words(situation: Situation, one: PartExplanation) -> str:
         case "hidden":
             return f"not sent in request {number}: the view does not show its message{first}"
         case "struck":
-            if playback.recording.observed:
-                return f"recorded as struck, but sent all the same: {playback.recording.observed}{first}"
+            if playback.history.observed:
+                return f"recorded as struck, but sent all the same: {playback.history.observed}{first}"
             told = f"would be struck under the policy `{playback.name}`" if playback.is_hypothetical else "struck"
             return f"{told} in request {number}{first}"
     if any(strike["end"] == number + 1 for strike in one.earlier):
@@ -155,7 +157,9 @@ def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple
     yield "sent instead", "nothing" if replacement is None else replacement[:_LONGEST_REPLACEMENT]
     saved = strike["tokens_before"] - strike["tokens_after"]
     yield "tokens", f"{strike['tokens_before']:,} → {strike['tokens_after']:,}: {saved:,} fewer in every request"
-    money = f", {dollars(strike['saved_usd'])} saved at the price of cached input" if strike["saved_usd"] is not None else ""
+    verb = "it would have saved" if situation.playback.is_would else "it saved"
+    share_of = f"; of what all strikes saved net, {verb} {dollars(strike['saved_usd'])}"
+    money = share_of if strike["saved_usd"] is not None else ""
     yield "so far", f"{counted(strike['requests'], 'request')}{money}"
     cached = strike["rewrite_tokens"]
     anew = f"{cached:,} tokens, by all strikes of that request" if cached else "nothing"
@@ -180,23 +184,45 @@ def _summarize(situation: Situation, looked_at: LookedAt, *, as_json: bool) -> N
     strikes = [shown_strike(playback, one, is_undoable=situation.can_undo and one.end is None) for one in struck]
     largest = nlargest(_MOST_SHOWN, strikes, key=_saved)
     rules = list(_by_rule(strikes))
+    paid = looked_at.session.paid()
+    saved = playback.saved_usd if playback.is_hypothetical else paid.saved_usd if paid is not None else None
     if as_json:
         waiting = [{**asdict(one), "at": part_key(one.at)} for one in situation.waiting]
-        about = {"session": looked_at.source.name, "policy": playback.name or SENT, "request": situation.request}
-        say_json({**about, "is_hypothetical": playback.is_hypothetical, "rules": rules, "largest": largest, "waiting": waiting})
+        about: dict[str, object] = {
+            "session": looked_at.source.name,
+            "policy": playback.name or SENT,
+            "request": situation.request,
+        }
+        money = {"paid_usd": paid.usd if paid is not None else None, "saved_usd": saved, "is_would": playback.is_would}
+        about = {**about, "is_hypothetical": playback.is_hypothetical, **money}
+        say_json({**about, "rules": rules, "largest": largest, "waiting": waiting})
         return
     verb = "would strike" if playback.is_hypothetical else "struck"
     who = f"The policy `{playback.name}`" if playback.is_hypothetical else "Redline"
     where = f" in request {situation.request}" if situation.request is not None else ""
     say(f"{who} {verb} {counted(len(strikes), 'part')}{where}.", is_bold=True)
-    if playback.recording.observed:
-        say(f"They were sent all the same: {playback.recording.observed}.")
+    if playback.history.observed:
+        say(f"They were sent all the same: {playback.history.observed}.")
+    if paid is not None and situation.request is None:
+        for line in wrapped(_money_line(playback, paid, saved or 0.0), columns_of_terminal()):
+            say(line)
     if strikes:
         _show_strikes(rules, largest, len(strikes))
     _show_waiting(situation.waiting)
     if largest:
         say()
         say(f"`redline explain SESSION {largest[0]['index']}` says all about one of them")
+
+
+def _money_line(playback: Playback, paid: PaidSession, saved: float) -> str:
+    """What was reported, and what strikes saved of it, or would have saved by the model of the bill."""
+    reported = f"The provider reported {dollars(paid.usd)} at list prices"
+    if not playback.strikes:
+        return f"{reported}."
+    verb = "would have saved" if playback.is_would else "saved"
+    verb = verb if saved >= 0 else "would have cost" if playback.is_would else "cost"
+    how = "by our model of the bill" if playback.is_hypothetical else "by what was reported"
+    return f"{reported}; strikes {verb} {dollars(abs(saved))}, net, {how}."
 
 
 def _saved(strike: dict[str, Any]) -> int:

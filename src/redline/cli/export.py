@@ -42,6 +42,7 @@ _SHOWN = ", ".join(_WRITERS)
 @click.option(
     "--to", "target", type=click.Choice([*FORMATS, *_WRITERS]), help="The format to write; without it, the session's own."
 )
+@click.option("--body", "is_always_body", is_flag=True, help="A request body, also where there is no system prompt.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Replace keys, tokens, passwords and other secrets.")
 @click.option("--policy", metavar="NAME_OR_FILE", help=f"For {_SHOWN}: {POLICY_HELP}")
 @click.option("--request", type=click.IntRange(min=0), metavar="N", help=f"For {_SHOWN}: {REQUEST_HELP}")
@@ -50,6 +51,7 @@ _SHOWN = ", ".join(_WRITERS)
 def command(
     sessions: tuple[str, ...],
     target: str | None,
+    is_always_body: bool,
     is_redacted: bool,
     policy: str | None,
     request: int | None,
@@ -72,9 +74,9 @@ def command(
     \b
     Examples:
       redline export chat.jsonl > messages.json
-      redline export sqlite:///chats.db#support --to openai_chat
+      redline export sqlite:///chats.db#support --to openai_chat --body
       redline export session.jsonl --redact --write shared.json
-      redline export 3 --to html --redact --write session.html
+      redline export 1 --to html --redact --write session.html
     """
     inputs = find_sessions(sessions)
     if target is not None and target in _WRITERS:
@@ -95,7 +97,7 @@ def command(
         own = target or found.format
         messages = clean_orphaned_tool_calls(found.messages, format=found.format)
         done = convert(messages, source=found.format, target=own, system=found.system)
-        is_body = len(inputs) > 1 or (bool(done.system) and FORMATS[own].system_field is not None)
+        is_body = is_always_body or len(inputs) > 1 or (bool(done.system) and FORMATS[own].system_field is not None)
         value: object = request_body(done, own) if is_body else done.messages
         if is_redacted:
             value = payloads.decode(redact(as_json(value).encode()))

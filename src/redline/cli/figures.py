@@ -14,10 +14,13 @@ def date_and_time(time_ms: float | None) -> str:
 
 
 def dollars(cost: float | None) -> str:
-    """Cents where there are few, fractions of one where there is less."""
+    """Cents where there are few, fractions of one where there is less; a loss has its sign, nothing has none."""
     if cost is None:
         return ""
-    return f"${cost:,.2f}" if cost >= 0.1 or cost == 0 else f"${cost:.4f}" if cost >= 0.0001 else "<$0.0001"
+    if 0 < cost < 0.0001:
+        return "<$0.0001"
+    size = round(abs(cost), 4)
+    return f"{'-' if cost < 0 and size else ''}${size:,.{4 if 0 < size < 0.1 else 2}f}"
 
 
 def share(part: float) -> str:

@@ -1,55 +1,31 @@
 """`redline inspect`: what sessions hold, as a page for one, a table for many, JSON for programs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import PurePath
 
 import click
 
 from redline.cli.on_each import FINE, on_each
-from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
-from redline.cli.places import damage_words, folder_name, place_of_message, place_words
+from redline.cli.output import Column, say_json, show_rows, show_title
+from redline.cli.places import damage_words, place_of_message, place_words
 from redline.cli.session_argument import SESSION
+from redline.cli.session_table import ORDERS, show_sessions, sorted_rows
+from redline.errors import TranscriptError
 from redline.inspection import Inspection, inspect_transcript
-from redline.inspection.session_files import SESSION_SUFFIXES, SessionInput, find_sessions
+from redline.inspection.catalog import Catalog, name_rows, row_of
+from redline.inspection.catalog_row import CatalogRow, FoundSession
+from redline.inspection.read_session import read_session
+from redline.inspection.session_files import SessionInput, find_sessions
 
 __all__ = ["command"]
 
 _MOST_SHOWN = 10
 
-_COLUMNS: dict[Column, Callable[[Inspection], object]] = {
-    Column("session", least=13): lambda one: _short_name(one.path),
-    Column("date", "words", least=10): lambda one: _date(one.ended_ms),
-    Column("project", least=9): lambda one: folder_name(one.project or ""),
-    Column("first words", "words", least=11): lambda one: one.first_words,
-    Column("messages", "number"): lambda one: one.messages,
-    Column("tokens", "number"): lambda one: one.tokens["total"],
-    Column("problems", "number"): lambda one: len(one.problems),
-}
-"""The columns of the table of sessions."""
-
-_WIDE = 110
-_WIDE_COLUMNS: dict[Column, Callable[[Inspection], object]] = {
-    Column("calls", "number"): lambda one: one.tool_calls,
-    Column("open", "number"): lambda one: one.unanswered_calls,
-    Column("agent"): lambda one: one.format,
-}
-"""Further ones, for terminals of so many letters or more."""
-
-_ORDERS: dict[str, Callable[[Inspection], object]] = {
-    "date": lambda one: -(one.ended_ms or 0.0),
-    "name": lambda one: one.path,
-    "project": lambda one: one.project or "~",
-    "messages": lambda one: -one.messages,
-    "tokens": lambda one: -one.tokens["total"],
-    "problems": lambda one: -len(one.problems),
-}
-
 
 @click.command("inspect")
 @click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION...")
-@click.option("--sort", type=click.Choice(list(_ORDERS)), default="date", show_default=True, help="Newest or largest first.")
+@click.option("--sort", type=click.Choice(list(ORDERS)), default="date", show_default=True, help="Newest or largest first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each session, one a line.")
 def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:
     """Show what sessions hold: messages, tools, tokens, open calls, branches, large parts, repeated reads.
@@ -67,38 +43,33 @@ def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:
       cat session.jsonl | redline inspect -
     """
     inputs = find_sessions(sessions)
-    found: list[Inspection] = []
+    catalog, rows, pages = Catalog(), list[CatalogRow](), dict[str, Inspection]()
 
     def take(session: SessionInput) -> int:
-        inspection = inspect_transcript(session.read())
-        inspection.path = session.name
-        found.append(inspection)
+        if as_json or len(inputs) == 1:
+            read = read_session(session)
+            page, paid = inspect_transcript(read.as_transcript()), read.paid()
+            page.path, page.cost_usd = session.name, paid.usd if paid is not None else None
+            pages[session.place] = page
+            rows.append(row_of(FoundSession.of(session), page, paid))
+            return FINE
+        row = catalog.row_of(session)
+        if row.problem:
+            raise TranscriptError(row.problem)
+        rows.append(row)
         return FINE
 
     code = on_each(inputs, take, has_bar=not as_json)
-    found.sort(key=lambda one: one.path)
-    found.sort(key=_ORDERS[sort])  # type: ignore[arg-type]  # of one order all keys are of one type
+    catalog.save()
+    ordered = sorted_rows(rows, sort)
     if as_json:
-        for one in found:
-            say_json(asdict(one))
-    elif len(inputs) == 1 and found:
-        _show_page(found[0])
-    elif found:
-        _show_table(found)
+        for row in ordered:
+            say_json(asdict(pages[row.place]))
+    elif pages:
+        _show_page(*pages.values())
+    elif ordered:
+        show_sessions(ordered, name_rows(ordered), has_total=True)
     return code
-
-
-def _show_table(found: Sequence[Inspection]) -> None:
-    """A row a session, and a row of sums. Columns that are empty in every row are left out."""
-    offered = _COLUMNS if columns_of_terminal() < _WIDE else {**_COLUMNS, **_WIDE_COLUMNS}
-    columns = {column: [value(one) for one in found] for column, value in offered.items()}
-    shown = {column: values for column, values in columns.items() if any(values)}
-    sums = [sum(value for value in values if isinstance(value, int)) for values in shown.values()]
-    total = [sums[place] if column.kind == "number" else "" for place, column in enumerate(shown)]
-    total[0] = counted(len(found), "session")
-    show_rows(tuple(shown), list(zip(*shown.values(), strict=True)), total=total)
-    if broken := sum(bool(one.problems) for one in found):
-        say(f"{broken:,} with problems: `redline check SESSION` names them.")
 
 
 def _show_page(one: Inspection) -> None:
@@ -141,7 +112,7 @@ def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
     """The rows of the first table; a line more here is a line more on the page."""
     yield "written by", f"{one.format} (messages: {one.message_format or 'none'})"
     if one.started_ms is not None and one.ended_ms is not None:
-        yield "from, to", f"{_date(one.started_ms, with_time=True)}, {_date(one.ended_ms, with_time=True)}"
+        yield "from, to", f"{_date(one.started_ms)}, {_date(one.ended_ms)}"
     if one.project:
         yield "project", one.project
     if one.first_words:
@@ -157,16 +128,9 @@ def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
         yield "largest prompt reported", f"{one.reported_tokens:,}"
 
 
-def _date(time_ms: float | None, *, with_time: bool = False) -> str:
+def _date(time_ms: float) -> str:
     """In UTC; nothing for a time that no calendar has."""
     try:
-        date = datetime.fromtimestamp((time_ms or 0.0) / 1000, UTC)
+        return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
     except (OverflowError, OSError, ValueError):
         return ""
-    return "" if time_ms is None else date.strftime("%Y-%m-%d %H:%M UTC" if with_time else "%Y-%m-%d")
-
-
-def _short_name(name: str) -> str:
-    """The file's name without its ending; of a database, its conversation too."""
-    last = PurePath(name.rsplit("/", 1)[-1] or name)
-    return last.stem if last.suffix in SESSION_SUFFIXES else str(last)

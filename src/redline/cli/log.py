@@ -48,7 +48,7 @@ def command(session: str, is_all: bool, number: int, no_pager: bool, as_json: bo
     Examples:
       redline log chat.jsonl
       redline log sqlite:///chats.db#support --all
-      redline log 3
+      redline log 1
     """
     looked_at = look_at(one_session(session), number)
     if looked_at.session.log is not None:

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from redline.cli.output import complain, say
 from redline.cli.places import damage_words
 from redline.errors import RedlineError, ValidationError
-from redline.inspection.log_transcript import ReadOnlyLog
 from redline.inspection.playback import Playback, Player
-from redline.inspection.presets import PRESETS, find_policy
 from redline.inspection.read_session import SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_files import SessionInput, find_sessions
-from redline.inspection.stores import is_observed
+from redline.log.reading import ReadOnlyLog
 from redline.log.timeline import RecordTree
+from redline.presets import DEFAULT_PRESET, PRESETS, find_policy
 
 __all__ = ["CONVERSATION_HELP", "POLICY_HELP", "REQUEST_HELP", "LookedAt", "look_at", "one_session"]
 
 CONVERSATION_HELP = "Which one, in a file that holds several."
-POLICY_HELP = f"{', '.join((SENT, *PRESETS))}, or a redline.toml; without it {SENT} for Redline's logs, else default."
+POLICY_HELP = f"{', '.join((SENT, *PRESETS))}, or a redline.toml; without it {SENT} for Redline's logs, else {DEFAULT_PRESET}."
 _MOST_DAMAGE = 3
 _LARGE_BYTES = 8 << 20
 """So much takes longer than a second or two to work out."""
@@ -70,8 +69,7 @@ def look_at(source: SessionInput, number: int) -> LookedAt:
         if size > _LARGE_BYTES and sys.stderr.isatty():
             say(f"{source.name}: {size >> 20} MB, this takes some seconds …", is_error=True)
         session = read_session(source)
-        why = "it was only observed" if source.is_log and is_observed(source.place) else ""
-        recording = session.recording(number, observed=why)
+        history = session.history(number)
     except RedlineError as problem:
         raise ValidationError(source.error_text(problem)) from problem
     except OSError as problem:
@@ -84,4 +82,4 @@ def look_at(source: SessionInput, number: int) -> LookedAt:
         complain(f"{source.name}: {damage_words(bad.line, bad.column, bad.reason)}")
     if len(damage) > _MOST_DAMAGE:
         complain(f"{source.name}: and {len(damage) - _MOST_DAMAGE:,} more; `redline check` names them")
-    return LookedAt(source, session, number, Player(recording))
+    return LookedAt(source, session, number, Player(history))

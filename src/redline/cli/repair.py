@@ -6,13 +6,16 @@ from pathlib import Path
 import click
 import msgspec
 
+from redline.cli.check import LOG_BREAKS_RULE
 from redline.cli.in_place import replace_in_place
 from redline.cli.on_each import FINE, FOUND, on_each
 from redline.cli.output import complain, counted, say, say_json
-from redline.cli.session_argument import SESSION
+from redline.cli.places import show_damage, show_problem
+from redline.cli.session_argument import SESSION, refuse_numbers
 from redline.errors import ExecutionError, ValidationError
-from redline.inspection.log_transcript import FORMAT
+from redline.inspection.log_problems import log_of, problem_lines
 from redline.inspection.session_files import SessionInput, find_sessions
+from redline.log.reading import StoredLog
 from redline.mending import Mending, mend_transcript
 from redline.repair import Strategy
 from redline.repair.strategies import STRATEGIES
@@ -57,6 +60,7 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
       redline repair session.jsonl --in-place
       redline repair session.jsonl --strategy drop --write repaired.jsonl
     """
+    refuse_numbers(sessions if in_place else (), "--in-place")
     inputs = find_sessions(sessions)
     if out is not None and (in_place or len(inputs) != 1):
         raise click.UsageError("--write takes one session, and not --in-place")
@@ -64,15 +68,14 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
 
     def repair(named: SessionInput) -> int:
         with named.on_disk() as session:
-            if session.read().format == FORMAT:
-                if not as_json:
-                    say(f"{session.name}: a Redline log, which is repaired in every request; its record stays as it is")
-                return FINE
+            log = log_of(session)
+            if log is not None:
+                return _look_at_log(session.name, log, as_json=as_json)
             if in_place and session.path is None:
                 raise ValidationError(f"{session.name} is no file that could be replaced. Use --write OUT.")
             before = Path(session.place).read_bytes() if in_place else None
             try:
-                mending = mend_transcript(session.place, strategy=strategy)
+                mending = mend_transcript(session.file, strategy=strategy)
                 _show_fixes(session, mending, as_json=as_json)
                 done = _write(mending, out, force=force, before=before)
             except ExecutionError as problem:
@@ -90,6 +93,18 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
     if not as_json:
         _show_end(mended, is_alone=len(inputs) == 1, is_written=in_place or out is not None)
     return code
+
+
+def _look_at_log(name: str, log: StoredLog, *, as_json: bool) -> int:
+    """A log is repaired in what is sent; its damage is told, and what would be refused all the same."""
+    found = problem_lines(log)
+    if as_json:
+        return FOUND if found else FINE
+    show_damage(name, log.damage)
+    for problem, line in found:
+        show_problem(name, problem, line)
+    say(LOG_BREAKS_RULE if found else f"{name}: a Redline log, which is repaired in every request; its record stays as it is")
+    return FOUND if found else FINE
 
 
 def _show_fixes(session: SessionInput, mending: Mending, *, as_json: bool) -> None:

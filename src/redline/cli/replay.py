@@ -19,16 +19,18 @@ from redline.cli.replay_tables import show_comparison, show_files
 from redline.cli.session_argument import SESSION
 from redline.cli.setting_options import with_settings
 from redline.errors import ValidationError
+from redline.inspection.read_session import read_session
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.inspection.session_parcel import SessionParcel
 from redline.prices import PRICE_RULES, Price, PriceRule, find_price, parse_rule
 from redline.replay.advice import Advice, advise
-from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, compare, is_refused
+from redline.replay.comparison import ADVISED, BASELINE, POLICIES, Comparison, SessionOutcome, compare
 from redline.replay.engines import Results, in_processes
+from redline.replay.history import SessionHistory
+from redline.replay.own_prices import own_prices
 from redline.replay.places import PolicyPlaces
-from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES
 from redline.replay.ray_engine import on_ray
-from redline.replay.session import sessions_in
+from redline.store.proxy_accounts import struck_sessions
 
 __all__ = ["check_prices", "command"]
 
@@ -66,8 +68,8 @@ def command(
 
     SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name, s3://bucket/prefix), a folder, or - for
     standard input. First comes what to do about it, at the prices of the model that was used. Costs are those of input, net of
-    what is written to the cache anew, measured against sending everything (`none`). With --details, `bound` is what a mark set
-    would cost if applying it lost no cache.
+    what is written to the cache anew, measured against sending everything (`none`). The policies are decided by the engine
+    that runs them, request by request.
 
     Exit code 0, or 2 if a session could not be read; the others are still replayed.
 
@@ -100,7 +102,7 @@ def command(
         code = on_each(results, take, has_bar=not as_json)
     found = {session.name: found[session.name] for session in inputs if session.name in found}  # sums depend on the order
     outcomes = [outcome for of_session in found.values() for outcome in of_session]
-    comparison = Comparison(priced.models)
+    comparison = Comparison()
     for outcome in outcomes:
         comparison.add(outcome)
     advice = advise(outcomes) if outcomes else None
@@ -145,12 +147,11 @@ class _Prices:
             rules = dict(PRICE_RULES)
         return cls(rules, models, names[0] if names else None)
 
-    def of_session(self, model: str | None) -> tuple[PriceRule, Price | None]:
-        """What a session costs that went to a model."""
+    def of_session(self, history: SessionHistory) -> tuple[PriceRule, Price | None]:
+        """What a session costs: at the prices that were named, or those of its model and of the cache that it used."""
         if self.named is not None:
             return self.rules[self.named], self.models.get(self.named)
-        price = find_price(model) if model is not None else None
-        return (price.rule(), price) if price is not None else (next(iter(PRICE_RULES.values())), None)
+        return own_prices(history)
 
 
 def check_prices(names: Sequence[str]) -> None:
@@ -164,17 +165,28 @@ def _replay(
     """What became of the conversations of one session file or log."""
     compared = partial(compare, rules=prices.rules, policies=policies, with_requests=with_requests, with_places=with_places)
     outcomes = []
-    for recorded in sessions_in(session.read()):
-        own, price = prices.of_session(recorded.model)
-        outcomes.append(compared(recorded, own=own, price=price))
+    read = read_session(session)
+    proxied = struck_sessions() if read.log is None else {}
+    for history in read.histories():
+        if history.requests:
+            own, price = prices.of_session(history)
+            outcome = compared(history, own=own, price=price)
+            # What a log has cost is told with the branches that were left.
+            told = {"paid": read.paid()} if read.log is not None else {"missing_tokens": _missing(history, outcome, proxied)}
+            outcomes.append(msgspec.structs.replace(outcome, **told))
     return outcomes
+
+
+def _missing(history: SessionHistory, outcome: SessionOutcome, proxied: Mapping[str, int]) -> float:
+    """What was struck from a session of an agent that ran behind Redline: as its proxy says, or as its usage shows."""
+    return max(outcome.missing_tokens, float(proxied.get(history.id, 0)))
 
 
 def _with_places(inputs: Sequence[SessionInput], policies: tuple[str, ...]) -> tuple[str, ...]:
     """The policies of which places may be asked for: the one that is named, or those that may be advised."""
     if len(inputs) > 1 or len(policies) > 1:
         raise ValidationError("--places is for one session under one policy. Name one session, and one --policy or none.")
-    return policies or (*ADVISED, *BY_PROVIDER)
+    return policies or ADVISED
 
 
 def _places(outcomes: Sequence[SessionOutcome], advice: Advice, policies: Sequence[str]) -> PolicyPlaces | None:
@@ -183,9 +195,7 @@ def _places(outcomes: Sequence[SessionOutcome], advice: Advice, policies: Sequen
         count = f"{len(outcomes):,} are recorded there, sub-agents among them"
         raise ValidationError(f"--places is for one conversation, and {count}. Give a session that holds one.")
     [outcome], policy = outcomes, next(iter(policies), advice.policy)
-    if policy is not None and outcome.price is not None and is_refused(policy, outcome.price):
-        raise ValidationError(f"{outcome.price.model} refuses what {policy} sends, so that there are no places to show.")
-    return outcome.places[policy] if policy is not None else None
+    return outcome.places.get(policy) if policy is not None else None
 
 
 def _replay_unpacked(parcel: SessionParcel, *, job: _Job) -> list[SessionOutcome]:
@@ -230,12 +240,11 @@ def _show_details(
         return
     first = next(iter(prices.rules))
     if len(found) > 1:
-        show_files(found, policies, first, price=prices.models.get(first))
+        show_files(found, policies, first)
     show_comparison(comparison, policies, {name: price.input for name, price in prices.models.items()})
     longest = max((outcome for outcomes in found.values() for outcome in outcomes), key=_requests)
-    allowed = [policy for policy in policies if not is_refused(policy, prices.models.get(first))]
-    if longest.outcomes[first][BASELINE].sizes and allowed:
-        show_curves(longest, allowed, first)
+    if longest.outcomes[first][BASELINE].sizes:
+        show_curves(longest, policies, first)
 
 
 def _requests(outcome: SessionOutcome) -> int:

@@ -6,7 +6,7 @@ from redline.cli.output import columns_of_terminal, counted, say, show_figures
 from redline.cli.printable import printable, wrapped
 from redline.prices import find_price
 from redline.replay.advice import Advice, PolicyFigures
-from redline.replay.policies import BY_PROVIDER
+from redline.replay.clearing import BY_PROVIDER
 
 __all__ = ["advice_text", "show_advice"]
 
@@ -36,7 +36,8 @@ def _ways_to_switch_on(advice: Advice, code: str) -> Iterator[str]:
     if advice.policy in BY_PROVIDER:
         yield "The provider does it if the request says:"
     else:
-        yield "To switch it on, for an agent in any language:"
+        is_run = (advice.switch_on_command or "").startswith("redline run")
+        yield "To switch it on:" if is_run else "To switch it on, for an agent in any language:"
         yield from ("", f"    {advice.switch_on_command}", "", "in Python:")
     yield ""
     yield from (f"    {line}" if line else "" for line in code.splitlines())
@@ -71,6 +72,11 @@ _WHAT = {
 
 def advice_text(advice: Advice) -> str:
     """The paragraph: what the sessions cost, what can be struck, what that would have cost, and what it risks."""
+    return " ".join([_what_it_cost(advice), *_what_was_done(advice), *_what_is_advised(advice)])
+
+
+def _what_it_cost(advice: Advice) -> str:
+    """What was reported and what is modelled, each by its name."""
     models = ", ".join(advice.models[:3]) + (" and others" if len(advice.models) > 3 else "")
     requests = counted(advice.requests, "request") + (f" to {models}" if models else "")
     what = f"These {advice.sessions:,} sessions of {', '.join(advice.agents)} ({requests})"
@@ -81,32 +87,62 @@ def advice_text(advice: Advice) -> str:
         is_other = len(advice.models) == 1 and find_price(advice.models[0]) != find_price(advice.priced_as[0])
         of = f" of {advice.priced_as[0]}" if is_other else ""
         prices = f" at the list prices{of}" + (f" ({advice.price_date})" if advice.price_date else "")
-    said = [f"{what} cost {_money(advice, advice.cost)} of input{prices}; output is left out."]
+    caches = " and ".join(advice.caches)
+    modelled = f"{_money(advice, advice.cost)} of input for sending everything, with a cache of {caches}"
+    paid = advice.paid
+    if paid is None:
+        return f"{what}: no usage was reported; our model of the bill says {modelled}{prices}."
+    reported = f"the provider reported {_dollars(paid.input_usd)} of input, {_dollars(paid.usd)} with output"
+    some = "" if paid.sessions == advice.sessions else f" in {paid.sessions:,} of them"
+    return f"{what}: {reported}{some}{prices}; our model of the bill says {modelled}."
+
+
+def _what_was_done(advice: Advice) -> Iterator[str]:
+    """What strikes saved already, or would have saved."""
+    paid, done = advice.paid, advice.sessions_edited
+    if done and paid is not None:
+        verb, amount = ("saved", paid.saved_usd) if paid.saved_usd >= 0 else ("cost", -paid.saved_usd)
+        where = "" if done == advice.sessions else f" in {done:,} of them"
+        yield f"Redline's strikes{where} {verb} {_dollars(amount)} of it, net, by what was reported."
+    if paid is not None and paid.would_save_usd:
+        yield f"In a dry run strikes would have saved {_dollars(paid.would_save_usd)}, net, by what was reported."
+    if thinned := advice.sessions_thinned:
+        which = "It" if advice.sessions == 1 else f"{thinned:,} of them"
+        yield (
+            f"{which} ran behind Redline, or another program that leaves things out: the provider reported far fewer tokens "
+            "than the file holds. Redline's own log has what was saved; it is not counted here again."
+        )
+
+
+def _what_is_advised(advice: Advice) -> Iterator[str]:
+    """The policy that would have paid, what it would have cost, and what it risks."""
     is_bound = advice.sessions_bound == advice.sessions
     if advice.sessions_bound:
         model = f"{advice.priced_as[0]} refuses" if is_bound else f"The models of {advice.sessions_bound:,} of them refuse"
-        said.append(f"{model} a request in which anything before its reasoning was changed, so nothing can be struck there.")
+        yield f"{model} a request in which anything before its reasoning was changed, so little can be struck there."
     chosen = advice.figures
     if chosen is None:
-        what = "Nor would the provider's own clearing have been worth while" if is_bound else "No preset is advised"
-        said.append(f"{what}: there is nothing to switch on.")
-        return " ".join(said)
+        yield "Nothing is advised: there is nothing to switch on."
+        return
     cost = _money(advice, chosen.cost)
-    said.append(f"With `{chosen.policy}` it would have cost {cost}, {_percent(1 - chosen.ratio)} less: {_WHAT[chosen.policy]}.")
+    yield f"With `{chosen.policy}` it would have cost {cost}, {_percent(1 - chosen.ratio)} less: {_WHAT[chosen.policy]}."
     used = f"{chosen.strikes_used_later:,} ({_percent(chosen.risk)})" if chosen.strikes_used_later else "none"
     strict, requests = _percent(chosen.strict), _percent(chosen.strict_requests)
-    said.append(f"Risk: of {counted(chosen.strikes, 'part')} struck, {used} were quoted or read again later;")
-    said.append(f"by the strict measure, {strict} held words that were used later, in {requests} of the requests.")
+    yield f"Risk: of {counted(chosen.strikes, 'part')} struck, {used} were quoted or read again later;"
+    yield f"by the strict measure, {strict} held words that were used later, in {requests} of the requests."
     if chosen.strikes_used_later:
         at_worst = f"{_money(advice, chosen.cost_with_rereads)}, {_percent(1 - chosen.ratio_with_rereads)} less"
-        said.append(f"Had the agent asked once more for each thing it quoted, it would have cost {at_worst}.")
-    return " ".join(said)
+        yield f"Had the agent asked once more for each thing it quoted, it would have cost {at_worst}."
 
 
 def _money(advice: Advice, cost: float) -> str:
     if advice.unit == "tokens":
         return f"as much as {cost:,.0f} uncached tokens"
-    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
+    return _dollars(cost)
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:,.2f}" if abs(cost) >= 1 else f"${cost:.4f}"
 
 
 def _percent(share: float) -> str:

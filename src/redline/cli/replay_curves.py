@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redline.cli.output import columns_of_terminal, say, show_title
 from redline.cli.printable import printable
 from redline.errors import ExecutionError, MissingExtraError
-from redline.replay.comparison import BASELINE, PolicyOutcome, SessionOutcome
+from redline.replay.comparison import ADVISED, BASELINE, PolicyOutcome, SessionOutcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +81,7 @@ def _draw(
     for number, policy in enumerate(_drawn(policies)):
         values = curve(outcomes[policy])
         share = f" {values[-1] / whole:.3f}" if whole else ""
-        # What is measured against is grey; what knows the future, and lies over what does not, has dots.
-        style = "0.45" if policy == BASELINE else ":" if policy.endswith("_clairvoyant") else "-"
+        style = "0.45" if policy == BASELINE else "-"  # what is measured against is grey
         axis.plot(values, style, label=policy + share, linewidth=1.8, zorder=2 + number)
     axis.set_ylim(bottom=0)
     axis.set_xlabel("request")
@@ -91,10 +90,9 @@ def _draw(
 
 
 def _drawn(policies: Sequence[str]) -> list[str]:
-    """Those named, and what they are measured against; of all policies, those of the documents' rules."""
-    named = [BASELINE, *(policy for policy in policies if policy != BASELINE)]
-    of_documents = [policy for policy in named if policy == BASELINE or policy.startswith("spec_")]
-    return named if len(named) <= _MOST_SHOWN or len(of_documents) < 2 else of_documents[:_MOST_SHOWN]
+    """Those named, and what they are measured against; of many, those that are advised first."""
+    named = sorted((policy for policy in policies if policy != BASELINE), key=lambda policy: policy not in ADVISED)
+    return [BASELINE, *named][:_MOST_SHOWN]
 
 
 def _sizes(outcome: PolicyOutcome) -> Sequence[float]:

@@ -4,23 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redline.cli.output import say, show_figures, show_title
-from redline.prices import Price
-from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, is_refused
-from redline.replay.policies import ADVISED
+from redline.replay.comparison import ADVISED, BASELINE, Comparison, SessionOutcome
 
 __all__ = ["show_comparison", "show_files"]
 
 _MOST_NAMED = 3
 
 
-def show_files(
-    found: Mapping[str, Sequence[SessionOutcome]], policies: Sequence[str], rule: str, *, price: Price | None = None
-) -> None:
-    """One line for each file in which a request is recorded. `price`: that of the rule's model, where it is one's."""
-    others = [policy for policy in policies if policy != BASELINE and not is_refused(policy, price)]
+def show_files(found: Mapping[str, Sequence[SessionOutcome]], policies: Sequence[str], rule: str) -> None:
+    """One line for each file in which a request is recorded."""
+    others = [policy for policy in policies if policy != BASELINE]
     presets = [policy for policy in others if policy in ADVISED]
-    weighing = [policy for policy in others if policy.endswith("_when_free")]
-    named = (presets or weighing or others)[:_MOST_NAMED]
+    named = (presets or others)[:_MOST_NAMED]
     files = {name: outcomes for name, outcomes in found.items() if outcomes}
     if files:
         show_title(f"Cost of input beside sending everything, file by file, at {rule}")
@@ -39,9 +34,7 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     prices = comparison.as_json()["prices"]
     sessions = f"{comparison.sessions:,} session{'s' if comparison.sessions > 1 else ''}"
     show_title(f"Cost of input beside sending everything ({comparison.requests:,} requests, {sessions})")
-    rows = [(policy, *(_ratio(found["policies"].get(policy)) for found in prices.values())) for policy in policies]
-    bounds = dict.fromkeys(name for found in prices.values() for name in found["bounds"])
-    rows += [(f"bound: {name}", *(_ratio(found["bounds"].get(name)) for found in prices.values())) for name in bounds]
+    rows = [(policy, *(f"{found['policies'][policy]['ratio']:.3f}" for found in prices.values())) for policy in policies]
     folded = [rule if "/" not in rule else "\n/".join(rule.rsplit("/", 1)) for rule in prices]
     show_figures(("policy", *folded), rows)
     rule = next(iter(prices))
@@ -52,10 +45,6 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     show_title(f"What was struck and then used, at {rule}")
     _show_columns(shown, _RISK_COLUMNS)
     _show_kinds(shown, rule)
-    if refusing := [name for name, found in prices.items() if found["refused"]]:
-        say()
-        say(f"refused: {', '.join(refusing)} takes no request in which what is")
-        say("before its reasoning changed.")
     cost = numbers[BASELINE]["cost"]
     worth = f" (${cost * dollars[rule] / 1e6:,.2f})" if rule in dollars else ""
     say()
@@ -85,7 +74,7 @@ def _show_kinds(shown: Mapping[str, Mapping[str, Any]], rule: str) -> None:
         show_figures(("policy: kind", "strikes", "quoted", "strict"), rows)
 
 
-_SPLIT = (*ADVISED, "masking_when_free")
+_SPLIT = (*ADVISED, "masking")
 """The policies of which the kinds of tool are told."""
 
 _COLUMNS = {
@@ -104,10 +93,3 @@ _RISK_COLUMNS = {
     "strict": ("strict", "{:.1%}"),
     "strict:\nrequests": ("strict_requests", "{:.1%}"),
 }
-
-
-def _ratio(found: Mapping[str, Any] | float | None) -> str:
-    """What the model would refuse has none."""
-    if found is None:
-        return "refused"
-    return f"{found if isinstance(found, float) else found['ratio']:.3f}"

@@ -3,13 +3,17 @@
 import math
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import click
 
 from redline.cli.on_each import FINE, FOUND
 from redline.cli.output import complain, counted, say
+from redline.cli.session_argument import refuse_numbers
 from redline.cli.store_argument import open_store, split_address
+from redline.cli.unused_blobs import list_unused
 from redline.errors import ValidationError
+from redline.inspection.short_names import known_names, place_named
 from redline.store import Store
 
 __all__ = ["command"]
@@ -30,6 +34,16 @@ _SHOWN = 20
 @click.option("--session", metavar="SESSION", help="Only what this session said, where an older version kept several in a log.")
 @click.option("--blobs", metavar="PLACE", help="Where the blobs are; those that no other conversation refers to go too.")
 @click.option("--vacuum", is_flag=True, help="Have PostgreSQL write its tables anew afterwards, which keeps everybody out.")
+@click.option("--unused", is_flag=True, help="Instead: the blobs that no log at ADDRESS refers to; listed without --yes.")
+@click.option(
+    "--grace",
+    "grace_minutes",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="For --unused: minutes for which a blob is spared after it was stored; its record may still be on the way.",
+)
+@click.option("--json", "as_json", is_flag=True, help="For --unused: one object a line for each blob, for programs.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
     conversations: tuple[str, ...],
@@ -38,13 +52,20 @@ def command(
     session: str | None,
     blobs: str | None,
     vacuum: bool,
+    unused: bool,
+    grace_minutes: float,
+    as_json: bool,
     yes: bool,
 ) -> int:
     """Delete conversations for good: records in all branches, what crashes left, and what caches tell of them.
 
-    ADDRESS#NAME is chats/#NAME or chats/NAME.jsonl in a folder, sqlite:///chats.db#NAME or postgresql://…#NAME. With
+    ADDRESS#NAME is chats/#NAME or chats/NAME.jsonl in a folder, sqlite:///chats.db#NAME or postgresql://…#NAME, or the short
+    name of one that `redline sessions` lists. With
     --older-than or --keep-last, give an ADDRESS without a name; with both, what is deleted is both old and not among the last.
     There is no way back.
+
+    With --unused no conversation is deleted, but blobs to which none refers. ADDRESS is then a log, a folder of them or a
+    database. Name every log that uses the blobs: what only another log refers to looks forgotten.
 
     Exit code 0 if they were deleted, or there was nothing to delete; 1 if you said no; 2 if something could not be deleted.
 
@@ -52,7 +73,10 @@ def command(
     Examples:
       redline rm chats/#monday sqlite:///chats.db#tuesday
       redline rm sqlite:///chats.db --older-than 90 --keep-last 100 --blobs blobs/
+      redline rm chats/ --unused --blobs blobs/ --yes
     """
+    if unused:
+        return list_unused(conversations, blobs or "", is_deleted=yes, grace_minutes=grace_minutes, as_json=as_json)
     if older_than is not None and math.isnan(older_than):
         raise click.UsageError("--older-than takes a number of days, not nan")
     if older_than is None and keep_last is None:
@@ -79,7 +103,8 @@ def command(
 def _named(arguments: Sequence[str]) -> list[tuple[Store, list[str]]]:
     """The conversations that were named, by store; an error if one of them is not there."""
     by_address: dict[str, list[str]] = {}
-    for address, name in map(split_address, arguments):
+    refuse_numbers(arguments, "rm")
+    for address, name in (split_address(_place_of(argument)) for argument in arguments):
         names = by_address.setdefault(address, [])
         if name not in names:
             names.append(name)
@@ -88,6 +113,12 @@ def _named(arguments: Sequence[str]) -> list[tuple[Store, list[str]]]:
         if unknown := set(names) - set(store.names()):
             raise ValidationError(f"There is no conversation {min(unknown)!r} in {store.name}. Nothing was deleted.")
     return chosen
+
+
+def _place_of(argument: str) -> str:
+    """Where the conversation of a short name is; what is none stays as it is."""
+    is_name = not (set(argument) & set("#/") or Path(argument).exists())
+    return (place_named(argument, known_names()) if is_name else None) or argument
 
 
 def _is_agreed(chosen: Sequence[tuple[Store, list[str]]], count: int) -> bool:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ def command(
       redline run -- codex exec 'fix the test'
       redline run --upstream openai=http://localhost:11434 -- python my_agent.py
     """
+    _check_options(click.get_current_context(), words)
     ctx, passed_on = click.get_current_context(), (dry_run, store, policy, blobs, edit_subscriptions, redact, otel)
     options = [word for name, value in zip(_PASSED_ON, passed_on, strict=True) for word in SETTINGS[name].words(value)]
     is_upstream_given = ctx.get_parameter_source("upstream") is ParameterSource.COMMANDLINE
@@ -133,6 +135,15 @@ def command(
             return code
         _say_end(RunTotals.of(status, label).since(before), url, run, status.get("store"))
     return code
+
+
+def _check_options(ctx: click.Context, words: Sequence[str]) -> None:
+    """A UsageError if the agent's name is an option that there is not: what comes after the name is the agent's own."""
+    if words[0].startswith("-") and not Path(words[0]).exists():
+        known = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+        slip = words[0].partition("=")[0]
+        near = get_close_matches(slip, known, n=1, cutoff=0.6)
+        raise click.NoSuchOption(slip, possibilities=near, ctx=ctx)
 
 
 def _store_of_run(store: str | None) -> dict[str, str]:

@@ -40,9 +40,10 @@ def command(
 ) -> int:
     """Serve the web inspector: every request of a session, what was struck and why, what other policies would have done.
 
-    SESSION is a session file of any agent, a Redline log, an address (sqlite:///chats.db), a folder, or a number that `redline
-    sessions` printed. Without one, the sessions on this computer are served, the proxy's among them. The page only reads, but
-    for what you do on Redline's own logs: undo a strike, pin, roll back, rewind; each is one more record, nothing is deleted.
+    SESSION is a session file of any agent, a Redline log, an address (sqlite:///chats.db), a folder, or a short name that
+    `redline sessions` printed. Without one, the sessions on this computer are served, the proxy's among them. The page only
+    reads, but for what you do on Redline's own logs: undo a strike, pin, roll back, rewind; each is one more record, nothing
+    is deleted.
 
     It listens on this machine alone, and answers only whoever shows the token in the printed address; the browser keeps it as a
     cookie. Other users of the machine are refused. What a transcript holds is shown as text: nothing in it runs or loads.

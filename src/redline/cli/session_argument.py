@@ -1,18 +1,18 @@
-"""The type of arguments that name sessions: shells complete the numbers of the last listing, and file names."""
+"""The type of arguments that name sessions: shells complete short names, and file names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from redline.inspection.short_names import last_listing
+from redline.inspection.short_names import is_number, known_names
 
-__all__ = ["SESSION", "SESSION_COMMANDS", "SessionType", "UnloadedCommand"]
+__all__ = ["SESSION", "SESSION_COMMANDS", "SessionType", "UnloadedCommand", "refuse_numbers"]
 
-SESSION_COMMANDS = frozenset(
-    {"check", "convert", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"}
-)
+SESSION_COMMANDS = frozenset({"check", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"})
 """The commands whose arguments are all sessions."""
 
 _MOST_OFFERED = 50
@@ -24,19 +24,30 @@ class SessionType(StringParamType):
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Numbers with what they stand for, and files, which the shell itself completes.
+        """Short names with what they stand for, and files, which the shell itself completes.
 
-        The files come first: bash forgets what was offered before them.
+        The files come first: bash forgets what was offered before them. Where a file begins so, only files are offered,
+        since bash would leave them out.
         """
         files = CompletionItem(incomplete, type="file")
-        if incomplete and not incomplete.isdecimal():
+        if incomplete and ("/" in incomplete or any(one.name.startswith(incomplete) for one in Path().iterdir())):
             return [files]
-        numbered = ((str(number), one.title) for number, one in enumerate(last_listing()[:_MOST_OFFERED], 1))
-        return [files, *(CompletionItem(number, help=title) for number, title in numbered if number.startswith(incomplete))]
+        named = (one for one in known_names() if one.name.startswith(incomplete))
+        return [files, *(CompletionItem(one.name, help=one.title) for one in islice(named, _MOST_OFFERED))]
 
 
 SESSION = SessionType()
 """For `type=` of an argument that names sessions."""
+
+
+def refuse_numbers(arguments: Iterable[str], what: str) -> None:
+    """A UsageError if a session is named by a number, which is another session once a newer one is there."""
+    for argument in arguments:
+        if is_number(argument) and not Path(argument).exists():
+            raise click.UsageError(
+                f"{argument} is whichever session is number {argument} when the command runs. {what} takes a path or a short "
+                "name: `redline sessions` lists them"
+            )
 
 
 class UnloadedCommand(click.Command):

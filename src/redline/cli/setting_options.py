@@ -125,7 +125,7 @@ def _check_meaning(setting: Setting, value: Any) -> None:
 
                 open_blobs(value)
             case "proxy.policy":
-                from redline.inspection.presets import find_policy
+                from redline.presets import find_policy
 
                 find_policy(value)
             case "proxy.upstream":

@@ -51,7 +51,7 @@ def command(
 ) -> int:
     """Show the conversation of a SESSION, readable, with what is struck and why.
 
-    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a number of `redline sessions`, or - for
+    SESSION is a session file, a Redline log, an address (sqlite:///chats.db#name), a short name of `redline sessions`, or - for
     standard input. Of a Redline log the strikes are those that were made; of another agent's session those that the policy
     would have made. With --request it is exactly what the model was sent, in that order, with what was repaired for it.
 
@@ -59,7 +59,7 @@ def command(
 
     \b
     Examples:
-      redline show 3
+      redline show 1
       redline show session.jsonl --last 20 --full
       redline show session.jsonl --policy superseded --struck
       redline show sqlite:///chats.db#support --request 12
@@ -68,7 +68,7 @@ def command(
     playback, log = looked_at.playback(policy), looked_at.session.log
     if request is not None:
         made_request(playback, request)
-    indices = list(_chosen(playback, request, range(start or 0, playback.recording.count if end is None else end + 1), tool))
+    indices = list(_chosen(playback, request, range(start or 0, playback.history.count if end is None else end + 1), tool))
     if is_struck:
         indices = [index for index in indices if _is_any_struck(playback, index, request)]
     indices = indices[-last:] if last else indices
@@ -89,7 +89,7 @@ def _chosen(playback: Playback, request: int | None, wanted: range, tool: str) -
     for index in shown_indices(playback, request):
         if index not in wanted:
             continue
-        if not tool or any(parts.tool_of(index, part) == tool for part in playback.recording.load(index).parts):
+        if not tool or any(parts.tool_of(index, part) == tool for part in playback.history.load(index).parts):
             yield index
 
 
@@ -100,14 +100,14 @@ def _is_any_struck(playback: Playback, index: int, request: int | None) -> bool:
 def _lines(
     drawing: MessageLines, playback: Playback, request: int | None, messages: Iterable[dict[str, Any]]
 ) -> Iterator[Line]:
-    cuts = {made.visible[0][0]: made.number for made in playback.recording.requests[1:] if made.is_new_view and made.visible}
-    last = playback.recording.requests[-1] if playback.recording.requests else None
+    cuts = {made.visible[0][0]: made.number for made in playback.history.requests[1:] if made.is_new_view and made.visible}
+    last = playback.history.requests[-1] if playback.history.requests else None
     for message in messages:
         if "repaired" in message:
             yield from drawing.lines_of(message, {}, f"repaired for the provider: {message['repaired']}")
             continue
         index = message["index"]
-        if request is None and index in cuts and not playback.recording.is_log and index:
+        if request is None and index in cuts and not playback.history.is_log and index:
             words = f"── from request {cuts[index]} on, only what follows is sent "
             yield (Styled(words + "─" * max(drawing.width - len(words), 0), color="yellow"),)
             yield ()
@@ -121,19 +121,19 @@ def _is_in(runs: Iterable[tuple[int, int]], index: int) -> bool:
 
 def _title(looked_at: LookedAt, playback: Playback, request: int | None) -> Iterator[Line]:
     """Whose session it is, how long, and what is struck in it."""
-    recording, width = playback.recording, columns_of_terminal()
-    told = [recording.agent, playback.player.model or "", counted(recording.count, "message")]
-    told.append(counted(len(recording.requests), "request"))
+    history, width = playback.history, columns_of_terminal()
+    told = [history.agent, playback.player.model or "", counted(history.count, "message")]
+    told.append(counted(len(history.requests), "request"))
     yield (Styled(shortened(printable(looked_at.source.name), width), is_bold=True),)
     yield (Styled(" · ".join(filter(None, told)), is_dim=True),)
-    if recording.requests:
-        for line in wrapped(_sizes(playback, len(recording.requests) - 1 if request is None else request), width):
+    if history.requests:
+        for line in wrapped(_sizes(playback, len(history.requests) - 1 if request is None else request), width):
             yield (Styled(line, is_dim=True),)
     if races := looked_at.races:
         words = f"{counted(races, 'race')} of two writers made branches: `redline log` lists them."
         yield (Styled(words, color="yellow"),)
-    if recording.observed:
-        yield (Styled(f"What is recorded as struck was sent all the same: {recording.observed}.", color="yellow"),)
+    if history.observed:
+        yield (Styled(f"What is recorded as struck was sent all the same: {history.observed}.", color="yellow"),)
     yield ()
 
 

@@ -18,6 +18,7 @@ from redline.log.log import ROOT, Log, Stored
 from redline.log.memory import MemoryLog
 from redline.log.records import Lift, Record, Strike, StrikesApplied, StrikesLifted
 from redline.log.timeline import Timeline, messages_in
+from redline.schedules.bill import OpenBill
 from redline.tokens import Counter
 
 __all__ = ["Engine"]
@@ -149,7 +150,7 @@ class Engine:
             done = project(work, ask)
             if problem := self._store_blobs(done.blobs):
                 done = project(work, dataclasses.replace(ask, no_blobs=problem))
-            self._record(done, ask, settings)
+            bill = self._record(done, ask, settings)
             work.marks.settle(done.pending, work.marking_time(ask.now))
             work.book(done.strikes, done.ledger, done.refused)
             done.request.sent.share()
@@ -157,7 +158,7 @@ class Engine:
             self._workings = []
             raise
         self._save_checkpoint(work)
-        return dataclasses.replace(done.request, lifted=lifted) if lifted else done.request
+        return dataclasses.replace(done.request, lifted=lifted, bill=bill)
 
     def preview(self, settings: Settings, ask: Ask) -> Request:
         """What `request` would give. Nothing is recorded, and nothing changes by it."""
@@ -248,13 +249,13 @@ class Engine:
             return f"it could not be stored elsewhere: {problem}"
         return ""
 
-    def _record(self, done: Projection, ask: Ask, settings: Settings) -> None:
-        """What a request decided, if it did, and where it went, if that is news."""
+    def _record(self, done: Projection, ask: Ask, settings: Settings) -> OpenBill:
+        """What a request decided, if it did, and where it went, if that is news; and what is known of its bill."""
         requests, weighed, sent_to = self.state.requests, ask.schedule.weighs_requests, ask.sent_to
         is_news = sent_to != requests.sent_to
         is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
         if not (weighed or done.strikes or is_news or is_new_view):
-            return
+            return self.state.bill.unrecorded(self.state.struck_tokens)
         record = StrikesApplied(
             done.strikes,
             now=ask.now if weighed else None,
@@ -265,5 +266,7 @@ class Engine:
             ledger=done.ledger,
             marked_at=None if weighed else ask.now,
             strategy=settings.strategy,
+            tokens_after=round(done.tokens_after),
         )
         self.commit([record])
+        return self.state.bill.open

@@ -51,6 +51,8 @@ class Projection:
     """The parts whose marks wait from this request on."""
     ledger: LedgerEntry | None = None
     """What the requests have cost with it; None for a schedule that does not weigh them."""
+    tokens_after: float = 0.0
+    """About how many tokens come after the first of its strikes."""
 
 
 def project(work: Workings, ask: Ask) -> Projection:
@@ -100,15 +102,16 @@ def project(work: Workings, ask: Ask) -> Projection:
         system=work.view.system(),
         find=draft.find,
     )
+    tokens_after = work.tokens_from(strike.index for strike in strikes) if strikes else 0.0
     if not schedule.weighs_requests:
-        return Projection(request, strikes, tuple(draft.blobs), pending, refused)
+        return Projection(request, strikes, tuple(draft.blobs), pending, refused, tokens_after=tokens_after)
 
     # What the request costs is weighed against what it would have cost without strikes, for the next one to go on from.
     prices = schedule if isinstance(schedule, WhenFree) else WhenFree.for_model(sent_to.model if sent_to else None)
     savings = ledger.savings((strike.index, strike.tokens_saved) for strike in strikes)
     entry = ledger.entry(prices.cache_state(case), prices.rates, savings)
     held = work.newly_held(due, {*refused, *((strike.index, strike.at) for strike in strikes)})
-    return Projection(request, strikes, tuple(draft.blobs), pending, refused, held, entry)
+    return Projection(request, strikes, tuple(draft.blobs), pending, refused, held, entry, tokens_after)
 
 
 def _lost_reasoning(state: State, bound: BoundReasoning | None, sent_to: Destination | None) -> list[Decision]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from redline.log.records import Strike
 from redline.repair import Change
 from redline.rules.rule import Mark
 from redline.schedules import Decision
+from redline.schedules.bill import OpenBill
 from redline.values.payloads import Path
 
 __all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
@@ -86,6 +87,8 @@ class Request:
     """How many results have no time: rules that go by age or order leave them alone."""
     find: FindPart = lambda index, at: None  # noqa: ARG005 - nothing is found
     """Where a part of the record is in what is sent, if it is."""
+    bill: OpenBill = field(default_factory=OpenBill)
+    """What is known of what it costs, before its usage is reported."""
 
     def __repr__(self) -> str:
         return f"<Request: {self.format}, {len(self.sent)} messages, {len(self.strikes)} strikes ({len(self.new_strikes)} new)>"

@@ -37,6 +37,10 @@ class Sizes:
             known = self._known[index, version] = count_message(self._state.message(index, version), self._counter).total
         return known
 
+    def share(self, other: "Sizes") -> None:
+        """Share what is counted with other sizes of the same messages by the same counter."""
+        self._known, self._parts, self._replacements = other._known, other._parts, other._replacements
+
     def learn(self, known: Iterable[tuple[int, int]]) -> None:
         """Take over what was counted before: index and tokens of messages in the version that counts."""
         view = self._state.view

@@ -1,7 +1,7 @@
 """The state of a conversation: what its records, taken in order, add up to."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 
 import msgspec
 
@@ -13,6 +13,7 @@ from redline.log.records import (
     Checkpoint,
     Destination,
     HeadMoved,
+    LeftAlone,
     MessageAdded,
     Originated,
     PinSet,
@@ -25,6 +26,7 @@ from redline.log.records import (
     UsageReported,
     ViewChanged,
 )
+from redline.schedules.bill import Bill
 from redline.schedules.history import RequestHistory
 from redline.values import payloads
 from redline.values.messages import Message
@@ -63,6 +65,10 @@ class State:
         self._unnamed: set[int] = set()
         """The strikes in force that the last move of the head did not name; see `_strike`."""
         self.requests = RequestHistory()
+        self.bill = Bill()
+        """What requests cost and saved."""
+        self._struck_tokens: tuple[int, int, int] | None = None
+        """What strikes take out of a request, with the generation and the number of the next strike that it is of."""
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
         self.checkpoints: dict[str, tuple[Checkpoint, View]] = {}
@@ -139,6 +145,27 @@ class State:
         version = self.view.version_of(index)
         return tuple(strike for strike in self.struck.get(index, ()) if strike.version == version)
 
+    @property
+    def struck_tokens(self) -> int:
+        """What the strikes on visible messages take out of a request."""
+        known = self._struck_tokens
+        if known is None or known[1] != self.generation:
+            visible = set(self.view.indices) if self.strikes else set()
+            tokens = sum(strike.tokens_saved for strike in self.strikes.values() if strike.index in visible)
+        else:
+            new = takewhile(lambda strike: strike.number >= known[2], reversed(self.strikes.values()))
+            tokens = known[0] + sum(strike.tokens_saved for strike in new)
+        self._struck_tokens = tokens, self.generation, self.next_strike
+        return tokens
+
+    def know_messages(self, messages: Iterable[Message]) -> None:
+        """Messages that were read before they are added, in their order, need not be read again."""
+        self._read.update({(index, 0): message for index, message in enumerate(messages, len(self))})
+
+    def share_messages(self, other: "State") -> None:
+        """Share what is read of messages with another state of the same messages in the same format."""
+        self._read = other._read
+
     def accepts(self, payload: Payload) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
         return self._vote.accepts(payloads.decode(payload))
@@ -161,6 +188,7 @@ class State:
                 self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
                 self.requests.add(record, len(self))
+                self.bill.ask(record, struck_tokens=self.struck_tokens, sent_to=self.requests.sent_to)
             case HeadMoved():
                 self._move_head(record)
             case StrikesLifted(lifts):
@@ -173,6 +201,9 @@ class State:
             case UsageReported():
                 self.usage, self._reported_at, self.saved_since_usage = record, len(self.view.indices), 0
                 self.requests.report(record)
+                self.bill.report(record.usage, struck_tokens=self.struck_tokens)
+            case LeftAlone():
+                self.bill.leave_alone()
             case CacheTouched(now):
                 self.requests.touch(now)
             case Originated(origin):
@@ -180,6 +211,8 @@ class State:
 
     def check(self, record: Record) -> None:
         """Refuse a record that `apply` could not take in: it speaks of what is not there."""
+        if isinstance(record, MessageAdded):  # most are
+            return
         match record:
             case ViewChanged(indices, appended, replaced):
                 count = len(self) + len(appended)
@@ -281,6 +314,7 @@ class State:
     def _move_view(self) -> None:
         self.has_moved = True
         self.requests.start_view(self.next_strike)
+        self.bill.start_view()
         self.usage = None
         self._start_over()
 

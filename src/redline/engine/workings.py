@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from redline.engine.bound_reasoning import BoundReasoning, restoring_problem
 from redline.engine.marks import Marks, marked_parts
@@ -136,6 +136,18 @@ class Workings:
         self.marks.changed.clear()
         ledger.set_prefix((sent_to.preamble_tokens if sent_to is not None else 0) or requests.reported_prefix or 0.0)
         return ledger
+
+    def tokens_from(self, struck: Iterable[int]) -> float:
+        """About how many tokens are sent from the first of these messages on, with the strikes in force."""
+        indices = set(struck)
+        if self._ledger is not None and indices <= self._ledger.position_of.keys():
+            sums = self._ledger.sums
+            return sums[-1] - sums[min(self._ledger.position_of[index] for index in indices)]
+        after = dropwhile(lambda index: index not in indices, self.state.view.indices)
+        return float(sum(self._sent_tokens(index) for index in after))
+
+    def _sent_tokens(self, index: int) -> int:
+        return self.sizes.of_message(index) - sum(strike.tokens_saved for strike in self.state.strikes_on(index))
 
     def due_marks(self, ledger: Ledger, pending: dict[Target, Mark]) -> list[WaitingMark]:
         """The pending marks that only time made due: the ledger does not hold them before a request is made."""

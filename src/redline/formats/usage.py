@@ -23,11 +23,24 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    """Written to the cache, for whatever lifetime."""
+    cache_write_1h_tokens: int = 0
+    """Of `cache_write_tokens`, those written to the one-hour cache, and never more than these."""
+
+    def __post_init__(self) -> None:
+        if self.cache_write_1h_tokens > self.cache_write_tokens:
+            msgspec.structs.force_setattr(self, "cache_write_1h_tokens", self.cache_write_tokens)
 
     @property
     def input_tokens(self) -> int:
         """All that was sent: read from the cache, written to it, or neither."""
         return self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    def written_for(self, lifetime: str) -> "Usage":
+        """The usage of a request that asked for this cache lifetime: `1h` counts where the provider splits nothing."""
+        if lifetime != "1h" or self.cache_write_1h_tokens:
+            return self
+        return msgspec.structs.replace(self, cache_write_1h_tokens=self.cache_write_tokens)
 
 
 def read_usage(value: object) -> Usage:
@@ -51,9 +64,10 @@ def read_usage(value: object) -> Usage:
     details: Mapping[str, Any] = next((report[name] for name in _DETAIL_NAMES if isinstance(report.get(name), Mapping)), {})
     read = max(_most(details, ("cached_tokens",)), _most(report, _READ_NAMES))
     written = max(_most(details, ("cache_write_tokens", "cache_creation_tokens")), _most(report, _WRITE_NAMES))
+    written_1h = _count_written_1h(report, details)
     is_apart = sent_name == "input_tokens" and not _APART_NAMES.isdisjoint(report)
     sent = _count(report, sent_name) + (read + written if is_apart else 0)
-    return _usage(sent, _most(report, ("completion_tokens", "output_tokens")), read, written)
+    return _usage(sent, _most(report, ("completion_tokens", "output_tokens")), read, written, written_1h)
 
 
 _SENT_NAMES = ("prompt_tokens", "input_tokens")
@@ -69,10 +83,27 @@ _UPPER = re.compile(r"(?<=[a-z])[A-Z]")
 _TAKEN = "Pass the usage of a response of Anthropic, OpenAI or Gemini, as it is."
 
 
+def _count_written_1h(report: Mapping[str, Any], details: Mapping[str, Any]) -> int:
+    """Tokens written to the one-hour cache, as Anthropic and LiteLLM count them by name, and Bedrock in a list."""
+    split = report.get("cache_creation") or details.get("cache_creation_token_details")
+    listed = report.get("cache_details")
+    counts = [_count(report, "cache_write_1h_tokens")]
+    if isinstance(split, Mapping):
+        counts.append(_most(_snake_case(split), _WRITE_1H_NAMES))
+    if isinstance(listed, list):
+        hours = [_snake_case(one) for one in listed if isinstance(one, Mapping) and one.get("ttl") == "1h"]
+        counts.append(sum(_count(one, "input_tokens") for one in hours))
+    return max(counts)
+
+
+_WRITE_1H_NAMES = ("ephemeral_1h_input_tokens", "ephemeral1h_input_tokens")
+"""The second is left of the camel case."""
+
+
 def _find_report(given: Any) -> dict[str, Any]:
     """The usage itself, with every name spelled in snake case."""
     while isinstance(given, dict):
-        report = {_UPPER.sub(lambda letter: f"_{letter[0].lower()}", name): held for name, held in given.items()}
+        report = _snake_case(given)
         inner = next((report[name] for name in _WRAPPERS if isinstance(report.get(name), dict)), None)
         if inner is None:
             return report
@@ -80,10 +111,14 @@ def _find_report(given: Any) -> dict[str, Any]:
     raise ValidationError(f"{_described(given)} is no usage. {_TAKEN}")
 
 
-def _usage(sent: int, output: int, read: int, written: int) -> Usage:
+def _snake_case(holder: Mapping[str, Any]) -> dict[str, Any]:
+    return {_UPPER.sub(lambda letter: f"_{letter[0].lower()}", name): held for name, held in holder.items()}
+
+
+def _usage(sent: int, output: int, read: int, written: int, written_1h: int = 0) -> Usage:
     """`sent` holds what was cached, unless there is less of it."""
     fresh = sent - read - written
-    return Usage(fresh if fresh >= 0 else sent, output, read, written)
+    return Usage(fresh if fresh >= 0 else sent, output, read, written, written_1h)
 
 
 def _sum(report: Mapping[str, Any], names: Iterable[str]) -> int:

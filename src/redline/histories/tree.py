@@ -11,6 +11,7 @@ from redline.log.records import (
     HeadMoved,
     LeftAlone,
     MessageAdded,
+    Originated,
     PinSet,
     Record,
     SessionJoined,
@@ -25,7 +26,7 @@ from redline.values.payloads import Path
 
 __all__ = ["HistoryTree", "KnownPath", "PathDecisions"]
 
-_SAID_OF_IT = StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageReported | LeftAlone | CacheTouched
+_SAID_OF_IT = StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageReported | LeftAlone | CacheTouched | Originated
 """Records that follow a message on every way that goes on from it. Others begin a way of their own."""
 
 

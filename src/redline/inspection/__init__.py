@@ -1,8 +1,9 @@
 """Sessions looked at: found, added up, and played back request by request, for the command line and the inspector.
 
-Read in this order: `session_files` (what an argument or a place means), `short_names` (the numbers that were printed for
-them), `log_transcript` (a log as an agent's session), `summary` (what a file holds, in numbers), `catalog` (a row for every
-session there is), `playback` (what was visible and what was struck at each request).
+Read in this order: `session_files` (what an argument or a place means), `short_names` (what they are called in
+listings), `read_session` (a log or an agent's file, and the past of each conversation in it), `summary` (what a file holds, in
+numbers), `catalog` (a row for every session there is), `playback` (what each request showed, what was struck of it, its size
+and cost), `exact_request` (what the repair changed in a request), `explanation` (why a part is sent or struck).
 """
 
 from typing import TYPE_CHECKING

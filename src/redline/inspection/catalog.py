@@ -1,26 +1,41 @@
 """Every session on this computer, or at the places that are named, and a row of numbers for each, kept from call to call."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from redline.errors import RedlineError
+from redline.errors import RedlineError, ValidationError
 from redline.inspection.catalog_cache import CatalogCache
-from redline.inspection.catalog_row import CatalogRow, FoundSession
-from redline.inspection.session_files import SessionInput, find_sessions
+from redline.inspection.catalog_row import CatalogRow, FoundSession, lasting_place
+from redline.inspection.session_files import SessionInput, find_sessions, sessions_in_file
+from redline.inspection.short_names import SessionName, full_name, is_number, known_names, name_sessions, place_named
+from redline.inspection.stored_objects import is_object_address
 from redline.replay.engines import process_pool
+from redline.transcripts.opencode_database import OpenCodeDatabase
 from redline.transcripts.places import SessionPlace, session_places
 
-__all__ = ["Catalog", "agent_name", "work_out"]
+if TYPE_CHECKING:
+    from redline.inspection.summary import Inspection
+    from redline.replay.paid import PaidSession
+
+__all__ = ["Catalog", "agent_name", "by_time", "name_rows", "row_of", "work_out"]
 
 _LEAST_BYTES = 4 << 20
 """Less than this is read before other processes have started."""
+_READ_AT_ONCE = 60
+"""Where only the newest are asked for, so many files are read before it is known whether that is enough."""
+_MOST_DIGITS = 12
+_LONGEST_TITLE = 80
+_NAME = re.compile(r"[\w.-]{4,}")
+"""What a session may be called by, rather than where it is."""
 _MOST_PATH = 500
 _MOST_MODELS = 20
 _MOST_MODEL_NAME = 100
@@ -41,9 +56,14 @@ class Catalog:
     def sessions(self) -> list[FoundSession]:
         """What is there now, newest first: where it is, how large, and whose by the place it is at."""
         kept = (
-            FoundSession.of(SessionInput(str(path), str(path), is_found=True), place.agent)
+            FoundSession.of(session, place.agent)
             for place in self._places
-            for path in place.files()
+            for path in map(str, place.files())
+            for session in (
+                sessions_in_file(path, is_found=True)
+                if place.format == OpenCodeDatabase.name
+                else (SessionInput(path, path, is_found=True),)
+            )
         )
         named = map(FoundSession.of, find_sessions(self._arguments))
         found = {one.key: one for one in chain(named, kept)}
@@ -68,6 +88,49 @@ class Catalog:
                 yield row
         finally:
             self.save()
+
+    def newest_rows(
+        self,
+        sessions: Sequence[FoundSession],
+        *,
+        enough: int,
+        is_wanted: Callable[[CatalogRow], bool] = lambda row: row.is_listed,
+        watched: Callable[[Iterator[CatalogRow], Sequence[FoundSession]], Iterable[CatalogRow]] = lambda rows, _: rows,
+    ) -> Iterator[CatalogRow]:
+        """The rows of the first of these sessions, read many at a time until enough of them are wanted.
+
+        `watched` is given the rows of each batch and its sessions, and passes the rows on.
+        """
+        wanted, step = 0, max(_READ_AT_ONCE, 2 * enough)
+        for start in range(0, len(sessions), step):
+            batch = sessions[start : start + step]
+            for row in watched(self.rows(batch), batch):
+                wanted += is_wanted(row)
+                yield row
+            if wanted >= enough:
+                return
+
+    def place_of(self, name: str) -> str | None:
+        """The place of a session by its number, 1 for the newest, by its short name, or by the beginning of its own name.
+
+        None where nothing has such a name. A number beyond the sessions there are, and a beginning that several have, are
+        a ValidationError.
+        """
+        if not is_number(name):
+            known = place_named(name, known_names()) if _NAME.fullmatch(name) else None
+            if known is None and _NAME.fullmatch(name):
+                places = (lasting_place(one.session.place) for one in self.sessions())
+                known = place_named(name, [SessionName(full_name(place)[: len(name)], place) for place in places])
+            return known
+        number = int(name[:_MOST_DIGITS])
+        found = [one for one in self.sessions() if not one.is_subagent]
+        rows = sorted((row for row in self.newest_rows(found, enough=number) if row.is_listed), key=by_time)
+        if not 1 <= number <= len(rows):
+            raise ValidationError(
+                f"There is no session {name[:_MOST_DIGITS]}: 1 is the newest of {len(rows):,} on this computer. "
+                "`redline sessions` lists them."
+            )
+        return rows[number - 1].place
 
     def row_of(self, session: SessionInput, agent: str = "") -> CatalogRow:
         """The row of one session. What was worked out is kept on disk by `save`."""
@@ -104,17 +167,32 @@ class Catalog:
             pool.shutdown(cancel_futures=True)
 
 
+def by_time(row: CatalogRow) -> tuple[float, str]:
+    """Sorts the newest first; those of one time by name."""
+    return -(row.time_ms or 0.0), row.name
+
+
+def name_rows(rows: Sequence[CatalogRow]) -> dict[str, str]:
+    """The short name of each row, by its place."""
+    names = name_sessions((row.lasting_place, _title(row)) for row in rows)
+    return {row.place: names[row.lasting_place] for row in rows}
+
+
+def _title(row: CatalogRow) -> str:
+    folder = re.split(r"[\\/]", (row.project or "").rstrip("\\/"))[-1]
+    told = " ".join(", ".join(filter(None, (row.agent, folder, row.first_words))).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in told)[:_LONGEST_TITLE]
+
+
 def work_out(found: FoundSession) -> CatalogRow:
     """Read a session and add it up. What cannot be read is a row that says why."""
-    from redline.inspection.stores import is_observed  # these two take longer to load than a listing from the cache
+    from redline.inspection.read_session import read_session  # these take longer to load than a listing from the cache
     from redline.inspection.summary import inspect_transcript
 
     session = found.session
     try:
-        with session.on_disk() as here:
-            one = inspect_transcript(here.read())
-            is_log = here.is_log
-            observed = is_log and is_observed(here.place)
+        read = read_session(session)
+        return row_of(found, inspect_transcript(read.as_transcript()), read.paid())
     except RedlineError as problem:
         return _row(found, session.error_text(problem))
     except OSError as problem:
@@ -122,6 +200,13 @@ def work_out(found: FoundSession) -> CatalogRow:
     except Exception as bug:  # one session must not keep the user from all others
         what = session.error_text(f"{type(bug).__name__}, {bug}")
         return _row(found, f"{session.name} cannot be read ({what}). This is a bug in Redline.")
+
+
+def row_of(found: FoundSession, one: "Inspection", paid: "PaidSession | None") -> CatalogRow:
+    """The row of a session that was read and added up, with what it has cost."""
+    from redline.inspection.stores import is_observed
+
+    session, is_log = found.session, one.format == "redline"
     is_subagent = one.is_subagent or (one.format == "claude-code" and Path(session.place).name.startswith("agent-"))
     return msgspec.structs.replace(
         _row(found),
@@ -135,11 +220,12 @@ def work_out(found: FoundSession) -> CatalogRow:
         messages=one.messages,
         requests=one.requests,
         tokens=one.tokens["total"],
-        cost_usd=one.cost_usd,
+        cost_usd=paid.usd if paid is not None else None,
+        saved_usd=paid.saved_usd if paid is not None and is_log else None,
         problems=len(one.problems),
         models=tuple(_text(model[:_MOST_MODEL_NAME]) for model in one.models[:_MOST_MODELS]),
         is_log=is_log,
-        is_observed=observed,
+        is_observed=is_log and not is_object_address(session.place) and is_observed(session.place),
         is_subagent=is_subagent,
     )
 

@@ -10,10 +10,10 @@ from redline.inspection.cache_folder import read_cached, write_cached
 from redline.inspection.catalog_row import CatalogRow, FoundSession
 from redline.values.package import package_version
 
-__all__ = ["CatalogCache"]
+__all__ = ["CatalogCache", "is_text", "is_there"]
 
 _FILE = "sessions.json"
-_SHAPE = 1
+_SHAPE = 2
 """Counts up when rows are worked out in another way."""
 _MOST_ROWS = 50_000
 
@@ -47,7 +47,7 @@ class CatalogCache:
 
     def add(self, found: FoundSession, row: CatalogRow) -> None:
         """Keep a row. Why a file could not be opened is not kept: permissions change without leaving a trace in it."""
-        if found.stamp and _is_text(found.key + row.name) and (not row.problem or os.access(found.key, os.R_OK)):
+        if found.stamp and is_text(found.key + row.name) and (not row.problem or os.access(found.session.file, os.R_OK)):
             self._kept()[found.key] = _KeptRow(found.stamp, row)
             self._has_news = True
 
@@ -63,7 +63,7 @@ class CatalogCache:
         if not self._has_news:
             return
         self._has_news = False
-        rows = {key: kept for key, kept in list(self._kept().items()) if "://" in key or Path(key).exists()}
+        rows = {key: kept for key, kept in list(self._kept().items()) if is_there(key)}
         newest = dict(list(rows.items())[-_MOST_ROWS:])
         write_cached(_FILE, msgspec.json.encode(_KeptRows(f"{_SHAPE}, {package_version()}", newest)))
 
@@ -77,7 +77,12 @@ class CatalogCache:
         return self._rows
 
 
-def _is_text(text: str) -> bool:
+def is_there(key: str) -> bool:
+    """Whether the file is there, or the database that a session is in; of a server nobody asks."""
+    return "://" in key or Path(key).exists() or Path(key.rpartition("#")[0]).is_file()
+
+
+def is_text(text: str) -> bool:
     """Whether it can be written as UTF-8: names of files need not be."""
     try:
         text.encode()

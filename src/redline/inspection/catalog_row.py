@@ -1,20 +1,15 @@
 """A session as it was found, without reading it, and as a row of numbers, after it was read."""
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from redline.errors import RedlineError
-from redline.inspection.session_files import SessionInput
-from redline.log.addresses import parse_address
+from redline.inspection.session_files import JOURNAL, SessionInput, stamp_of, stored_sessions
+from redline.log.addresses import masked, parse_address
 
-__all__ = ["CatalogRow", "FoundSession"]
-
-_JOURNAL = "-wal"
-"""What SQLite writes before it goes into the database itself."""
+__all__ = ["CatalogRow", "FoundSession", "lasting_place"]
 
 
 class CatalogRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +35,8 @@ class CatalogRow(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     cost_usd: float | None = None
     """What the requests cost whose usage is recorded, at list prices."""
+    saved_usd: float | None = None
+    """What strikes saved of that, net; where requests were only observed, what they would have saved."""
     problems: int = 0
     """Records that could not be read, and what a provider would refuse."""
     models: tuple[str, ...] = ()
@@ -49,6 +46,10 @@ class CatalogRow(msgspec.Struct, frozen=True, kw_only=True):
     is_observed: bool = False
     """A log of requests that were only recorded: they were sent as they came."""
     is_subagent: bool = False
+    user: str = ""
+    """Whose it is, its tags and its races: as its store says."""
+    tags: tuple[str, ...] = ()
+    races: int = 0
     problem: str = ""
     """Why it cannot be read; then there are no numbers."""
 
@@ -56,6 +57,16 @@ class CatalogRow(msgspec.Struct, frozen=True, kw_only=True):
     def time_ms(self) -> float | None:
         """When something last happened in it."""
         return self.modified_ms if self.ended_ms is None else self.ended_ms
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether a list shows it to whoever asks for nothing else: it holds messages, and they are no sub-agent's."""
+        return bool(self.messages) and not (self.is_subagent or self.problem)
+
+    @property
+    def lasting_place(self) -> str:
+        """Where it is, from any folder, and without a password."""
+        return lasting_place(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +84,37 @@ class FoundSession:
     @classmethod
     def of(cls, session: SessionInput, agent: str = "") -> "FoundSession":
         """As it is now."""
-        seen = [] if session.problem else list(_status_of_files(session.place))
-        if not seen:
+        if session.problem:
             return cls(session, agent)
-        stamp = tuple(number for one in seen for number in (one.st_size, one.st_mtime_ns))
-        modified_ms = max(one.st_mtime_ns for one in seen) / 1e6
-        return cls(session, agent, sum(one.st_size for one in seen), modified_ms, stamp)
+        if session.conversation:
+            stored = stored_sessions(str(session.file)).get(session.conversation)
+            return cls(session, agent, stored.bytes, float(stored.modified_ms), stored[1:]) if stored else cls(session, agent)
+        stamp = _stamp_of_files(session.place)
+        return cls(session, agent, sum(stamp[::2]), max(stamp[1::2]) / 1e6, stamp) if stamp else cls(session, agent)
 
     @property
     def key(self) -> str:
         """Its place, spelled in one way."""
         return self.session.place if "://" in self.session.place else str(Path(self.session.place).absolute())
 
+    @property
+    def is_subagent(self) -> bool:
+        """By the name that Claude Code gives to such files: there are many, and they need not be read."""
+        return self.session.is_found and Path(self.session.place).name.startswith("agent-")
 
-def _status_of_files(place: str) -> Iterator[os.stat_result]:
-    """The file that a session is in, and its journal where it has one; nothing for a server."""
+
+def lasting_place(place: str) -> str:
+    """A path or an address that is good in any folder, without a password."""
+    return masked(place) if "://" in place else str(Path(place).absolute())
+
+
+def _stamp_of_files(place: str) -> tuple[int, ...]:
+    """Size and time of the file that a session is in, and of its journal where it has one; nothing for a server."""
     try:
         kind, path, _ = parse_address(place)
-        if kind == "postgresql":
-            return
-        yield Path(path).stat()
-        if kind == "sqlite" or path.endswith(".db"):
-            yield Path(path + _JOURNAL).stat()
-    except (OSError, ValueError, RedlineError):
-        return
+    except (ValueError, RedlineError):
+        return ()
+    if kind == "postgresql":
+        return ()
+    has_journal = kind == "sqlite" or path.endswith(".db")
+    return stamp_of(Path(path)) + (stamp_of(Path(path + JOURNAL)) if has_journal else ())

@@ -6,13 +6,13 @@ from itertools import chain
 from redline.engine.engine import Engine
 from redline.engine.project import Ask
 from redline.formats import find_format
-from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
-from redline.inspection.recording import Recording
+from redline.log.reading import ReadOnlyLog, StoredLog
 from redline.log.records import StrikesApplied
 from redline.log.timeline import RecordTree, Timeline
 from redline.policy import Policy
 from redline.repair import Change, Strategy
 from redline.repair.strategies import STRATEGIES
+from redline.replay.history import SessionHistory
 from redline.schedules import Eager
 from redline.tokens import Estimate
 from redline.values.messages import Message
@@ -43,13 +43,13 @@ class ExactRequest:
     """The messages as they were sent, one JSON list."""
 
 
-def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactRequest:
+def exact_request(log: StoredLog, history: SessionHistory, number: int) -> ExactRequest:
     """A request worked out again from the records that it was made on, with no rule that could strike anything more."""
-    record = recording.requests[number].record
+    record = history.requests[number].record
     timeline = Timeline(RecordTree(ReadOnlyLog(log.records)), record)
-    engine = Engine(timeline, find_format(recording.format), Estimate())
+    engine = Engine(timeline, find_format(history.format), Estimate())
     strategy = _strategy_of(log, record)
-    made = engine.preview(Policy(strategy=strategy).settings(rules=()), Ask(recording.requests[number].time_ms, Eager()))
+    made = engine.preview(Policy(strategy=strategy).settings(rules=()), Ask(history.requests[number].time_ms, Eager()))
     repaired, after, sent_as_said = list[RepairMade](), -1, set[int]()
     for sent in made.sent:
         if isinstance(sent.piece, int):
@@ -59,7 +59,7 @@ def exact_request(log: StoredLog, recording: Recording, number: int) -> ExactReq
             origins = tuple(origin.index for origin in sent.piece.origins)
             repaired.append(RepairMade(after, sent.message, origins))
             after = max([after, *origins])
-    visible = chain.from_iterable(range(*run) for run in recording.requests[number].visible)
+    visible = chain.from_iterable(range(*run) for run in history.requests[number].visible)
     return ExactRequest(made.repairs, tuple(repaired), frozenset(visible) - sent_as_said, made.body)
 
 

@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 from redline.inspection.call_words import call_words
 from redline.inspection.part_sizes import PartSpot
-from redline.inspection.playback import Playback, PlayedStrike
+from redline.inspection.playback import Playback
 from redline.inspection.shown import KINDS, is_on, part_key
 from redline.inspection.shown_requests import shown_strike
 from redline.inspection.waiting import UnappliedMark
 from redline.policy import Policy
+from redline.replay.history import PastStrike
 from redline.values.messages import Part, ToolCall, ToolResult
 
 __all__ = ["PartExplanation", "Situation", "explain_part"]
@@ -33,13 +34,13 @@ class Situation:
     @property
     def number(self) -> int:
         """The request that is meant; -1 if none was made."""
-        return len(self.playback.recording.requests) - 1 if self.request is None else self.request
+        return len(self.playback.history.requests) - 1 if self.request is None else self.request
 
-    def is_in_force(self, strike: PlayedStrike) -> bool:
+    def is_in_force(self, strike: PastStrike) -> bool:
         """Whether a strike counts: in the request, or at the end of the record, where it may have been undone since."""
         return strike.end is None if self.request is None else strike.is_in_force(self.request)
 
-    def has_ended(self, strike: PlayedStrike) -> bool:
+    def has_ended(self, strike: PastStrike) -> bool:
         """Whether a strike counted, and does no longer."""
         return strike.end is not None and (self.request is None or strike.end <= self.request)
 
@@ -69,15 +70,15 @@ class PartExplanation:
 
 def explain_part(situation: Situation, index: int, part: Part) -> PartExplanation:
     """Everything that is known of why a part is sent or not."""
-    playback, recording = situation.playback, situation.playback.recording
-    message = recording.load(index)
+    playback, history = situation.playback, situation.playback.history
+    message = history.load(index)
     parts = playback.player.parts
     tokens = next((sized.tokens for sized in playback.player.sizes_of(index) if sized.at == part.at), 0)
     on_it = [one for one in playback.by_index.get(index, ()) if is_on(one.at, part.at)]
     in_force = [one for one in on_it if situation.is_in_force(one)]
     waiting = tuple(one for one in situation.waiting if one.index == index and is_on(one.at, part.at))
     call = part if isinstance(part, ToolCall) else parts.calls.get(PartSpot(index, part.at), (None, None))[1]
-    sent_first = recording.request_of(index, "user")
+    sent_first = history.request_of(index, "user")
     return PartExplanation(
         index=index,
         at=part_key(part.at),
@@ -94,12 +95,12 @@ def explain_part(situation: Situation, index: int, part: Part) -> PartExplanatio
     )
 
 
-def _shown(situation: Situation, one: PlayedStrike) -> dict[str, Any]:
+def _shown(situation: Situation, one: PastStrike) -> dict[str, Any]:
     return shown_strike(situation.playback, one, is_undoable=situation.can_undo and one.end is None)
 
 
-def _state(situation: Situation, index: int, in_force: Sequence[PlayedStrike]) -> PartState:
-    requests = situation.playback.recording.requests
+def _state(situation: Situation, index: int, in_force: Sequence[PastStrike]) -> PartState:
+    requests = situation.playback.history.requests
     if situation.number < 0 or index >= requests[situation.number].end:
         return "not sent yet"
     if not any(start <= index < end for start, end in requests[situation.number].visible):
@@ -111,7 +112,7 @@ def _keepers(situation: Situation, index: int, part: Part, role: str) -> Iterato
     """The reasons that are certain; that no rule marks it is always one."""
     playback, protection = situation.playback, situation.policy.protection
     tool = playback.player.parts.tool_of(index, part)
-    if index in playback.recording.pins:
+    if index in playback.history.pins:
         yield "its message is pinned"
     if protection.errors and isinstance(part, ToolResult) and situation.policy.reports_failure(part, tool):
         yield "it reports a failure, and the policy protects failures"

@@ -1,4 +1,4 @@
-"""How large each part of a recording is, what it counts to, and which result answers which call."""
+"""How large each part of a history is, what it counts to, and which result answers which call."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from redline.formats import find_format
-from redline.inspection.recording import Recording
+from redline.replay.history import SessionHistory
 from redline.tokens import Counter, Estimate, Remembered, count_part
 from redline.values.messages import Message, Part, Reasoning, ToolCall, ToolResult
 from redline.values.pairs import Spot, pair_up
@@ -37,9 +37,15 @@ class SizedPart(msgspec.Struct, frozen=True, gc=False):
 class PartSizes:
     """Worked out for all messages at once, when somebody asks: results are named by the calls before them."""
 
-    def __init__(self, recording: Recording, counter: Counter | None = None) -> None:
-        self._recording = recording
+    def __init__(self, history: SessionHistory, counter: Counter | None = None) -> None:
+        self._history = history
         self._counter = counter or Remembered(Estimate())
+
+    def counted_by(self, counter: Counter) -> "PartSizes":
+        """These parts by another counter."""
+        found = PartSizes(self._history, counter)
+        found.__dict__["_links"] = self._links
+        return found
 
     @cached_property
     def calls(self) -> dict[PartSpot, tuple[PartSpot, ToolCall]]:
@@ -53,8 +59,8 @@ class PartSizes:
 
     @cached_property
     def _links(self) -> tuple[dict[PartSpot, tuple[PartSpot, ToolCall]], dict[PartSpot, PartSpot]]:
-        messages = [self._recording.load(index) for index in range(self._recording.count)]
-        pairs = pair_up(messages, items_are_messages=find_format(self._recording.format).items_are_messages)
+        messages = [self._history.load(index) for index in range(self._history.count)]
+        pairs = pair_up(messages, items_are_messages=find_format(self._history.format).items_are_messages)
 
         def spot_of(spot: Spot) -> PartSpot:
             return PartSpot(spot.message, messages[spot.message].parts[spot.part].at)
@@ -66,7 +72,7 @@ class PartSizes:
 
     @cached_property
     def _known(self) -> list[tuple[SizedPart, ...]]:
-        return [self._sized(index) for index in range(self._recording.count)]
+        return [self._sized(index) for index in range(self._history.count)]
 
     def of(self, index: int) -> tuple[SizedPart, ...]:
         """The parts of a message."""
@@ -87,7 +93,7 @@ class PartSizes:
         return None
 
     def _sized(self, index: int) -> tuple[SizedPart, ...]:
-        message = self._recording.load(index)
+        message = self._history.load(index)
         return tuple(self._parts_of(index, message))
 
     def _parts_of(self, index: int, message: Message) -> Iterator[SizedPart]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from redline.engine.state import State
 from redline.formats import Format, find_format
-from redline.inspection.log_transcript import ReadOnlyLog, StoredLog
 from redline.inspection.request_diff import line_of
 from redline.log.log import ROOT, Stored
+from redline.log.reading import ReadOnlyLog, StoredLog
 from redline.log.records import (
     BESIDE,
     CacheTouched,

@@ -6,10 +6,11 @@ from itertools import chain
 from typing import Any
 
 from redline.inspection.call_words import call_words
-from redline.inspection.playback import Playback, PlayedStrike
+from redline.inspection.playback import Playback
 from redline.inspection.shown import part_key, replacement_text
 from redline.inspection.shown_requests import made_request
 from redline.repair import Change
+from redline.replay.history import PastStrike
 from redline.values.messages import Message, ToolCall
 
 __all__ = [
@@ -35,7 +36,7 @@ class ComparedForm:
     tokens: int
     changes: tuple[str, ...] = ()
     """Strikes with what takes the place of each, and repairs."""
-    strikes: tuple[PlayedStrike, ...] = ()
+    strikes: tuple[PastStrike, ...] = ()
 
     @property
     def state(self) -> str:
@@ -86,7 +87,7 @@ class RequestDiff:
 
 def side_of_request(playback: Playback, number: int, repairs: Iterable[Change] = ()) -> ComparedSide:
     """What a request sends. `repairs` are the changes that were made for the provider, where they are known."""
-    struck: dict[int, list[PlayedStrike]] = {}
+    struck: dict[int, list[PastStrike]] = {}
     for one in playback.in_force(number):
         struck.setdefault(one.index, []).append(one)
     repaired: dict[int, list[str]] = {}
@@ -103,7 +104,7 @@ def side_of_record(playback: Playback, number: int) -> ComparedSide:
     return ComparedSide(playback, {index: _sent(playback, index) for index in said})
 
 
-def _sent(playback: Playback, index: int, strikes: Sequence[PlayedStrike] = (), repairs: Sequence[str] = ()) -> ComparedForm:
+def _sent(playback: Playback, index: int, strikes: Sequence[PastStrike] = (), repairs: Sequence[str] = ()) -> ComparedForm:
     said = sum(part.tokens for part in playback.player.sizes_of(index))
     saved = sum(one.tokens_saved for one in strikes)
     changes = [f"{part_key(one.at)} {replacement_text(one.replacement)}" for one in strikes]
@@ -118,7 +119,7 @@ def compare_sides(a: ComparedSide, b: ComparedSide) -> RequestDiff:
         if left is not None and right is not None and left.changes == right.changes:
             rows.append(index)
             continue
-        message = a.playback.recording.load(index)
+        message = a.playback.history.load(index)
         rows.append(ComparedMessage(index, message.role, line_of(message), left, right))
     same = 0
     for left_one, right_one in zip(a.messages.items(), b.messages.items(), strict=False):
@@ -126,7 +127,7 @@ def compare_sides(a: ComparedSide, b: ComparedSide) -> RequestDiff:
             break
         same += 1
     front = sum(one.tokens for one in list(a.messages.values())[:same])
-    prefix = a.playback.player.placed.session.prefix_tokens
+    prefix = a.playback.player.sizes.prefix
     return RequestDiff(tuple(_folded(rows, a.messages)), same, round(prefix + front))
 
 

@@ -9,18 +9,33 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
 from redline.errors import RedlineError, TranscriptError, ValidationError
-from redline.inspection.short_names import place_of_name
 from redline.inspection.stored_objects import downloaded, is_object_address, object_address, objects_below
 from redline.log.addresses import masked, without_password
-from redline.transcripts import Transcript, read_transcript
+from redline.transcripts import Transcript, read_transcript, session_places
+from redline.transcripts.foreign_database import DATABASE_MAGIC
+from redline.transcripts.opencode_database import OpenCodeDatabase, OpenCodeSession, opencode_sessions
 
-__all__ = ["MOST_FILES", "MOST_PIPED_BYTES", "SESSION_SUFFIXES", "SessionInput", "find_sessions"]
+__all__ = [
+    "JOURNAL",
+    "MOST_FILES",
+    "MOST_PIPED_BYTES",
+    "SESSION_SUFFIXES",
+    "SessionInput",
+    "find_sessions",
+    "sessions_in_file",
+    "stamp_of",
+    "stored_sessions",
+]
+
+JOURNAL = "-wal"
+"""What SQLite writes beside a database before it goes into the database itself."""
 
 SESSION_SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval"})
 _DATABASE_SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3"})
@@ -35,7 +50,6 @@ MOST_FILES = 100_000
 _STDIN = "-"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _PIPE_PLACES = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _REDLINE_DATABASE = b"Redl"
 _HEAD_BYTES = 100
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -53,20 +67,28 @@ class SessionInput:
     """Why it cannot be read, where that is known already."""
     is_found: bool = False
     """Whether it was found in a folder or below a prefix, rather than named."""
+    conversation: str = ""
+    """Which session of an agent's database it is; then the place is FILE#ID. Empty where a file is one session."""
+
+    @property
+    def file(self) -> Path:
+        """The file that it is in, if its place is no address."""
+        return Path(self.place.rpartition("#")[0] if self.conversation else self.place)
 
     @property
     def is_log(self) -> bool:
         """Whether it is a log of Redline's own; of an object that can be told once it is on disk."""
         from redline.opening import is_foreign
 
-        if is_object_address(self.place):
+        if is_object_address(self.place) or self.conversation:
             return False
         return _is_address(self.place) or bool(_head(Path(self.place)) and not is_foreign(Path(self.place)))
 
     @property
     def path(self) -> Path | None:
         """The file, where it is one that can be named again: no database, no object, and not what came through a pipe."""
-        return None if _is_address(self.place) or self.name != self.place else Path(self.place)
+        is_file = not (_is_address(self.place) or self.conversation) and self.name == self.place
+        return Path(self.place) if is_file else None
 
     def read(self) -> Transcript:
         """Its conversations. What cannot be read raises a RedlineError that names it, and no password."""
@@ -74,11 +96,15 @@ class SessionInput:
             raise TranscriptError(self.problem)
         with self.on_disk() as here:
             try:
+                if here.conversation:
+                    return OpenCodeDatabase().read_session(here.file, here.conversation)
                 if not here.is_log:
                     return read_transcript(here.place)
-                from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
+                from redline.log.reading import read_log_at, read_log_file
+                from redline.replay.history import transcript_of_log
 
-                return transcript_of_database(here.place) if _is_address(here.place) else transcript_of_file(Path(here.place))
+                log = read_log_at(here.place) if _is_address(here.place) else read_log_file(Path(here.place))
+                return transcript_of_log(log)
             except RedlineError as problem:
                 raise TranscriptError(here.error_text(problem)) from problem
 
@@ -105,9 +131,9 @@ def find_sessions(arguments: Iterable[str]) -> list[SessionInput]:
 
     An argument is a file (of any agent, or a Redline log or database), an address (`sqlite:///chats.db#name`,
     `postgresql://…`; without a name all its conversations), a folder or a prefix of an object store (`s3://bucket/prefix`,
-    `gs://…`, `az://…`), which are searched, a number that `redline sessions` printed or the beginning of a session's name in
-    that listing, or `-` for standard input. What cannot be read is among them, with its problem, so that the others are shown
-    all the same.
+    `gs://…`, `az://…`), which are searched, a session of opencode's database (`opencode.db#ID`), a short name that `redline
+    sessions` printed, the beginning of a session's own name, a number (1 is the newest session on this computer), or `-` for
+    standard input. What cannot be read is among them, with its problem, so that the others are shown all the same.
     """
     found: dict[str, SessionInput] = {}
     for argument in arguments:
@@ -134,7 +160,7 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
     if stat.S_ISDIR(mode):
         yield from _in_folder(argument)
     elif stat.S_ISREG(mode):
-        yield from _in_file(argument)
+        yield from sessions_in_file(argument)
     elif stat.S_ISFIFO(mode) and _PIPE_PLACES.fullmatch(argument):
         with Path(argument).open("rb") as pipe:
             yield _piped(argument, pipe)
@@ -144,9 +170,17 @@ def _sessions_at(argument: str) -> Iterator[SessionInput]:
 
 
 def _named_or_missing(argument: str, problem: OSError | ValueError) -> Iterator[SessionInput]:
-    """The session that `redline sessions` printed under this number or name; else what keeps the file from being opened."""
+    """A session of a database as FILE#ID, or the one of a short name; else what keeps the file from being opened."""
+    file, mark, conversation = argument.rpartition("#")
+    if mark and Path(file).is_file():
+        named = [one for one in sessions_in_file(file) if one.place == argument or one.conversation == conversation]
+        lacking = f"{file} has no session {conversation!r}. `redline sessions {file}` lists those that it has."
+        yield from named or [SessionInput(argument, argument, lacking)]
+        return
+    from redline.inspection.catalog import Catalog
+
     try:
-        place = place_of_name(argument) if isinstance(problem, FileNotFoundError) else None
+        place = Catalog(places=session_places()).place_of(argument) if isinstance(problem, FileNotFoundError) else None
     except ValidationError as unknown:
         yield SessionInput(argument, argument, str(unknown))
         return
@@ -157,14 +191,46 @@ def _named_or_missing(argument: str, problem: OSError | ValueError) -> Iterator[
     yield SessionInput(argument, argument, f"{argument} cannot be opened: {why}. Check the path and its permissions.")
 
 
-def _in_file(path: str, *, is_found: bool = False) -> Iterator[SessionInput]:
-    """The file itself, or the conversations of a database of Redline's."""
+def sessions_in_file(path: str, *, is_found: bool = False) -> Iterator[SessionInput]:
+    """The file itself, or each conversation of a database: of Redline's, or of opencode's."""
     head = _head(Path(path))
-    if not head.startswith(_SQLITE_MAGIC) or head[68:72] != _REDLINE_DATABASE:
+    if not head.startswith(DATABASE_MAGIC):
         yield SessionInput(path, path, is_found=is_found)
         return
-    for one in _in_database(f"sqlite:///{quote(path)}"):
-        yield replace(one, is_found=is_found)
+    if head[68:72] == _REDLINE_DATABASE:
+        for one in _in_database(f"sqlite:///{quote(path)}"):
+            yield replace(one, is_found=is_found)
+        return
+    stored = stored_sessions(path)
+    if not stored:
+        yield SessionInput(path, path, is_found=is_found)
+    for session_id in stored:
+        place = f"{path}#{quote(session_id, safe='')}"
+        yield SessionInput(place, place, is_found=is_found, conversation=session_id)
+
+
+def stored_sessions(path: str) -> dict[str, OpenCodeSession]:
+    """What opencode's database says of its sessions, by their ids; nothing of a file that it did not write."""
+    states = tuple(stamp_of(Path(f"{path}{ending}")) for ending in ("", JOURNAL))
+    return _stored_sessions(path, states)
+
+
+@lru_cache(maxsize=8)
+def _stored_sessions(path: str, _: object) -> dict[str, OpenCodeSession]:
+    """Asked again when the database has changed: every session of it is looked up here."""
+    try:
+        return {one.id: one for one in opencode_sessions(Path(path))}
+    except RedlineError:  # whoever reads it is told
+        return {}
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Size and time of a file, which change when it is written; nothing where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_size, found.st_mtime_ns
 
 
 def _in_database(address: str) -> Iterator[SessionInput]:
@@ -220,7 +286,7 @@ def _in_folder(folder: str) -> Iterator[SessionInput]:
             yield SessionInput(folder, folder, f"{folder} holds more than {MOST_FILES:,} files. Name a smaller folder.")
             return
     for path in sorted(files):
-        yield from _in_file(path, is_found=True)
+        yield from sessions_in_file(path, is_found=True)
     for problem in refused:
         name = os.fspath(problem.filename)
         yield SessionInput(name, name, f"{name} cannot be opened: {problem.strerror}. Check its permissions.")

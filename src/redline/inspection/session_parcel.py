@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from redline.inspection.session_files import SessionInput
+from redline.inspection.session_files import JOURNAL, SessionInput
 from redline.log.addresses import parse_address
 
 __all__ = ["SessionParcel"]
 
-_JOURNAL = "-wal"
-"""Beside a database of another agent: what is not in the database itself yet."""
 _CHATS, _PROJECT = "chats", ".project_root"
 """Beside the folder that Gemini CLI keeps its sessions in, the file that names their project."""
 
@@ -33,12 +31,12 @@ class SessionParcel:
             return cls(session)
         if "://" in session.place:
             return cls(replace(session, place=_from_anywhere(session.place)))
-        path = Path(session.place).absolute()
+        path = session.file.absolute()
         chats = next((folder for folder in path.resolve().parents if folder.name == _CHATS), None)
         if chats is not None:
             path = path.resolve()
         root = path.parent if chats is None else chats.parent
-        beside = (Path(f"{path}{_JOURNAL}"), root / _PROJECT)
+        beside = (Path(f"{path}{JOURNAL}"), root / _PROJECT)
         found = (path, *(one for one in beside if one.is_file()))
         return cls(session, tuple((str(one.relative_to(root)), one.read_bytes()) for one in found))
 
@@ -53,7 +51,8 @@ class SessionParcel:
                 path = Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            yield replace(self.session, place=str(Path(folder, self.files[0][0])))
+            member = self.session.place.rpartition("#")[2] if self.session.conversation else ""
+            yield replace(self.session, place=str(Path(folder, self.files[0][0])) + (f"#{member}" if member else ""))
 
 
 def _from_anywhere(address: str) -> str:

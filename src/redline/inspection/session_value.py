@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from redline.inspection.first_words import first_words
-from redline.inspection.log_transcript import StoredLog
 from redline.inspection.playback import Playback
 from redline.inspection.read_session import SENT
 from redline.inspection.shown import part_named, picture_of
 from redline.inspection.shown_requests import made_request, request_numbers, shown_strike
 from redline.inspection.strike_notes import notes_on
 from redline.inspection.visible_messages import shown_indices, shown_messages
+from redline.log.reading import StoredLog
 from redline.redaction import redact
 
 __all__ = ["session_value", "without_secrets"]
@@ -21,8 +21,8 @@ __all__ = ["session_value", "without_secrets"]
 
 def session_value(playback: Playback, name: str, *, request: int | None = None, log: StoredLog | None = None) -> dict[str, Any]:
     """`{session, requests, strikes, messages}`; with a request, only the messages and strikes of that one."""
-    recording = playback.recording
-    numbers = [request] if request is not None else range(len(recording.requests))
+    history = playback.history
+    numbers = [request] if request is not None else range(len(history.requests))
     struck = playback.in_force(request) if request is not None else playback.strikes
     return {
         "session": _about(playback, name, request),
@@ -33,27 +33,27 @@ def session_value(playback: Playback, name: str, *, request: int | None = None, 
 
 
 def _about(playback: Playback, name: str, request: int | None) -> dict[str, Any]:
-    recording = playback.recording
+    history = playback.history
     if request is not None:
         made_request(playback, request)
-    times = [time for time in recording.times if time is not None]
+    times = [time for time in history.times if time is not None]
     return {
         "name": name,
-        "conversation": recording.id,
-        "agent": recording.agent,
-        "format": recording.format,
-        "project": recording.project or None,
-        "title": first_words(recording.load(index) for index in range(min(recording.count, 20))),
+        "conversation": history.id,
+        "agent": history.agent,
+        "format": history.format,
+        "project": history.project_root or None,
+        "title": first_words(history.load(index) for index in range(min(history.count, 20))),
         "model": playback.player.model,
-        "system": recording.system or None,
+        "system": history.system or None,
         "started_ms": min(times, default=None),
         "ended_ms": max(times, default=None),
-        "messages": recording.count,
-        "requests": len(recording.requests),
+        "messages": history.count,
+        "requests": len(history.requests),
         "request": request,
         "policy": playback.name or SENT,
         "is_hypothetical": playback.is_hypothetical,
-        "observed": recording.observed,
+        "observed": history.observed,
     }
 
 
@@ -64,7 +64,7 @@ def _messages(playback: Playback, request: int | None, log: StoredLog | None) ->
         for part in message["parts"]:
             part["notes"] = [asdict(note) for note in notes.get(part["at"], ())]
             if part["image"] is not None:
-                found = part_named(playback.recording.load(message["index"]), part["at"])
+                found = part_named(playback.history.load(message["index"]), part["at"])
                 picture = picture_of(found) if found is not None else None
                 part["image"]["data"] = base64.b64encode(picture or b"").decode()
         yield message

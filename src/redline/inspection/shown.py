@@ -85,22 +85,22 @@ def picture_of(part: Part) -> bytes | None:
 
 
 def shown_message(playback: Playback, index: int, *, longest: int | None = LONGEST_TEXT) -> dict[str, Any]:
-    """A message of a recording with everything that is known of it; of each part so many characters, or all."""
-    recording = playback.recording
-    message = recording.load(index)
+    """A message of a history with everything that is known of it; of each part so many characters, or all."""
+    history = playback.history
+    message = history.load(index)
     sizes = {part.at: part.tokens for part in playback.player.sizes_of(index)}
-    request = recording.request_of(index, message.role)
-    made = recording.requests[request] if request is not None and message.role == "assistant" else None
+    request = history.request_of(index, message.role)
+    made = history.requests[request] if request is not None and message.role == "assistant" else None
     return {
         "index": index,
         "role": message.role,
-        "time_ms": recording.times[index],
+        "time_ms": history.times[index],
         "tokens": sum(sizes.values()),
-        "model": recording.models.get(index) or (made.model if made is not None else None),
+        "model": history.models.get(index) or (made.model if made is not None else None),
         "usage": shown_usage(made.usage) if made is not None and made.end == index else None,
         "is_error": any(isinstance(part, ToolResult) and part.is_error for part in message.parts),
         "request": request,
-        "is_pinned": index in recording.pins,
+        "is_pinned": index in history.pins,
         "parts": list(_shown_parts(playback, index, message, longest)),
     }
 
@@ -130,7 +130,7 @@ def shown_part(playback: Playback, index: int, part: Part, longest: int | None =
 
 
 def plain_parts(message: Message) -> list[dict[str, Any]]:
-    """The parts of a message that is in no recording."""
+    """The parts of a message that is in no history."""
     return [_plain_part(part, LONGEST_TEXT) for part in message.parts]
 
 
@@ -159,7 +159,7 @@ def _plain_part(part: Part, longest: int | None) -> dict[str, Any]:
 
 def whole_part(playback: Playback, index: int, part: Part) -> dict[str, Any]:
     """All that a part says, what is sent in its place if it is struck, and its own JSON."""
-    message = playback.recording.load(index)
+    message = playback.history.load(index)
     native = payloads.value_at(payloads.decode(message.native), part.at) if part.at else payloads.decode(message.native)
     found: dict[str, Any] = {"text": part_text(part), "native": _pretty(native)}
     strike = next((one for one in reversed(playback.by_index.get(index, ())) if is_on(one.at, part.at)), None)

@@ -4,17 +4,17 @@ from typing import Any
 
 from redline.errors import ValidationError
 from redline.inspection.exact_request import ExactRequest, exact_request
-from redline.inspection.log_transcript import StoredLog
-from redline.inspection.playback import Playback, PlayedStrike
-from redline.inspection.recording import MadeRequest
+from redline.inspection.playback import Playback
 from redline.inspection.shown import part_key, plain_parts, replacement_text, shown_usage
+from redline.log.reading import StoredLog
+from redline.replay.history import PastRequest, PastStrike
 
 __all__ = ["made_request", "repairs_of", "request_numbers", "shown_request", "shown_strike", "sums_by_rule"]
 
 
-def made_request(playback: Playback, number: int) -> MadeRequest:
+def made_request(playback: Playback, number: int) -> PastRequest:
     """A request by its number; a ValidationError where there is none."""
-    made = playback.recording.requests
+    made = playback.history.requests
     if not 0 <= number < len(made):
         raise ValidationError(f"There is no request {number}; there are {len(made)}, numbered from 0.")
     return made[number]
@@ -24,11 +24,11 @@ def request_numbers(playback: Playback, number: int) -> dict[str, Any]:
     """One request in numbers."""
     made = made_request(playback, number)
     size, cold = playback.sizes[number], playback.why_cold(number)
-    price, charge = playback.player.price, playback.charges[number]
-    paid = None if playback.is_hypothetical else playback.paid(number)
+    charge = playback.charges[number]
+    bill = None if playback.is_hypothetical else playback.cost_of(number)
     return {
         "number": number,
-        "of": len(playback.recording.requests),
+        "of": len(playback.history.requests),
         "time_ms": made.time_ms or None,
         "model": made.model,
         "end": made.end,
@@ -36,12 +36,13 @@ def request_numbers(playback: Playback, number: int) -> dict[str, Any]:
         "messages": sum(end - start for start, end in made.visible),
         "sent_tokens": round(size.sent),
         "struck_tokens": round(size.struck),
-        "prefix_tokens": round(playback.player.placed.session.prefix_tokens),
+        "prefix_tokens": round(playback.player.sizes.prefix),
         "by_kind": {kind: round(tokens) for kind, tokens in size.by_kind.items()},
         "usage": shown_usage(made.usage),
-        "cost_usd": paid if paid is not None else charge.cost * price.input / 1e6 if price is not None else None,
-        "is_paid": paid is not None,
-        "read_tokens": made.usage.cache_read_tokens if paid is not None and made.usage is not None else round(charge.read),
+        "cost_usd": bill.paid if bill is not None else playback.player.usd(charge.cost),
+        "is_paid": bill is not None,
+        "saved_usd": bill.saved if bill is not None else None,
+        "read_tokens": made.usage.cache_read_tokens if bill is not None and made.usage is not None else round(charge.read),
         "is_cold": bool(cold),
         "cold_because": cold,
     }
@@ -68,13 +69,12 @@ def repairs_of(playback: Playback, number: int, log: StoredLog | None) -> ExactR
     made_request(playback, number)  # is there one?
     if log is None or playback.is_hypothetical:
         return ExactRequest((), ())
-    return exact_request(log, playback.recording, number)
+    return exact_request(log, playback.history, number)
 
 
-def shown_strike(playback: Playback, one: PlayedStrike, *, is_undoable: bool) -> dict[str, Any]:
+def shown_strike(playback: Playback, one: PastStrike, *, is_undoable: bool) -> dict[str, Any]:
     """A strike with its reason and its price."""
-    price, rule, recording = playback.player.price, playback.player.rule, playback.recording
-    requests = max((one.end if one.end is not None else len(recording.requests)) - one.first, 0)
+    history = playback.history
     return {
         "number": one.number,
         "index": one.index,
@@ -89,9 +89,9 @@ def shown_strike(playback: Playback, one: PlayedStrike, *, is_undoable: bool) ->
         "first": one.first,
         "end": one.end,
         "ended_because": one.ended_because if one.end is not None else "",
-        "requests": requests,
-        "saved_usd": requests * one.tokens_saved * rule.read * price.input / 1e6 if price is not None else None,
-        "rewrite_tokens": playback.rewritten(one.first) if one.first < len(recording.requests) else 0,
+        "requests": playback.requests_with(one),
+        "saved_usd": playback.saved_by(one),
+        "rewrite_tokens": playback.rewritten(one.first) if one.first < len(history.requests) else 0,
         "chance": one.chance,
         "used_at": one.used_at,
         "used_words": one.used_words,

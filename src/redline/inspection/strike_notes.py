@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from redline.inspection.playback import Playback, PlayedStrike
+from redline.inspection.playback import Playback
 from redline.inspection.shown import is_on, part_named
+from redline.replay.history import PastStrike
 
 __all__ = ["StrikeNote", "is_struck_at", "notes_on", "span_words"]
 
@@ -27,7 +28,7 @@ def notes_on(playback: Playback, message: dict[str, Any], request: int | None) -
     strikes = [one for one in playback.by_index.get(index, ()) if request is None or one.is_in_force(request)]
     if not strikes:
         return {}
-    recorded, found = playback.recording.load(index), dict[str, list[StrikeNote]]()
+    recorded, found = playback.history.load(index), dict[str, list[StrikeNote]]()
     for shown in message["parts"]:
         part = part_named(recorded, shown["at"])
         on_it = [one for one in strikes if part is not None and is_on(one.at, part.at)]
@@ -36,7 +37,7 @@ def notes_on(playback: Playback, message: dict[str, Any], request: int | None) -
     return found
 
 
-def _note_of(playback: Playback, strike: PlayedStrike, request: int | None) -> StrikeNote:
+def _note_of(playback: Playback, strike: PastStrike, request: int | None) -> StrikeNote:
     """The rule, the reason, the tokens, since when, and the number that undoes it."""
     said = f"{strike.rule}: {strike.because}"
     sizes = f"{strike.tokens_before:,} → {strike.tokens_after:,} tokens"
@@ -46,7 +47,7 @@ def _note_of(playback: Playback, strike: PlayedStrike, request: int | None) -> S
     since = span_words(strike.first, strike.end if request is None else None)
     if playback.is_hypothetical:
         return StrikeNote(f"would be struck by {said}; {sizes} {since}", is_struck=True)
-    if playback.recording.observed:
+    if playback.history.observed:
         return StrikeNote(f"recorded, but not sent so: {said}; {sizes} {since}", is_struck=True)
     undo = f"; undo: {strike.number}" if strike.end is None else ""
     return StrikeNote(f"struck by {said}; {sizes} {since}{undo}", is_struck=True)
@@ -61,11 +62,11 @@ def span_words(first: int, end: int | None) -> str:
     return f"from request {first} to {end - 1}"
 
 
-def is_struck_at(playback: Playback, strike: PlayedStrike, request: int | None) -> bool:
+def is_struck_at(playback: Playback, strike: PastStrike, request: int | None) -> bool:
     """Whether a part is struck in a request; for the record, in the last request that its message was in."""
     if request is not None:
         return strike.is_in_force(request)
-    requests = playback.recording.requests
+    requests = playback.history.requests
     if strike.end is None or strike.end >= len(requests):
         return strike.end is None
     return not any(start <= strike.index < end for start, end in requests[strike.end].visible)

@@ -9,8 +9,10 @@ from heapq import nlargest
 
 from redline.formats import find_format
 from redline.inspection.first_words import user_texts, user_words
+from redline.inspection.log_problems import problems_of_visible
 from redline.laws import History, problems_of
-from redline.prices.model import price_of
+from redline.replay.history import LOG
+from redline.replay.paid import paid_in_transcript
 from redline.tokens import Counter, count_part, default_counter
 from redline.tools import Reads, describe
 from redline.transcripts import Entry, RecordedConversation, Transcript, read_transcript
@@ -115,7 +117,7 @@ class Inspection:
     largest: list[LargePart] = field(default_factory=list)
     repeated_reads: list[RepeatedRead] = field(default_factory=list)
     problems: list[dict[str, object]] = field(default_factory=list)
-    """Records that could not be read, and what a provider would refuse."""
+    """Records that could not be read, and what a provider would refuse: of a log of Redline's, as Redline would send it."""
 
 
 def inspect_transcript(session: str | os.PathLike[str] | Transcript, *, counter: Counter | None = None) -> Inspection:
@@ -124,7 +126,9 @@ def inspect_transcript(session: str | os.PathLike[str] | Transcript, *, counter:
     survey = _Survey(transcript, counter or default_counter())
     for conversation in transcript:
         survey.add(conversation)
-    return survey.result()
+    found, paid = survey.result(), paid_in_transcript(transcript)
+    found.cost_usd = paid.usd if paid is not None else None
+    return found
 
 
 class _Survey:
@@ -198,7 +202,11 @@ class _Survey:
                     reads.setdefault(path, []).append(count_part(result, self._counter))
         if not is_sent:
             return
-        for problem in problems_of(History.of(messages, format, pairs), is_stored=True):
+        if self._found.format == LOG:
+            problems = problems_of_visible(messages, format)
+        else:
+            problems = problems_of(History.of(messages, format, pairs), is_stored=True)
+        for problem in problems:
             place = {"conversation": conversation.id, "index": problem.index, "part": problem.part}
             line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
             self._found.problems.append(
@@ -237,7 +245,7 @@ class _Survey:
             self._found.first_words = self._found.first_words or words
 
     def _add_requests(self, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
-        """Count the answers, and what the requests cost that they answer."""
+        """Count the answers."""
         found, is_going_on = self._found, False
         for entry, message in zip(entries, messages, strict=True):
             is_answer = message.role == "assistant" and entry.model != _NO_MODEL
@@ -246,15 +254,6 @@ class _Survey:
                 if entry.model:
                     self._models[entry.model] += 1
             is_going_on = message.role == "assistant"
-            price = price_of(entry.model) if is_answer and entry.usage else None
-            if price is not None and entry.usage is not None:
-                used = entry.usage
-                found.cost_usd = (found.cost_usd or 0.0) + price.cost(
-                    fresh=used.fresh_tokens,
-                    read=used.cache_read_tokens,
-                    written=used.cache_write_tokens,
-                    output=used.output_tokens,
-                )
 
     def _add_part(self, entry: Entry, part: Part, tool: str | None) -> None:
         tokens, kind, position = count_part(part, self._counter), _KINDS[type(part).__name__], entry.positions[0]

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from redline.inspection.log_transcript import StoredLog
 from redline.inspection.playback import Playback
 from redline.inspection.shown import plain_parts, shown_message
 from redline.inspection.shown_requests import made_request, repairs_of
+from redline.log.reading import StoredLog
 
 __all__ = ["shown_indices", "shown_messages"]
 
@@ -15,7 +15,7 @@ __all__ = ["shown_indices", "shown_messages"]
 def shown_indices(playback: Playback, request: int | None) -> Iterable[int]:
     """The indices of a request, in the order in which they are sent; None for everything that was said."""
     if request is None:
-        return range(playback.recording.count)
+        return range(playback.history.count)
     return chain.from_iterable(range(*run) for run in made_request(playback, request).visible)
 
 

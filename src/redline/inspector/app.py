@@ -40,6 +40,7 @@ _logger = logging.getLogger("redline.inspector")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TOKEN = re.compile(r'(<meta name="redline-token" content=")(")')
 _MOST_BODY = 1 << 20
+_LONGEST_SEARCH = 300
 
 Answer = Callable[["Asked"], Any]
 Action = Callable[["Asked", object], Any]
@@ -102,6 +103,10 @@ def make_app(settings: InspectorSettings) -> Starlette:
     async def all_sessions(_: Request) -> Response:
         return json_response(await run_in_threadpool(sessions.rows))
 
+    async def search(request: Request) -> Response:
+        text = request.query_params.get("text", "")[:_LONGEST_SEARCH]
+        return json_response(await run_in_threadpool(sessions.search, text))
+
     async def all_policies(_: Request) -> Response:
         return json_response(await run_in_threadpool(policy_answers.policies))
 
@@ -130,6 +135,7 @@ def make_app(settings: InspectorSettings) -> Starlette:
     return Starlette(
         routes=[
             Route("/api/sessions", all_sessions),
+            Route("/api/search", search),
             Route("/api/policies", all_policies),
             Route("/api/events", stream),
             Route(session, about(_header)),
@@ -203,10 +209,10 @@ def _image(asked: Asked) -> Response:
 
 
 def _named_part(asked: Asked) -> tuple[int, Any]:
-    recording, index = asked.playback().recording, asked.number("index", 0)
-    if index >= recording.count:
-        raise ValidationError(f"There is no message {index}; there are {recording.count}, numbered from 0.")
-    part = part_named(recording.load(index), asked.query.get("at", ""))
+    history, index = asked.playback().history, asked.number("index", 0)
+    if index >= history.count:
+        raise ValidationError(f"There is no message {index}; there are {history.count}, numbered from 0.")
+    part = part_named(history.load(index), asked.query.get("at", ""))
     if part is None:
         raise ValidationError(f"Message {index} has no part at {asked.query.get('at', '')[:80]!r}.")
     return index, part
@@ -238,7 +244,7 @@ def _records(asked: Asked) -> dict[str, Any]:
 
 def _compare(asked: Asked) -> dict[str, Any]:
     left, right = asked.playback("policy_a"), asked.playback("policy_b")
-    last = max(len(left.recording.requests) - 1, 0)
+    last = max(len(left.history.requests) - 1, 0)
     return request_answers.compare(left, asked.number("a", max(last - 1, 0)), right, asked.number("b", last), asked.session)
 
 

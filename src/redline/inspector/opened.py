@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from redline.errors import ValidationError
-from redline.inspection.log_transcript import StoredLog
 from redline.inspection.playback import Playback, Player
-from redline.inspection.presets import PRESETS
 from redline.inspection.read_session import AUTO, SENT, ReadSession, read_session, resolved_policy
 from redline.inspection.session_facts import TextSearch
 from redline.inspection.session_files import SessionInput
 from redline.inspection.stored_objects import is_object_address
 from redline.inspector.numbers import numbers_of
 from redline.log.addresses import parse_address
+from redline.log.reading import StoredLog
 from redline.policy import Policy
+from redline.presets import DEFAULT_PRESET, PRESETS
+from redline.store.proxy_accounts import struck_sessions
 from redline.transcripts import RecordedConversation, Transcript
 
 __all__ = ["OpenedSession", "Played", "custom_policy", "policy_named", "version_of"]
@@ -49,9 +50,8 @@ class Played:
 class OpenedSession:
     """A session by its source. All methods may be called from any thread; they take turns."""
 
-    def __init__(self, id: str, source: SessionInput, observed: str = "") -> None:
+    def __init__(self, id: str, source: SessionInput) -> None:
         self.id, self.source = id, source
-        self._observed = observed
         self.lock = threading.RLock()
         self.asked_at = time.monotonic()
         """When somebody last wanted something of it."""
@@ -109,7 +109,7 @@ class OpenedSession:
         with self.lock:
             key = conversation, branch
             if key not in self._players:
-                self._players[key] = Player(self._session.recording(conversation, branch=branch, observed=self._observed))
+                self._players[key] = Player(self._session.history(conversation, branch=branch))
             return self._players[key]
 
     def search(self, conversation: int = 0, branch: int | None = None) -> TextSearch:
@@ -117,7 +117,7 @@ class OpenedSession:
         with self.lock:
             key = conversation, branch
             if key not in self._searches:
-                self._searches[key] = TextSearch(self.player(conversation, branch).recording)
+                self._searches[key] = TextSearch(self.player(conversation, branch).history)
             return self._searches[key]
 
     def played(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
@@ -127,11 +127,12 @@ class OpenedSession:
     def played_so_far(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
         """A conversation with its strikes and numbers if they are worked out in a moment; else without them."""
         playing = self._playing(conversation, policy, branch)
-        is_large = self.player(conversation, branch).recording.count > _MANY_MESSAGES
+        is_large = self.player(conversation, branch).history.count > _MANY_MESSAGES
         try:
             return playing.result(0 if is_large else _MOMENT_S)
         except TimeoutError:
-            return Played(Playback(self.player(conversation, branch), ()))
+            player = self.player(conversation, branch)
+            return Played(Playback(player, player.unstruck))
 
     def _playing(self, conversation: int, policy: str, branch: int | None) -> "Future[Played]":
         name = self.resolved(policy)
@@ -148,11 +149,15 @@ class OpenedSession:
     def _play(self, player: Player, name: str) -> Played:
         """Worked out beside the requests; whoever was told without it is told that there is more now."""
         started = time.monotonic()
-        if player.recording.count > _MANY_MESSAGES:
+        if player.history.count > _MANY_MESSAGES:
             time.sleep(_FIRST_PAINT_S)
         made = player.play() if name == SENT else player.play_with(policy_named(name), name)
         made.work_out()
-        played = Played(made, numbers_of(made))
+        numbers = numbers_of(made, self._session.paid() if self.is_log else None)
+        if not self.is_log:
+            struck = struck_sessions().get(player.history.id, 0)
+            numbers["missing_tokens"] = max(numbers["missing_tokens"], struck)
+        played = Played(made, numbers)
         if time.monotonic() > started + _MOMENT_S:
             self._worked_out += 1
         return played
@@ -168,7 +173,7 @@ def version_of(source: SessionInput) -> str:
     An object is read once: it would have to be downloaded to see more of it.
     """
     if "://" not in source.place:
-        return _stamp(Path(source.place))
+        return _stamp(source.file) + (_stamp(Path(f"{source.file}-wal")) if source.conversation else "")
     if is_object_address(source.place):
         return "stored"
     kind, place, _ = parse_address(source.place)
@@ -187,6 +192,7 @@ def _stamp(path: Path) -> str:
 
 def policy_named(name: str) -> Policy:
     """A preset, or the policy that settings in JSON make."""
+    name = DEFAULT_PRESET if name == "default" else name
     if name in PRESETS:
         return PRESETS[name].make()
     try:

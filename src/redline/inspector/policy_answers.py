@@ -5,18 +5,20 @@ import dataclasses
 import inspect
 import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 from redline.errors import ValidationError
 from redline.inspection.playback import Player
-from redline.inspection.presets import PRESETS, says_of
 from redline.inspection.shown import part_key
 from redline.inspector.opened import custom_policy
 from redline.policy import Policy
+from redline.presets import PRESETS, says_of
 from redline.prices import PRICE_RULES, TABLE, find_price, parse_rule
-from redline.replay.what_if import WhatIfOutcome
+from redline.replay.comparison import outcome_of
+from redline.replay.replayed import Replayed
 from redline.rules import RULES
 from redline.schedules import Budget, Eager, WhenFree
 
@@ -114,8 +116,8 @@ def what_if(player: Player, custom: object) -> dict[str, Any]:
     if isinstance(custom.get("price"), str) and custom["price"]:
         price = find_price(custom["price"])
         rule = price.rule() if price is not None else parse_rule(custom["price"])
-    outcome = player.what_if.try_policy(policy, rule, price=price)
-    plain = player.what_if.try_policy(Policy(rules=()), rule, price=price)
+    replayed, plain = player.replay.under(policy, rule, price), player.replay.unstruck(rule)
+    outcome = outcome_of(player.replay, replayed)
     unit = price.input / 1e6 if price is not None else 1.0
     return {
         "toml": policy.toml(),
@@ -123,20 +125,19 @@ def what_if(player: Player, custom: object) -> dict[str, Any]:
         "unit": "usd" if price is not None else "tokens",
         "cost": outcome.cost * unit,
         "cost_without": plain.cost * unit,
-        "cost_with_rereads": outcome.cost_with_rereads * unit,
+        "cost_with_rereads": (outcome.cost + outcome.reread_cost) * unit,
         "saved_share": 1 - outcome.cost / plain.cost if plain.cost else 0.0,
         "tokens": round(outcome.tokens),
         "tokens_without": round(plain.tokens),
         "read_share": outcome.read / outcome.tokens if outcome.tokens else 0.0,
         "rewrites": outcome.rewrites,
-        "strikes": len(outcome.strikes),
-        "requests": len(outcome.sizes),
-        "quoted": {"strikes": outcome.quoted.strikes, "requests": outcome.quoted.requests},
-        "strict": {"strikes": outcome.strict.strikes, "requests": outcome.strict.requests},
-        "refused": outcome.refused,
-        "curve": _curve(outcome, plain, unit),
-        "misses": _misses(player, outcome),
-        "by_rule": _by_rule(outcome),
+        "strikes": outcome.strikes,
+        "requests": len(player.history.requests),
+        "quoted": {"strikes": outcome.strikes_at_risk, "requests": outcome.requests_at_risk},
+        "strict": {"strikes": outcome.strict_strikes, "requests": outcome.strict_requests},
+        "curve": _curve(replayed, plain, unit),
+        "misses": list(islice(_misses(replayed), _MOST_MISSES)),
+        "by_rule": _by_rule(replayed),
     }
 
 
@@ -165,33 +166,32 @@ def _called(unit: Any) -> str:
     return f"{type(unit).__name__}({settings})"
 
 
-def _curve(outcome: WhatIfOutcome, plain: WhatIfOutcome, unit: float) -> dict[str, Any]:
-    count = len(outcome.sizes)
+def _curve(replayed: Replayed, plain: Replayed, unit: float) -> dict[str, Any]:
+    count = len(replayed.charges)
     step = max(-(-count // _MOST_POINTS), 1)
     shown = sorted({*range(0, count, step), count - 1} if count else set())
-    spent, without = ([cost * unit for cost in accumulate(one.costs)] for one in (outcome, plain))
+    spent, without = ([cost * unit for cost in accumulate(one.cost for one in of.charges)] for of in (replayed, plain))
     return {
         "points": shown,
         "cost": [spent[number] for number in shown],
         "cost_without": [without[number] for number in shown],
-        "sizes": [round(outcome.sizes[number]) for number in shown],
-        "sizes_without": [round(plain.sizes[number]) for number in shown],
+        "sizes": [round(replayed.course.requests[number].sent) for number in shown],
+        "sizes_without": [round(plain.course.requests[number].sent) for number in shown],
     }
 
 
-def _misses(player: Player, outcome: WhatIfOutcome) -> list[dict[str, Any]]:
-    found = []
-    for miss in outcome.misses[:_MOST_MISSES]:
-        strike = outcome.strikes[miss.strike]
-        place = {"strike": miss.strike, "index": player.placed.order[strike.position], "at": part_key(strike.at)}
-        found.append({**place, "request": miss.request, "words": miss.words, "kind": miss.kind})
-    return found
+def _misses(replayed: Replayed) -> Iterator[dict[str, Any]]:
+    strikes = {strike.number: strike for strike in replayed.strikes}
+    for kind, misses in replayed.misses.items():
+        for number, use in misses.items():
+            place = {"strike": number, "index": strikes[number].index, "at": part_key(strikes[number].at)}
+            yield {**place, "request": use.request, "words": use.words, "kind": kind}
 
 
-def _by_rule(outcome: WhatIfOutcome) -> dict[str, dict[str, int]]:
+def _by_rule(replayed: Replayed) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    for strike in outcome.strikes:
+    for strike in replayed.strikes:
         row = found.setdefault(strike.rule, {"strikes": 0, "tokens": 0})
         row["strikes"] += 1
-        row["tokens"] += round(strike.saving)
+        row["tokens"] += strike.tokens_saved
     return found

@@ -1,4 +1,4 @@
-"""Which sessions are served: found again and again, each known by an id, with a row of numbers that are worked out in time."""
+"""Which sessions are served: found again and again, each by an id, with the catalog's row, and searched by what was said."""
 
 import threading
 import time
@@ -7,10 +7,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from redline.errors import ValidationError
-from redline.inspection.catalog import Catalog
-from redline.inspection.catalog_row import CatalogRow, FoundSession
+from redline.inspection.catalog import Catalog, name_rows
+from redline.inspection.catalog_row import CatalogRow, FoundSession, lasting_place
+from redline.inspection.short_names import known_names
 from redline.inspector.opened import OpenedSession
+from redline.store.text_index import TextIndex
 from redline.transcripts import session_places
 
 __all__ = ["ServedSessions"]
@@ -19,6 +23,10 @@ _MOST_OPEN = 8
 _LIVE_MS = 120_000
 _PATIENCE_S = 2.0
 """So long a list of what is there is good for."""
+_SETTLED_S = 30.0
+"""What grows is indexed again once it has been left alone for so long."""
+_BREATH_S = 0.02
+_LEAST_TEXT = 2
 
 
 class ServedSessions:
@@ -32,6 +40,7 @@ class ServedSessions:
         self._rows: dict[str, CatalogRow] = {}
         self._opened: OrderedDict[str, OpenedSession] = OrderedDict()
         self._looked_at = 0.0
+        self._indexing = threading.Thread()
 
     def look(self) -> bool:
         """See what is there now; whether anything came, went or grew."""
@@ -45,7 +54,7 @@ class ServedSessions:
         """Whether a file that was found in a folder lies in it: a link may lead out of what is served."""
         if not one.session.is_found or not self._roots or "://" in one.session.place:
             return True
-        path = Path(one.session.place).resolve()
+        path = one.session.file.resolve()
         return any(path.is_relative_to(root) for root in self._roots)
 
     def work_out_rows(self) -> bool:
@@ -55,7 +64,30 @@ class ServedSessions:
         for row in self._catalog.rows(missing):
             with self._lock:
                 self._rows[row.place] = row
+        if missing:
+            name_rows([row for row in self._rows.values() if not row.problem])
+        if not self._indexing.is_alive():
+            self._indexing = threading.Thread(target=self._index, name="redline-index", daemon=True)
+            self._indexing.start()
         return bool(missing)
+
+    def _index(self) -> None:
+        """Bring the index of what was said up to date, beside everything else."""
+        with self._lock:
+            found = list(self._found.values())
+        with TextIndex() as index:
+            for _ in index.update(found, settled_s=_SETTLED_S):
+                time.sleep(_BREATH_S)  # whoever looks at a session goes first
+
+    def search(self, text: str) -> dict[str, Any]:
+        """The sessions in which a text was said, by their ids; and for how many nobody knows, or not yet."""
+        with self._lock:
+            ids = {one.key: key for key, one in self._found.items() if one.stamp}
+        with TextIndex() as index:
+            matches = index.search(text.strip()) if len(text.strip()) >= _LEAST_TEXT else []
+            missing = len(ids.keys() - index.keys())
+        found = {ids[one.key]: {"matches": one.matches, "excerpt": one.excerpt} for one in matches if one.key in ids}
+        return {"found": found, "missing": missing, "is_complete": not self._indexing.is_alive()}
 
     def _row(self, one: FoundSession) -> CatalogRow | None:
         row = self._rows.get(one.session.place)
@@ -68,15 +100,17 @@ class ServedSessions:
         with self._lock:
             found = dict(self._found)
         shown, unreadable = [], []
+        names = {one.place: one.name for one in known_names()}
         is_complete = True
-        for number, (key, one) in enumerate(found.items(), 1):
+        for key, one in found.items():
             row = self._row(one)
             is_complete = is_complete and row is not None
             if row is not None and row.problem:
                 if not one.session.is_found:
                     unreadable.append({"name": row.name, "problem": row.problem})
                 continue
-            shown.append(_shown(key, number, one, row or self._rows.get(one.session.place)))
+            name = names.get(lasting_place(one.session.place), "")
+            shown.append(_shown(key, one, row or self._rows.get(one.session.place), name))
         return {"sessions": shown, "is_complete": is_complete, "unreadable": unreadable}
 
     def open(self, key: str) -> OpenedSession:
@@ -87,9 +121,7 @@ class ServedSessions:
                 if key not in self._found:
                     raise ValidationError("There is no such session here. It may have been moved; look at the list again.")
                 source = self._found[key].session
-                row = self._rows.get(source.place)
-                is_observed = row is not None and row.is_observed
-                session = OpenedSession(key, source, "it was only observed" if is_observed else "")
+                session = OpenedSession(key, source)
                 self._opened[key] = session
                 while len(self._opened) > _MOST_OPEN:
                     self._opened.popitem(last=False)
@@ -108,37 +140,20 @@ def _id_of(one: FoundSession) -> str:
     return blake2b(one.key.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
-def _shown(key: str, number: int, one: FoundSession, row: CatalogRow | None) -> dict[str, Any]:
+def _shown(key: str, one: FoundSession, row: CatalogRow | None, short_name: str) -> dict[str, Any]:
+    """A line of the list: the row of the catalog, and what only the page wants to know."""
+    told = row or CatalogRow(place="", name=one.session.name, agent=one.agent, bytes=one.bytes, modified_ms=one.modified_ms)
+    fields = msgspec.structs.asdict(told)
+    del fields["place"], fields["problem"]
     changed_ms = one.modified_ms
-    shown: dict[str, Any] = {
+    return {
+        **fields,
         "id": key,
-        "number": number,
-        "name": Path(one.session.name).stem if "://" not in one.session.name else one.session.name,
-        "path": one.session.name,
-        "agent": one.agent,
-        "bytes": one.bytes,
+        "short_name": short_name,
+        "path": told.name,
+        "name": Path(told.name).stem if "://" not in told.name else told.name,
+        "title": told.first_words,
+        "ended_ms": told.time_ms,
         "is_live": changed_ms is not None and time.time() * 1000 - changed_ms < _LIVE_MS,
         "is_pending": row is None,
-        "ended_ms": changed_ms,
-    }
-    if row is None:
-        return {**shown, "title": "", "project": None, "messages": None, "tokens": None, "cost_usd": None, "problems": None}
-    return {
-        **shown,
-        "agent": row.agent,
-        "format": row.format,
-        "project": row.project,
-        "title": row.first_words,
-        "started_ms": row.started_ms,
-        "ended_ms": row.time_ms,
-        "conversations": row.conversations,
-        "messages": row.messages,
-        "requests": row.requests,
-        "tokens": row.tokens,
-        "cost_usd": row.cost_usd,
-        "problems": row.problems,
-        "models": row.models,
-        "is_log": row.is_log,
-        "is_subagent": row.is_subagent,
-        "has_run_only_observed": row.is_observed,
     }

@@ -28,26 +28,26 @@ _TITLES_READ = 300
 
 def header(session: OpenedSession, playback: Playback, conversation: int) -> dict[str, Any]:
     """Who and what; how much is added when it is known."""
-    recording, player = playback.recording, playback.player
-    times = [time for time in recording.times if time is not None]
+    history, player = playback.history, playback.player
+    times = [time for time in history.times if time is not None]
     return {
         "id": session.id,
         "name": session.source.name,
         "path": session.source.name,
-        "agent": agent_name(recording.agent),
-        "format": recording.format,
-        "project": recording.project or None,
-        "title": first_words(recording.load(index) for index in range(min(recording.count, _TITLE_MESSAGES))),
+        "agent": agent_name(history.agent),
+        "format": history.format,
+        "project": history.project_root or None,
+        "title": first_words(history.load(index) for index in range(min(history.count, _TITLE_MESSAGES))),
         "model": player.model,
         "is_log": session.is_log,
         "started_ms": min(times, default=None),
         "ended_ms": max(times, default=None),
         "conversations": _conversations(session),
         "conversation": conversation,
-        "messages": recording.count,
-        "requests": len(recording.requests),
+        "messages": history.count,
+        "requests": len(history.requests),
         "price": price_facts(playback),
-        "observed": recording.observed,
+        "observed": history.observed,
         "version": session.version,
     }
 
@@ -82,7 +82,7 @@ def _conversations(session: OpenedSession) -> list[dict[str, Any]]:
 
 def messages(session: OpenedSession, playback: Playback, indices: list[int], conversation: int) -> dict[str, Any]:
     """Messages by their indices; of pictures it is told where they can be had."""
-    shown = [shown_message(playback, index) for index in indices[:MOST_MESSAGES] if 0 <= index < playback.recording.count]
+    shown = [shown_message(playback, index) for index in indices[:MOST_MESSAGES] if 0 <= index < playback.history.count]
     for message in shown:
         for part in message["parts"]:
             if part["image"] is not None:
@@ -118,13 +118,13 @@ def find_messages(playback: Playback, search: TextSearch, wanted: dict[str, str]
 
 
 def _all_parts(playback: Playback) -> Iterator[TextHit]:
-    for index in range(playback.recording.count):
-        yield from (TextHit(index, part, 0) for part in playback.recording.load(index).parts)
+    for index in range(playback.history.count):
+        yield from (TextHit(index, part, 0) for part in playback.history.load(index).parts)
 
 
 def _fits(playback: Playback, hit: TextHit, wanted: dict[str, str], request: int | None) -> bool:
     kind, part = wanted.get("kind"), hit.part
-    if kind and kind not in (KINDS[type(part)], playback.recording.load(hit.index).role):
+    if kind and kind not in (KINDS[type(part)], playback.history.load(hit.index).role):
         return False
     if wanted.get("tool") and playback.player.parts.tool_of(hit.index, part) != wanted["tool"]:
         return False

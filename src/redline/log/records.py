@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from redline.formats.usage import Usage
 from redline.log.addresses import masked
 from redline.values.payloads import Path
 
@@ -137,6 +138,8 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """The time that rules were told, where `now` does not say it."""
     strategy: str = "drop"
     """What became of calls without a result."""
+    tokens_after: int = 0
+    """Where strikes were made: about how many tokens come after the first of them, which are written to the cache anew."""
 
 
 class Lift(msgspec.Struct, frozen=True):
@@ -217,14 +220,40 @@ class CacheTouched(msgspec.Struct, frozen=True, tag="touch", tag_field="type"):
     now: float
 
 
-class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):
+class UsageReported(msgspec.Struct, frozen=True, tag="usage", tag_field="type", omit_defaults=True):
     """The provider said what a request cost."""
 
     input_tokens: int
     """All that was sent, cached or not."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    # Zeros are written, as they always were: a default that is made is not left out.
+    output_tokens: int = msgspec.field(default_factory=int)
+    cache_read_tokens: int = msgspec.field(default_factory=int)
+    cache_write_tokens: int = msgspec.field(default_factory=int)
+    cache_write_1h_tokens: int = 0
+    """Of `cache_write_tokens`, those written to the one-hour cache; left out where there are none."""
+
+    @classmethod
+    def of(cls, usage: Usage) -> "UsageReported":
+        """The record of what a provider reported."""
+        return cls(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            usage.cache_write_1h_tokens,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What the provider reported, with the tokens apart that were not cached."""
+        cached = self.cache_read_tokens + self.cache_write_tokens
+        return Usage(
+            max(0, self.input_tokens - cached),
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            self.cache_write_1h_tokens,
+        )
 
 
 class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint", tag_field="type"):

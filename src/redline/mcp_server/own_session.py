@@ -11,10 +11,10 @@ import msgspec
 
 from redline.errors import ExecutionError, ValidationError
 from redline.histories.tree import HistoryTree
-from redline.inspection.log_transcript import ReadOnlyLog
 from redline.inspection.read_session import ReadSession, read_session
 from redline.inspection.session_files import SessionInput, find_sessions
 from redline.log.log import ROOT
+from redline.log.reading import ReadOnlyLog
 from redline.log.records import MessageAdded, SessionJoined
 from redline.store import Store
 

@@ -8,12 +8,11 @@ from redline.blobs.retrieval import part_text, recall_from
 from redline.conversation import Conversation
 from redline.errors import ValidationError
 from redline.histories.log_way import LogWay
-from redline.inspection.playback import Playback, PlayedStrike, Player
-from redline.inspection.recording import Recording
+from redline.inspection.playback import Playback, Player
 from redline.inspection.shown import is_on
-from redline.inspection.stores import is_observed
 from redline.log.opening import open_log
 from redline.mcp_server.own_session import OwnSession, SessionBinding
+from redline.replay.history import PastStrike, SessionHistory
 from redline.store import Store
 from redline.values.references import reference_to
 
@@ -82,10 +81,10 @@ class SessionTools:
 
     def recall(self, reference: str, *, lines: str = "", grep: str = "", session: str = "") -> str:
         """What a stub refers to, or a row of `strikes`."""
-        recording = _recording(self._binding.find(session, "recall"))
+        history = _history(self._binding.find(session, "recall"))
         return recall_from(
             reference,
-            lambda index: recording.load(index) if index < recording.count else None,
+            lambda index: history.load(index) if index < history.count else None,
             self._blobs,
             lines=lines or None,
             grep=grep or None,
@@ -96,7 +95,7 @@ class SessionTools:
         if not 0 < limit <= _MOST_STRIKES or offset < 0:
             raise ValidationError(f"limit must be from 1 to {_MOST_STRIKES}, and offset not negative.")
         own = self._binding.find(session, "list_strikes")
-        playback = Player(_recording(own)).play()
+        playback = Player(_history(own)).play()
         latest = sorted(playback.strikes, key=lambda one: -one.number)
         return StrikeList(own.name, len(latest), [_row(playback, one) for one in latest[offset : offset + limit]])
 
@@ -115,33 +114,30 @@ class SessionTools:
     def report(self, *, session: str = "") -> SessionReport:
         """Tokens and money."""
         own = self._binding.find(session, "session_report")
-        playback = Player(_recording(own)).play()
-        requests, price = playback.recording.requests, playback.player.price
+        playback = Player(_history(own)).play()
+        requests, paid = playback.history.requests, playback.paid
         size = playback.sizes[-1] if requests else None
-        units = [sum(one.cost for one in charges) for charges in (playback.charges, playback.player.unstruck_charges)]
-        cost, without = (round(unit * price.input / 1e6, 6) if price is not None else None for unit in units)
         return SessionReport(
             session=own.name,
             model=playback.player.model,
-            messages=playback.recording.count,
+            messages=playback.history.count,
             requests=len(requests),
             sent_tokens=round(size.sent) if size is not None else 0,
             struck_tokens=round(size.struck) if size is not None else 0,
             strikes_by_rule=dict(Counter(one.rule for one in playback.strikes if one.end is None)),
-            cost_usd=cost,
-            cost_without_strikes_usd=without,
-            saved_usd=round(without - cost, 6) if cost is not None and without is not None else None,
-            note=f"Nothing was changed: {playback.recording.observed}." if playback.recording.observed else "",
+            cost_usd=round(paid.usd, 6) if paid is not None else None,
+            cost_without_strikes_usd=round(paid.usd_without, 6) if paid is not None else None,
+            saved_usd=round(paid.saved_usd, 6) if paid is not None else None,
+            note=f"Nothing was changed: {playback.history.observed}." if playback.history.observed else "",
         )
 
 
-def _recording(own: OwnSession) -> Recording:
-    observed = "it was only observed" if is_observed(own.source.place) else ""
-    return own.read.recording(branch=own.head, observed=observed)
+def _history(own: OwnSession) -> SessionHistory:
+    return own.read.history(branch=own.head)
 
 
-def _row(playback: Playback, strike: PlayedStrike) -> StrikeRow:
-    message = playback.recording.load(strike.index)
+def _row(playback: Playback, strike: PastStrike) -> StrikeRow:
+    message = playback.history.load(strike.index)
     place = next((place for place, part in enumerate(message.parts) if is_on(strike.at, part.at)), 0)
     text = part_text(message.parts[place]) if message.parts else None
     return StrikeRow(

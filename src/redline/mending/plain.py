@@ -48,7 +48,7 @@ class PlainMender:
             if payloads.decode(payload) != payloads.decode(entry.message.native):
                 raise ValidationError(
                     f"{source.path} holds the messages of {conversation.id!r} in a form that cannot be repaired in place. "
-                    "Write them as a list of messages first (redline convert)."
+                    "Write them as a list of messages first (redline export)."
                 )
             messages.append(format.read(payload))
         window = RepairedWindow(conversation, strategy, messages)

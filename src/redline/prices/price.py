@@ -73,14 +73,15 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "tiers", tiers)
         self.rule()
 
-    def cost(self, *, fresh: int, read: int, written: int, output: int, is_long: bool = False) -> float:
+    def cost(self, *, fresh: int, read: int, written: int, output: int, written_1h: int = 0) -> float:
         """US dollars for one request: tokens sent anew, read from the cache, written to it, and answered.
 
-        `is_long` if the cache is to live an hour.
+        `written_1h` of `written` went to the one-hour cache. Where it has no price, they cost as much as the others.
         """
         passed = [tier for tier in self.tiers if fresh + read + written > tier.above_tokens]
-        write = self.cache_write_1h if is_long and self.cache_write_1h is not None else self.cache_write
-        sent = self.input * fresh + self.cache_read * read + write * written
+        write_1h = self.cache_write if self.cache_write_1h is None else self.cache_write_1h
+        writes = self.cache_write * (written - written_1h) + write_1h * written_1h
+        sent = self.input * fresh + self.cache_read * read + writes
         input_factor = max((tier.input_factor for tier in passed), default=1.0)
         output_factor = max((tier.output_factor for tier in passed), default=1.0)
         return (input_factor * sent + output_factor * self.output * output) / _MILLION

@@ -50,8 +50,12 @@ class CallEditor(Protocol):
         """What was edited was not sent."""
         ...
 
-    def refused(self, edited: Edited, status: int) -> None:
-        """The provider refused what was changed."""
+    def refused(self, edited: Edited, status: int, answer: Answer | None = None) -> None:
+        """The provider refused what was changed; what it answered to what was not."""
+        ...
+
+    def answering(self, edited: Edited) -> None:
+        """The answer has come to its end; the editor is told of it in a moment."""
         ...
 
     def answered(self, edited: Edited, answer: Answer | None) -> None:
@@ -113,6 +117,11 @@ class EditThreads:
                 self._editor = self._open_editor()
             except (RedlineError, OSError) as problem:
                 self._health.failed(str(problem))
+        return self._editor
+
+    @property
+    def opened(self) -> CallEditor | None:
+        """The editor, if it is open."""
         return self._editor
 
     async def edit(self, given: EncodedCall, *, patience: float = 1) -> EditOutcome:

@@ -13,10 +13,10 @@ from redline.log.log import ROOT
 from redline.prices.model import price_of
 from redline.proxy.accounts import Accounts, ProxiedRequest
 from redline.proxy.edit_threads import CallEditor, EditOutcome
+from redline.schedules.bill import OpenBill
 from redline.values import payloads
 from redline.wire.answers import AnswerReader
-from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by, why_dear
-from redline.wire.editing import Edited
+from redline.wire.costs import cache_seconds, why_dear
 
 __all__ = ["OWN_TOOLS", "Exchange", "SettlementObserver", "settle", "tell_editor"]
 
@@ -103,11 +103,11 @@ def settle(exchange: Exchange, accounts: Accounts, observer: SettlementObserver 
 def tell_editor(exchange: Exchange, editor: CallEditor, answer: Answer | None) -> None:
     """What became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
     edited = exchange.outcome.edited if exchange.outcome else None
-    if edited is None or not exchange.status:
+    if edited is None:
         return
     try:
         if exchange.refused:
-            editor.refused(edited, exchange.refused)
+            editor.refused(edited, exchange.refused, answer)
         else:
             editor.answered(edited, answer)
     except Exception:  # the answer is with the client already: nothing of ours may matter to it
@@ -116,34 +116,31 @@ def tell_editor(exchange: Exchange, editor: CallEditor, answer: Answer | None) -
 
 def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, accounts: Accounts) -> ProxiedRequest:
     """The request in numbers."""
-    usage = answer.usage if answer else None
     edited, now = outcome.edited, time.time()
+    lifetime = edited.read.lifetime if edited and edited.read else ""
+    usage = answer.usage.written_for(lifetime) if answer and answer.usage else None
     session = _name(edited.session if edited else "") or exchange.project
     model = _name(edited.model if edited else "")
     sent_bytes = len(edited.call.body) if edited else len(outcome.body)
-    struck = _struck(edited, is_sent=outcome.is_changed) if edited and not exchange.refused else Struck()
+    bill = edited.request.bill if edited and edited.request and not exchange.refused else OpenBill()
     chain = edited.request.log if edited and edited.request else ""
     cost, saved, why = None, None, ""
     if usage is not None:
         accounts.refresh()
-        own = accounts.previous(chain or session, model)
-        before = own or accounts.previous(session, model)
+        before = accounts.previous(chain or session, model) or accounts.previous(session, model)
         price = price_of(model or None)
-        is_long = bool(edited and edited.read and edited.read.lifetime == "1h")
-        is_expired = before is not None and now - before.at > cache_seconds(price, is_long=is_long)
+        is_expired = before is not None and now - before.at > cache_seconds(price, is_long=lifetime == "1h")
         if session or chain:
             why = why_dear(
                 usage,
                 before.usage if before else None,
                 is_repeated=before is not None and before.sent_bytes == sent_bytes,
                 is_expired=is_expired,
-                is_rewritten=struck.new_tokens > 0 and outcome.is_changed,
+                is_rewritten=bill.new_struck_tokens > 0 and outcome.is_changed,
             )
         if price is not None:
-            cost = cost_of(usage, price, is_long=is_long)
-            warm = own.usage if own and not is_expired else None
-            was_struck = own.struck_tokens if own else 0
-            saved = saved_by(usage, struck, price, before=warm, before_struck=was_struck, is_long=is_long)
+            settled = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
+            cost, saved = settled.paid, settled.saved
     return ProxiedRequest(
         at=now,
         status=exchange.status,
@@ -154,8 +151,8 @@ def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, acco
         model=model,
         sent_bytes=sent_bytes,
         usage=usage,
-        struck_tokens=struck.tokens,
-        new_struck_tokens=struck.new_tokens,
+        struck_tokens=bill.struck_tokens,
+        new_struck_tokens=bill.new_struck_tokens,
         repairs=len(edited.request.repairs) if edited and edited.request and not exchange.refused else 0,
         is_unchanged=not outcome.is_changed,
         cost=cost,
@@ -181,21 +178,6 @@ def _own_tools_in(answer: Answer) -> tuple[str, ...]:
         format = find_format(answer.format)
         names = [call.name for message in answer.messages for call in format.read(payloads.encode(message)).calls]
     return tuple(tool for tool in OWN_TOOLS if any(name == tool or name.endswith(f"_{tool}") for name in names))
-
-
-def _struck(edited: Edited, *, is_sent: bool) -> Struck:
-    """What the strikes of a request take out of it, or would if it were sent changed."""
-    request = edited.request
-    if request is None:
-        return Struck()
-    new = request.new_strikes
-    kept_share = 1.0
-    if new and edited.read is not None:
-        first = min(strike.index for strike in new)
-        behind = sum(map(len, edited.read.messages[first:]))
-        kept_share = 1 - behind / max(len(edited.call.body), 1)
-    tokens = sum(strike.tokens_saved for strike in request.strikes)
-    return Struck(tokens, sum(strike.tokens_saved for strike in new), kept_share, is_dry_run=not is_sent)
 
 
 def _name(text: str) -> str:

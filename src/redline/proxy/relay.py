@@ -244,6 +244,9 @@ class Relay:
             return
         self._unsettled += 1
         loop = asyncio.get_running_loop()
+        edited, waiting = exchange.outcome.edited if exchange.outcome else None, self._threads.opened
+        if edited is not None and waiting is not None:
+            waiting.answering(edited)
 
         def work() -> None:
             try:
@@ -251,6 +254,8 @@ class Relay:
                 if editor is not None and not self.health.problem and self._untold < _MOST_UNSETTLED:
                     self._untold += 1
                     self._teller.submit(tell_editor, exchange, editor, answer).add_done_callback(told)
+                elif edited is not None and waiting is not None:
+                    waiting.answered(edited, None)
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
 

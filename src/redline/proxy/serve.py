@@ -14,10 +14,10 @@ from uvicorn.supervisors import Multiprocess
 from redline.blobs.memory import MemoryBlobs
 from redline.blobs.opening import open_blobs
 from redline.editor import Editor
-from redline.inspection.presets import find_policy
 from redline.listening import bind, ended_by_signals, handed_over
 from redline.ownership import SERVED_RUN, known_keys
 from redline.policy import Policy
+from redline.presets import find_policy
 from redline.proxy.accounts import Accounts, accounts_path
 from redline.proxy.edit_threads import CallEditor
 from redline.proxy.exchange import SettlementObserver

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from redline.blobs.opening import open_blobs
 from redline.errors import ValidationError
-from redline.inspection.presets import find_policy
 from redline.listening import Access, is_loopback
 from redline.log.addresses import parse_address
 from redline.policy import check_blobs
+from redline.presets import find_policy
 from redline.proxy.upstreams import Upstream, parse_upstreams
 
 __all__ = ["ProxySettings", "check_origins", "check_token"]

@@ -7,7 +7,7 @@ from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, StatusCode
 
 from redline.formats.usage import Usage
-from redline.inspection.presets import PRESETS
+from redline.presets import PRESETS
 from redline.proxy.accounts import ProxiedRequest
 from redline.proxy.edit_threads import EditOutcome
 from redline.proxy.exchange import Exchange
@@ -23,7 +23,7 @@ class ProxyTelemetry:
 
     def __init__(self, instruments: Instruments, policy: str, send_last: Callable[[], None]) -> None:
         self._instruments, self._send_last = instruments, send_last
-        self._policy = policy if policy in PRESETS else "custom"
+        self._policy = policy if policy in (*PRESETS, "default") else "custom"
 
     def settled(self, exchange: Exchange, entry: ProxiedRequest) -> None:
         """The span of the call, and all metrics."""

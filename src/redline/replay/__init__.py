@@ -1,9 +1,9 @@
 """Recorded sessions under policies and prices: what each would have cost, and what was at risk.
 
-Read in this order: `session` (the requests that an agent made), `marks` (what may go, and from which request on), `course`
-(what each request then sends and costs; `cache` models the prompt cache), `policies` (what is struck when; `clearing` is what
-others do), `risk` and `strict` (what was struck and then used, by two measures), `kinds` and `places` (by the kind of tool, and
-where), `comparison` (policies and prices side by side), `advice`. For one session under any policy: `what_if`, whose marks
-`scheduled` applies; `reuse` says how likely a result is used again.
+Read in this order: `history` (the past of a session: its records, requests and strikes), `sizes` (how large messages and
+requests were), `under_policy` (what a policy would have struck: the engine over the records; `clearing` is what a provider
+strikes itself), `course` (what each request then sends and costs), `risk` and `strict` (what was struck and then used, by two
+measures), `kinds` and `places` (by the kind of tool, and where), `replayed` (all of this of one session), `own_prices` (what
+its model costs), `comparison` (policies and prices side by side), `advice`.
 Where many sessions are replayed: `engines`, `ray_engine`.
 """

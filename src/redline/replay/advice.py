@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redline.replay.comparison import BASELINE, SessionOutcome, is_refused
-from redline.replay.policies import ADVISED, BY_PROVIDER
+from redline.presets import DEFAULT_PRESET
+from redline.replay.clearing import BY_PROVIDER
+from redline.replay.comparison import ADVISED, BASELINE, PolicyOutcome, SessionOutcome
 
-__all__ = ["MOST_STRICT", "Advice", "PolicyFigures", "advise"]
+__all__ = ["MOST_QUOTED", "MOST_STRICT", "Advice", "PaidBill", "PolicyFigures", "advise"]
 
 MOST_STRICT = {"careful": 0.04, "balanced": 0.04, "bold": 0.073}
 """So large a share of the requests may miss something by the strict measure; above it a preset is not advised."""
+MOST_QUOTED = {"careful": 0.1, "balanced": 0.1, "bold": 0.15}
+"""So large a share of the strikes may be quoted or read again later; above it a preset is not advised."""
 _LEAST_SAVED = 0.02
 """A preset that saves less of the bill is not advised."""
 _LEAST_STEP = 0.03
@@ -32,10 +35,20 @@ _EDITS = {
 }
 """What the provider is told; its own default is to begin at 100,000 tokens."""
 
+_PROGRAMS = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini-cli": "gemini",
+    "opencode": "opencode",
+    "opencode-db": "opencode",
+    "cline-sdk": "cline",
+}
+"""By the format of its sessions, the program that `redline run` starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """A policy over all sessions. Where the model would refuse it, everything is sent, and the requests do not count."""
+    """A policy over all sessions."""
 
     policy: str
     cost: float
@@ -55,8 +68,26 @@ class PolicyFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class PaidBill:
+    """What providers reported, in dollars at list prices, and what the strikes in it saved."""
+
+    usd: float
+    """The whole bill, output included."""
+    input_usd: float
+    saved_usd: float
+    """Net, by strikes that were sent."""
+    would_save_usd: float
+    """Net, by strikes that were recorded and not sent."""
+    sessions: int
+    """Those with reported usage and a known price."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
-    """Costs are those of input, in dollars at the prices of each session's own model, or in uncached input tokens."""
+    """Costs are those of input, in dollars at the prices of each session's own model, or in uncached input tokens.
+
+    They are modelled, by the sizes of what was sent; `paid` is what was reported.
+    """
 
     policy: str | None
     """None: nothing that can be switched on would have been worth while."""
@@ -74,13 +105,21 @@ class Advice:
     cost: float
     """With everything sent."""
     weighed: tuple[PolicyFigures, ...]
-    """The presets, the safest first; for a model that binds its reasoning, what the provider clears itself."""
+    """The presets, the safest first; for a model that binds its reasoning also what the provider clears itself."""
     sessions_bound: int
-    """Of them, those whose model binds its reasoning: they stay as they are."""
+    """Of them, those whose model binds its reasoning: only what comes after it can be struck."""
     price_date: str
     """When the oldest of the prices was looked up."""
     assumed: tuple[str, ...]
     """What the files do not say, and what was taken instead."""
+    paid: PaidBill | None = None
+    """None where no usage or no price is known."""
+    caches: tuple[str, ...] = ()
+    """The caches that the figures hold for: `5 minutes`, `1 hour`."""
+    sessions_edited: int = 0
+    """Of them, those from which something was struck when they were sent."""
+    sessions_thinned: int = 0
+    """Of them, files of agents that ran behind Redline, or another program that leaves things out."""
 
     @property
     def figures(self) -> PolicyFigures | None:
@@ -109,8 +148,14 @@ conversation = redline.open(
 
     @property
     def switch_on_command(self) -> str | None:
-        """The proxy that does it for agents in any language."""
-        return f"redline proxy --policy {self.policy}" if self.policy in ADVISED else None
+        """What to type for the agent at hand; for any other, the proxy."""
+        if self.policy not in ADVISED:
+            return None
+        option = "" if self.policy == DEFAULT_PRESET else f" --policy {self.policy}"
+        programs = [_PROGRAMS.get(agent) for agent in self.agents]
+        if programs and programs[0] and len(set(programs)) == 1:
+            return f"redline run{option} -- {programs[0]}"
+        return f"redline proxy --policy {self.policy}"
 
     @property
     def switch_on_toml(self) -> str | None:
@@ -137,12 +182,23 @@ conversation = redline.open(
 
 
 def advise(sessions: Sequence[SessionOutcome]) -> Advice:
-    """The boldest preset that stays within its risk on these sessions and pays for it; else what the provider can clear."""
-    is_bound = all(one.price is not None and one.price.binds_reasoning for one in sessions)
+    """The boldest preset that stays within its risk on these sessions and pays for it; else what the provider can clear.
+
+    Sessions that ran behind Redline have been pruned once: they are counted, and weigh nothing.
+    """
+    whole = [one for one in sessions if not one.was_struck and not one.missing_tokens]
+    weighing = whole or sessions
+    bound = [one for one in sessions if one.price is not None and one.price.binds_reasoning]
     unit = "dollars" if all(one.price is not None for one in sessions) else "tokens"
-    cost = sum(one.own[BASELINE].cost * _token_price(one, unit) for one in sessions)
-    weighed = {policy: _figures(sessions, policy, unit, cost) for policy in (BY_PROVIDER if is_bound else ADVISED)}
-    policy, why = _cheapest_by_provider(weighed) if is_bound else _boldest_preset(weighed)
+    cost = sum(one.own[BASELINE].cost * _token_price(one, unit) for one in weighing)
+    names = (*ADVISED, *(BY_PROVIDER if len(bound) == len(sessions) else ()))
+    weighed = {policy: _figures(weighing, policy, unit, cost) for policy in names}
+    policy, why = _boldest_preset({name: weighed[name] for name in ADVISED})
+    if not whole:
+        policy, why = None, "what could be struck was struck when it was sent"
+    elif policy is None and len(bound) == len(sessions):
+        policy, by_provider = _cheapest_by_provider({name: weighed[name] for name in BY_PROVIDER})
+        why = f"{why}; {by_provider}"
     models = Counter(one.model for one in sessions if one.model is not None)
     dates = [one.price.date for one in sessions if one.price is not None and one.price.date]
     return Advice(
@@ -156,10 +212,33 @@ def advise(sessions: Sequence[SessionOutcome]) -> Advice:
         unit=unit,
         cost=cost,
         weighed=tuple(weighed.values()),
-        sessions_bound=sum(one.price is not None and one.price.binds_reasoning for one in sessions),
+        sessions_bound=len(bound),
         price_date=min(dates, default=""),
         assumed=tuple(_assumed(sessions)),
+        paid=_paid_bill(sessions),
+        caches=tuple(dict.fromkeys(_lifetime(one) for one in sessions)),
+        sessions_edited=sum(one.was_struck for one in sessions),
+        sessions_thinned=sum(bool(one.missing_tokens) and not one.was_struck for one in sessions),
     )
+
+
+def _paid_bill(sessions: Iterable[SessionOutcome]) -> PaidBill | None:
+    """What was reported, over all sessions."""
+    paid = [one.paid for one in sessions if one.paid is not None]
+    if not paid:
+        return None
+    return PaidBill(
+        usd=sum(one.usd for one in paid),
+        input_usd=sum(one.input_usd for one in paid),
+        saved_usd=sum(one.saved_usd for one in paid if not one.is_dry_run),
+        would_save_usd=sum(one.saved_usd for one in paid if one.is_dry_run),
+        sessions=len(paid),
+    )
+
+
+def _lifetime(session: SessionOutcome) -> str:
+    minutes = session.rule.lifetime_ms / 60_000 if session.rule is not None else 5.0
+    return "1 hour" if minutes == 60 else f"{minutes:g} minutes"
 
 
 def _token_price(session: SessionOutcome, unit: str) -> float:
@@ -171,11 +250,10 @@ def _figures(sessions: Iterable[SessionOutcome], policy: str, unit: str, whole: 
     sums = Counter[str]()
     cost = with_rereads = 0.0
     for one in sessions:
-        is_sent_whole = is_refused(policy, one.price)
-        outcome = one.own[BASELINE if is_sent_whole else policy]
+        outcome: PolicyOutcome = one.own[policy]
         cost += _token_price(one, unit) * outcome.cost
         with_rereads += _token_price(one, unit) * (outcome.cost + outcome.reread_cost)
-        sums["requests"] += 0 if is_sent_whole else one.requests
+        sums["requests"] += one.requests
         for name in ("strikes", "strikes_at_risk", "requests_at_risk", "strict_strikes", "strict_requests"):
             sums[name] += getattr(outcome, name)
     strikes, requests = max(sums["strikes"], 1), max(sums["requests"], 1)
@@ -198,24 +276,32 @@ def _boldest_preset(presets: Mapping[str, PolicyFigures]) -> tuple[str | None, s
     """The boldest preset within its limit, as all safer ones are, that costs enough less than those, and why."""
     saved = {name: max(1 - one.ratio, 0.0) for name, one in presets.items()}
     most = max(saved, key=lambda name: saved[name])
+    if not any(one.strikes for one in presets.values()):
+        return None, "no preset strikes anything here"
     if saved[most] < _LEAST_SAVED:
         return None, f"`{most}` saves {_percent(saved[most])} of the bill, less than {_percent(_LEAST_SAVED)}"
     chosen, safer, bill, at_worst = None, "sending everything", 1.0, 1.0
     reasons = []
     for name, one in presets.items():
         step = bill - one.ratio
-        missed = f"`{name}` misses words in {_percent(one.strict_requests)} of the requests"
-        allowed = f"{_percent(MOST_STRICT[name])} allowed"
-        gain = f"costs {_tenths(abs(step))} points of the bill {'less' if step > 0 else 'more'} than {safer}"
-        if one.strict_requests > MOST_STRICT[name]:
-            reasons.append(f"{missed}, more than the {allowed}, and bolder ones miss more")
+        missed = f"`{name}` misses words in {_percent(one.strict_requests)} of the requests by the strict measure"
+        missed += f" ({_percent(MOST_STRICT[name])} allowed)"
+        quoted = f"{_percent(one.risk)} of its strikes were quoted or read again ({_percent(MOST_QUOTED[name])} allowed)"
+        points = _tenths(abs(step))
+        gain = f"costs {points} points of the bill {'less' if step > 0 else 'more'} than {safer}"
+        if one.strict_requests > MOST_STRICT[name] or one.risk > MOST_QUOTED[name]:
+            reasons.append(f"{missed}, and {quoted}: too much, and bolder presets miss more")
             break
-        if one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
+        if not one.strikes:
+            reasons.append(f"`{name}` strikes nothing here")
+        elif points == "0":
+            reasons.append(f"`{name}` saves nothing over {safer}")
+        elif one.ratio_with_rereads >= at_worst or step < (_LEAST_SAVED if chosen is None else _LEAST_STEP):
             reasons.append(f"`{name}` {gain}, which is not worth its risk")
         else:
-            reasons.append(f"{missed} ({allowed}) and {gain}")
+            reasons.append(f"{missed}, {quoted}, and it {gain}")
             chosen, safer, bill, at_worst = name, f"`{name}`", one.ratio, one.ratio_with_rereads
-    return chosen, "by the strict measure, " + "; ".join(reasons)
+    return chosen, "; ".join(reasons)
 
 
 def _cheapest_by_provider(weighed: Mapping[str, PolicyFigures]) -> tuple[str | None, str]:
@@ -243,7 +329,7 @@ def _assumed(sessions: Sequence[SessionOutcome]) -> Iterable[str]:
         return "" if missing == count else f" in {missing} of {count} sessions"
 
     if missing := sum(one.model is None and one.price is None for one in sessions):
-        yield f"no model is recorded{of(missing)}: its cache is taken to be as that of most Claude models, 0.1/1.25/5m"
+        yield f"no model is recorded{of(missing)}: its cache is taken to be that of most Claude models, 0.1/1.25/5m"
     unknown = list(dict.fromkeys(one.model for one in sessions if one.model is not None and one.price is None))
     if unknown:
         names = ", ".join(map(str, unknown))

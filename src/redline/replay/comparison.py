@@ -1,29 +1,42 @@
-"""Policies compared on recorded sessions: what each would have cost by each price rule, and what it put at risk."""
+"""Policies compared on past sessions: what each would have cost by each price rule, and what it put at risk."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
+from redline.errors import ValidationError
+from redline.presets import PRESETS, find_policy
 from redline.prices import Price, PriceRule
-from redline.replay.course import Course, ReplayStrike, charges_of, course_of
-from redline.replay.kinds import KindRisk, kind_risks, summed_kinds
-from redline.replay.marks import MARK_SETS
-from redline.replay.places import Measure, PolicyPlaces, places_of
-from redline.replay.policies import ADVISED, BY_PROVIDER, POLICIES, PRICED_POLICIES, MarkedSession, strikes_of
-from redline.replay.risk import Risk, Use, reread_cost, risk_of, uses_in
-from redline.replay.session import Session
-from redline.replay.strict import strict_uses_in
+from redline.replay.clearing import BY_PROVIDER
+from redline.replay.history import SessionHistory
+from redline.replay.kinds import KindRisk, summed_kinds
+from redline.replay.paid import PaidSession, paid_of
+from redline.replay.places import PolicyPlaces, places_of
+from redline.replay.replayed import Replayed, SessionReplay
 from redline.rules.worth_kinds import ResultKind
 
-__all__ = ["BASELINE", "Comparison", "PolicyOutcome", "SessionOutcome", "compare", "is_refused"]
+__all__ = [
+    "ADVISED",
+    "BASELINE",
+    "POLICIES",
+    "Comparison",
+    "PolicyOutcome",
+    "SessionOutcome",
+    "compare",
+    "outcome_of",
+    "replay_policies",
+]
 
 BASELINE = "none"
 """The policy that every other one is measured against."""
+
+ADVISED = ("careful", "balanced", "bold")
+"""The presets, the safest first: those that are advised."""
+
+POLICIES = (BASELINE, *PRESETS, *BY_PROVIDER)
+"""Sending everything; the presets, by the names that `redline run --policy` takes; what a provider clears itself."""
 
 _SUMMED = (
     "cost",
@@ -74,12 +87,18 @@ class SessionOutcome(msgspec.Struct, frozen=True):
     outcomes: dict[str, dict[str, PolicyOutcome]]
     own: dict[str, PolicyOutcome]
     """At the prices of its own model: those policies that may be advised."""
-    bounds: dict[str, dict[str, float]]
-    """By price rule and mark set: the cost if each mark were applied at once and no cache were lost by it."""
     model: str | None = None
     """The one that most requests went to, as recorded."""
     price: Price | None = None
     """Its own, where it is known."""
+    rule: PriceRule | None = None
+    """How its own model charges, with the cache that it used."""
+    paid: PaidSession | None = None
+    """None where no usage or no price is known."""
+    was_struck: bool = False
+    """Whether strikes were made in it."""
+    missing_tokens: float = 0.0
+    """By how many tokens its largest request was smaller than what the file holds: it ran behind something that strikes."""
     has_usage: bool = True
     has_times: bool = True
     """Whether the file says so."""
@@ -88,9 +107,9 @@ class SessionOutcome(msgspec.Struct, frozen=True):
 
 
 def compare(
-    session: Session,
+    history: SessionHistory,
     rules: Mapping[str, PriceRule],
-    policies: Sequence[str] = tuple(POLICIES),
+    policies: Sequence[str] = POLICIES,
     *,
     own: PriceRule | None = None,
     price: Price | None = None,
@@ -101,39 +120,73 @@ def compare(
 
     Of the policies `with_places`, the places are told where what was struck was used.
     """
-    replay = _Replay(session, with_requests=with_requests)
-    names = dict.fromkeys((BASELINE, *policies))
-    outcomes = {name: {policy: replay.outcome(policy, rule) for policy in names} for name, rule in rules.items()}
-    bounds = {name: {mark_set: replay.bound(mark_set, rule) for mark_set in MARK_SETS} for name, rule in rules.items()}
+    session = SessionReplay(history)
+    is_bound = price is not None and price.binds_reasoning
+    weighed = (*ADVISED, *(BY_PROVIDER if is_bound else ()), *with_places)
+    known = {own: replay_policies(session, weighed, own, price)} if own is not None else {}
+
+    def outcomes(rule: PriceRule, names: Sequence[str]) -> dict[str, PolicyOutcome]:
+        found = known.setdefault(rule, {})
+        if missing := [name for name in (BASELINE, *names) if name not in found]:
+            found |= replay_policies(session, missing, rule, price)
+        chosen = {name: found[name] for name in dict.fromkeys((BASELINE, *names))}
+        return {name: outcome_of(session, one, with_requests=with_requests) for name, one in chosen.items()}
+
     return SessionOutcome(
-        id=session.id,
-        agent=session.agent,
-        requests=len(session.requests),
-        outcomes=outcomes,
-        own={policy: replay.outcome(policy, own) for policy in (BASELINE, *ADVISED, *BY_PROVIDER)} if own is not None else {},
-        bounds=bounds,
-        model=session.model,
+        id=history.id,
+        agent=history.agent,
+        requests=len(history.requests),
+        outcomes={name: outcomes(rule, policies) for name, rule in rules.items()},
+        own=outcomes(own, weighed) if own is not None else {},
+        model=history.model,
         price=price,
-        has_usage=any(request.usage is not None for request in session.requests),
-        has_times=any(request.time_ms for request in session.requests),
-        places={policy: replay.places(policy, own) for policy in with_places} if own is not None else {},
+        rule=own,
+        paid=paid_of(history),
+        was_struck=bool(history.strikes) and not history.observed,
+        missing_tokens=session.sizes.missing,
+        has_usage=any(request.usage is not None for request in history.requests),
+        has_times=any(request.time_ms for request in history.requests),
+        places={name: places_of(session, name, known[own][name]) for name in with_places} if own is not None else {},
     )
 
 
-def is_refused(policy: str, price: Price | None) -> bool:
-    """Whether the model would refuse what the policy sends, because its reasoning is bound to what is before it."""
-    return price is not None and price.binds_reasoning and policy not in (BASELINE, *BY_PROVIDER)
+def replay_policies(session: SessionReplay, names: Sequence[str], rule: PriceRule, price: Price | None) -> dict[str, Replayed]:
+    """The session under the policies of these names, and with everything sent."""
+    if unknown := [name for name in names if name not in POLICIES]:
+        raise ValidationError(f"There is no policy named {unknown[0]!r}. Known are: {', '.join(POLICIES)}.")
+    presets = [name for name in names if name in PRESETS]
+    found = {BASELINE: session.unstruck(rule)}
+    found |= dict(zip(presets, session.under_each([find_policy(name) for name in presets], rule, price), strict=True))
+    return found | {name: session.cleared(name, rule) for name in names if name in BY_PROVIDER}
+
+
+def outcome_of(session: SessionReplay, replayed: Replayed, *, with_requests: bool = False) -> PolicyOutcome:
+    """A replayed session in numbers."""
+    requests, quoted, strict = replayed.course.requests, replayed.risks["quoted"], replayed.risks["strict"]
+    return PolicyOutcome(
+        cost=replayed.cost,
+        tokens=replayed.tokens,
+        read=sum(charge.read for charge in replayed.charges),
+        rewrites=replayed.course.rewrites,
+        strikes=len(replayed.strikes),
+        strikes_at_risk=quoted.strikes,
+        requests_at_risk=quoted.requests,
+        strict_strikes=strict.strikes,
+        strict_requests=strict.requests,
+        kinds=dict(session.kinds_of(replayed)) if replayed.strikes else {},
+        reread_cost=replayed.reread_cost,
+        sizes=tuple(request.sent for request in requests) if with_requests else (),
+        costs=tuple(charge.cost for charge in replayed.charges) if with_requests else (),
+    )
 
 
 class Comparison:
-    """The sum of many sessions; they are added as they come. `prices` are those of models, by the name of their rule."""
+    """The sum of many sessions; they are added as they come."""
 
-    def __init__(self, prices: Mapping[str, Price] = MappingProxyType({})) -> None:
-        self._prices = prices
+    def __init__(self) -> None:
         self.requests = 0
         self.sessions = 0
         self._outcomes: defaultdict[str, defaultdict[str, list[PolicyOutcome]]] = defaultdict(lambda: defaultdict(list))
-        self._bounds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     def add(self, session: SessionOutcome) -> None:
         """One more session."""
@@ -142,23 +195,13 @@ class Comparison:
         for rule, outcomes in session.outcomes.items():
             for policy, outcome in outcomes.items():
                 self._outcomes[rule][policy].append(outcome)
-            for mark_set, cost in session.bounds[rule].items():
-                self._bounds[rule][mark_set] += cost
 
     def as_json(self) -> dict[str, Any]:
         """For programs; see docs/replay-and-results.md for the fields."""
-        prices = {}
-        for rule, outcomes in self._outcomes.items():
-            baseline = outcomes[BASELINE]
-            cost = sum(outcome.cost for outcome in baseline)
-            refused = [policy for policy in outcomes if is_refused(policy, self._prices.get(rule))]
-            prices[rule] = {
-                "policies": {
-                    policy: self._summary(found, baseline) for policy, found in outcomes.items() if policy not in refused
-                },
-                "refused": refused,
-                "bounds": {} if refused else {name: _share(bound, cost) for name, bound in self._bounds[rule].items()},
-            }
+        prices = {
+            rule: {"policies": {policy: self._summary(found, outcomes[BASELINE]) for policy, found in outcomes.items()}}
+            for rule, outcomes in self._outcomes.items()
+        }
         return {"requests": self.requests, "sessions": self.sessions, "prices": prices}
 
     def _summary(self, found: Sequence[PolicyOutcome], baseline: Sequence[PolicyOutcome]) -> dict[str, Any]:
@@ -182,72 +225,6 @@ class Comparison:
             "sessions_dearer": sum(ratio > 1 + 1e-9 for ratio in ratios) / len(ratios),
             "worst_session": max(ratios),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _Followed:
-    """A session under a policy, before it is priced."""
-
-    strikes: list[ReplayStrike]
-    course: Course
-    quoted: Risk
-    strict: Risk
-
-
-class _Replay:
-    """A session in replay. What does not depend on prices is worked out once, and so are the uses for all policies."""
-
-    def __init__(self, session: Session, *, with_requests: bool) -> None:
-        self._session = session
-        self._marked = MarkedSession(session)
-        self._quoted_uses = uses_in(session, self._marked.seen)
-        self._strict_uses = lru_cache(partial(strict_uses_in, session))
-        self._with_requests = with_requests
-        self._followed: dict[tuple[str, PriceRule | None], _Followed] = {}
-
-    def outcome(self, policy: str, rule: PriceRule) -> PolicyOutcome:
-        """What a policy makes of the session, and what that costs."""
-        followed = self._follow(policy, rule)
-        course, quoted, strict = followed.course, followed.quoted, followed.strict
-        charges = charges_of(course, rule)
-        return PolicyOutcome(
-            cost=sum(charge.cost for charge in charges),
-            tokens=sum(request.sent for request in course.requests),
-            read=sum(charge.read for charge in charges),
-            rewrites=course.rewrites,
-            strikes=len(followed.strikes),
-            strikes_at_risk=quoted.strikes,
-            requests_at_risk=quoted.requests,
-            strict_strikes=strict.strikes,
-            strict_requests=strict.requests,
-            kinds=kind_risks(self._marked.kinds, followed.strikes, quoted=quoted, strict=strict),
-            reread_cost=reread_cost(self._session, course, quoted.rereads, rule),
-            sizes=tuple(request.sent for request in course.requests) if self._with_requests else (),
-            costs=tuple(charge.cost for charge in charges) if self._with_requests else (),
-        )
-
-    def bound(self, mark_set: str, rule: PriceRule) -> float:
-        """The cost if each mark were applied at once and no cache were lost by it."""
-        course = self._follow(f"{mark_set}_eager", rule).course
-        return sum(charge.cost for charge in charges_of(course, rule, is_free=True))
-
-    def places(self, policy: str, rule: PriceRule) -> PolicyPlaces:
-        """Where a policy took away what was used later."""
-        strikes = self._follow(policy, rule).strikes
-        return places_of(policy, self._marked.seen, strikes, self._uses(strikes))
-
-    def _uses(self, strikes: Sequence[ReplayStrike]) -> dict[Measure, tuple[Use, ...]]:
-        """What these strikes may have taken away, by each measure."""
-        drops_messages = any(strike.at is None for strike in strikes)
-        return {"quoted": self._quoted_uses, "strict": self._strict_uses(drops_messages=drops_messages)}
-
-    def _follow(self, policy: str, rule: PriceRule) -> _Followed:
-        key = policy, rule if policy in PRICED_POLICIES else None
-        if key not in self._followed:
-            strikes = strikes_of(policy, self._marked, rule)
-            quoted, strict = (risk_of(uses, strikes) for uses in self._uses(strikes).values())
-            self._followed[key] = _Followed(strikes, course_of(self._session, strikes), quoted, strict)
-        return self._followed[key]
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,26 +1,17 @@
-"""What strikes make of a session: request by request, how much is sent, how much of it was sent before, what it costs."""
+"""What strikes make of a past session: request by request, how much is sent, how much of it was sent before, what it costs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, takewhile
 
 import msgspec
 
 from redline.prices import PriceRule
-from redline.replay.cache import Charge, charge
-from redline.replay.session import Session
-from redline.values.payloads import Path
+from redline.replay.history import PastRequest, PastStrike
+from redline.replay.sizes import SessionSizes
+from redline.schedules.bill import Charge, charge
 
-__all__ = ["Course", "ReplayStrike", "SentRequest", "charges_of", "course_of"]
-
-
-class ReplayStrike(msgspec.Struct, frozen=True, gc=False):
-    """From this request on, the message is smaller."""
-
-    request: int
-    position: int
-    saving: float
-    at: Path | None = None
-    """The part of the message; None for all of it."""
+__all__ = ["Course", "SentRequest", "charges_of", "course_of"]
 
 
 class SentRequest(msgspec.Struct, frozen=True, gc=False):
@@ -33,6 +24,8 @@ class SentRequest(msgspec.Struct, frozen=True, gc=False):
     """Those in front that are byte for byte what the request before it began with."""
     kept_if_free: float
     """Those that were in the request before it, struck by now or not: what would be kept if strikes lost no cache."""
+    struck: float
+    """What strikes took out of it."""
 
 
 class Course(msgspec.Struct, frozen=True):
@@ -43,33 +36,80 @@ class Course(msgspec.Struct, frozen=True):
     """In how many requests something changed that had been sent."""
 
 
-def course_of(session: Session, strikes: Sequence[ReplayStrike]) -> Course:
-    """The session with the strikes carried out, each from its request on."""
-    ordered = sorted(strikes, key=lambda strike: strike.request)
-    tokens = list(session.tokens)
-    sums = [0.0]  # the tokens before each message, as struck; summed anew only from the first message that changed
-    requests = list[SentRequest]()
-    rewrites = taken = 0
-    start, end = -1, 0  # of the request before
-    for number, request in enumerate(session.requests):
-        changed = request.end
-        while taken < len(ordered) and ordered[taken].request <= number:
-            tokens[ordered[taken].position] -= ordered[taken].saving
-            changed = min(changed, ordered[taken].position)
-            taken += 1
-        del sums[changed + 1 :]
-        for place in range(len(sums) - 1, request.end):
-            sums.append(sums[-1] + tokens[place])
-        shared_end = end if request.start == start else request.start
-        sent, kept, kept_if_free = (
-            session.prefix_tokens + sums[until] - sums[request.start]
-            for until in (request.end, min(shared_end, changed), shared_end)
+def course_of(sizes: SessionSizes, strikes: Sequence[PastStrike]) -> Course:
+    """The session with the strikes carried out, each from its request on, as long as it is in force."""
+    history, window = sizes.history, _SentMessages(sizes.tokens)
+    changes: dict[int, list[tuple[int, float]]] = {}
+    for strike in strikes:
+        changes.setdefault(strike.first, []).append((strike.index, float(strike.tokens_saved)))
+        if strike.end is not None:
+            changes.setdefault(strike.end, []).append((strike.index, -float(strike.tokens_saved)))
+    found, rewrites = list[SentRequest](), 0
+    for request in history.requests:
+        before = history.requests[request.number - 1] if request.number else None
+        shared = window.show(history.new_in(request), is_new=request.is_new_view)
+        changed = window.strike(changes.get(request.number, ()))
+        beside = sizes.beside(request.number)
+        front = beside if not request.is_new_view else min(beside, sizes.prefix)
+        is_cold = before is None or _is_other_model(before, request)
+        found.append(
+            SentRequest(
+                request.time_ms,
+                beside + window.sums[-1],
+                0.0 if is_cold else front + window.sums[min(shared, changed)],
+                0.0 if is_cold else front + window.sums[shared],
+                window.struck,
+            )
         )
-        is_first = not requests
-        requests.append(SentRequest(request.time_ms, sent, 0.0 if is_first else kept, 0.0 if is_first else kept_if_free))
-        rewrites += request.start == start and changed < end
-        start, end = request.start, request.end
-    return Course(tuple(requests), rewrites)
+        rewrites += not request.is_new_view and changed < shared
+    return Course(tuple(found), rewrites)
+
+
+def _is_other_model(before: PastRequest, after: PastRequest) -> bool:
+    return bool(before.model and after.model and before.model != after.model)
+
+
+class _SentMessages:
+    """The messages of a request in order, as struck; summed anew only from the first that changed."""
+
+    def __init__(self, tokens: Sequence[float]) -> None:
+        self._tokens = tokens
+        self._saved: dict[int, float] = {}
+        self._order: list[int] = []
+        self._position: dict[int, int] = {}
+        self.sums = [0.0]
+        """The tokens before each position."""
+        self.struck = 0.0
+
+    def show(self, new: Iterable[int], *, is_new: bool) -> int:
+        """Show more messages, or others in their place; how many in front were shown before."""
+        shared, added = len(self._order), list(new)
+        if is_new:
+            pairs = zip(self._order, added, strict=False)
+            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            del self._order[shared:], self.sums[shared + 1 :]
+            self._position = {index: place for place, index in enumerate(self._order)}
+            added = added[shared:]
+        for index in added:
+            self._position[index] = len(self._order)
+            self._order.append(index)
+            self.sums.append(self.sums[-1] + self._tokens[index] - self._saved.get(index, 0.0))
+        if is_new:
+            self.struck = sum(self._saved.get(index, 0.0) for index in self._order)
+        return shared
+
+    def strike(self, changes: Iterable[tuple[int, float]]) -> int:
+        """Messages shrink, or grow again; the first position that changed, or the end."""
+        changed = len(self._order)
+        for index, saving in changes:
+            self._saved[index] = self._saved.get(index, 0.0) + saving
+            if index in self._position:
+                changed = min(changed, self._position[index])
+                self.struck += saving
+        if changed < len(self._order):
+            sizes = (self._tokens[index] - self._saved.get(index, 0.0) for index in self._order[changed:])
+            self.sums[changed:] = accumulate(sizes, initial=self.sums[changed])
+        return changed
 
 
 def charges_of(course: Course, rule: PriceRule, *, is_free: bool = False) -> list[Charge]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from redline.replay.course import ReplayStrike
-from redline.replay.risk import Risk, StruckKey
+from redline.replay.history import PastStrike
+from redline.replay.risk import Holder, Risk
 from redline.rules.facts import Seen
 from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
 from redline.values.messages import ToolResult
@@ -22,23 +22,23 @@ class KindRisk(msgspec.Struct, frozen=True, gc=False):
     strict: int = 0
 
 
-def kinds_in(seen: Sequence[Sequence[Seen]]) -> dict[StruckKey, ResultKind]:
+def kinds_in(seen: Sequence[Sequence[Seen]]) -> dict[Holder, ResultKind]:
     """The kind of each tool result; a message that is struck as a whole has that of its first result."""
-    kinds: dict[StruckKey, ResultKind] = {}
+    kinds: dict[Holder, ResultKind] = {}
     for place, parts in enumerate(seen):
         for one in parts:
             if isinstance(one.part, ToolResult):
                 kind = kind_of_actions(one.actions)
                 kinds[place, one.part.at] = kind
-                kinds.setdefault((place, None), kind)
+                kinds.setdefault((place, ()), kind)
     return kinds
 
 
 def kind_risks(
-    kinds: Mapping[StruckKey, ResultKind], strikes: Iterable[ReplayStrike], *, quoted: Risk, strict: Risk
+    kinds: Mapping[Holder, ResultKind], by_part: Mapping[Holder, Sequence[PastStrike]], *, quoted: Risk, strict: Risk
 ) -> dict[ResultKind, KindRisk]:
-    """Each kind of which something was struck. What is no result of a tool counts as other."""
-    struck = Counter(kinds.get((strike.position, strike.at), "other") for strike in strikes)
+    """Each kind of which something was struck, by the strikes on each part. What is no result of a tool counts as other."""
+    struck = Counter(kinds.get(part, "other") for part, strikes in by_part.items() for _ in strikes)
     used = [Counter(kinds.get(key, "other") for key in risk.missed) for risk in (quoted, strict)]
     return {kind: KindRisk(struck[kind], *(one[kind] for one in used)) for kind in KINDS if struck[kind]}
 

@@ -1,20 +1,15 @@
 """Where a policy took away what the agent then used: what was struck and when, who used it, and the words."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
-
 import msgspec
 
 from redline.redaction import redact_text
-from redline.replay.course import ReplayStrike
-from redline.replay.risk import Use, misses_of, texts_of
-from redline.rules.facts import Seen
+from redline.replay.history import PastStrike
+from redline.replay.replayed import Measure, Replayed, SessionReplay
+from redline.replay.risk import Use, texts_of
 from redline.rules.worth_kinds import ResultKind, kind_of_actions
 from redline.values.payloads import Path
 
-__all__ = ["Measure", "PolicyPlaces", "UsedPlace", "places_of"]
-
-Measure = Literal["quoted", "strict"]
+__all__ = ["PolicyPlaces", "UsedPlace", "places_of"]
 
 _READ_CHARS = 2_000
 """So much of a part is looked at for its first words: enough to tell a secret at their end from its first characters."""
@@ -49,33 +44,32 @@ class PolicyPlaces(msgspec.Struct, frozen=True):
     """By each measure, each part at its first use, in the order of the requests that used them."""
 
 
-def places_of(
-    policy: str, seen: Sequence[Sequence[Seen]], strikes: Sequence[ReplayStrike], uses: Mapping[Measure, Sequence[Use]]
-) -> PolicyPlaces:
-    """The places where these strikes of a policy were used; `seen` is what is known of each message."""
-    found = [place for measure, of_measure in uses.items() for place in _used_by(measure, seen, strikes, of_measure)]
+def places_of(session: SessionReplay, policy: str, replayed: Replayed) -> PolicyPlaces:
+    """The places where what a policy struck was used."""
+    strikes = {strike.number: strike for strike in replayed.strikes}
+    found = [
+        _used_place(session, strikes[number], use, measure)
+        for measure, misses in replayed.misses.items()
+        for number, use in misses.items()
+    ]
     return PolicyPlaces(policy, len(strikes), tuple(sorted(found, key=lambda place: (place.used_in, place.message))))
 
 
-def _used_by(
-    measure: Measure, seen: Sequence[Sequence[Seen]], strikes: Sequence[ReplayStrike], uses: Sequence[Use]
-) -> Iterator[UsedPlace]:
-    for miss in misses_of(uses, strikes):
-        strike = strikes[miss.strike]
-        struck = [one for one in seen[strike.position] if strike.at in (None, one.part.at)]
-        result = next((one for one in struck if one.result is not None), struck[0])
-        text = "\n".join(text for one in struck for text in texts_of(one.part))
-        yield UsedPlace(
-            message=strike.position,
-            at=strike.at,
-            tool=result.tool,
-            kind=kind_of_actions(result.actions),
-            first_words=_shown(text[:_READ_CHARS]),
-            struck_in=strike.request + 1,
-            used_in=miss.request + 1,
-            measure=measure,
-            words=_shown(miss.words),
-        )
+def _used_place(session: SessionReplay, strike: PastStrike, use: Use, measure: Measure) -> UsedPlace:
+    struck = [one for one in session.seen[strike.index] if not strike.at or strike.at[: len(one.part.at)] == one.part.at]
+    result = next((one for one in struck if one.result is not None), struck[0])
+    text = "\n".join(text for one in struck for text in texts_of(one.part))
+    return UsedPlace(
+        message=strike.index,
+        at=strike.at or None,
+        tool=result.tool,
+        kind=kind_of_actions(result.actions),
+        first_words=_shown(text[:_READ_CHARS]),
+        struck_in=strike.first + 1,
+        used_in=use.request + 1,
+        measure=measure,
+        words=_shown(use.words),
+    )
 
 
 def _shown(text: str) -> str:

@@ -12,34 +12,29 @@ from dataclasses import dataclass, field
 import msgspec
 
 from redline.prices import PriceRule
-from redline.replay.course import Course, ReplayStrike
-from redline.replay.marks import seen_in
-from redline.replay.session import RecordedRequest, Session
-from redline.rules.facts import Seen
+from redline.replay.course import Course
+from redline.replay.history import PastStrike, SessionHistory
+from redline.rules.facts import Facts, Seen
 from redline.rules.results import read_paths
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, canonical
 
 __all__ = [
     "Holder",
-    "Miss",
     "Reread",
     "Risk",
-    "StruckKey",
     "Use",
     "misses_of",
     "reread_cost",
     "risk_of",
-    "said_after",
+    "seen_in",
+    "strikes_by_part",
     "texts_of",
     "uses_in",
 ]
 
 Holder = tuple[int, Path]
-"""A part: its message, its place in it."""
-
-StruckKey = tuple[int, Path | None]
-"""What a strike took away: a message, and the part of it or None for all of it."""
+"""A part: its message, its place in it; a message as a whole is at no place in it."""
 
 _LEAST_CHARS = 24
 """A shorter line is said by chance."""
@@ -67,15 +62,6 @@ class Reread(msgspec.Struct, frozen=True, gc=False):
     tokens: float
 
 
-class Miss(msgspec.Struct, frozen=True, gc=False):
-    """A strike that took away what was used later, at its first use."""
-
-    strike: int
-    """Its place among the strikes."""
-    request: int
-    words: str
-
-
 @dataclass(frozen=True, slots=True)
 class Risk:
     """How many strikes took away what was used later, and how many requests needed it."""
@@ -84,111 +70,128 @@ class Risk:
     requests: int = 0
     rereads: tuple[Reread, ...] = ()
     """At worst: one for each thing that was said from what was struck, unless it was asked for anyway."""
-    missed: frozenset[StruckKey] = field(default=frozenset(), compare=False)
+    missed: frozenset[Holder] = field(default=frozenset(), compare=False)
     """What those strikes took away."""
 
 
-def uses_in(session: Session, seen: Sequence[list[Seen]] | None = None) -> tuple[Use, ...]:
-    """Where the agent came back to what it had been shown, window by window; `seen` is what is known of each message."""
-    seen = seen_in(session) if seen is None else seen
-    answers = [place for request in session.requests for place in said_after(session, request)]
-    said = {place: dict.fromkeys(line for part in session.messages[place].parts for line in _lines(part)) for place in answers}
+def seen_in(history: SessionHistory) -> list[list[Seen]]:
+    """By message, what is known of its parts when it is first sent. A new view is looked at anew."""
+    found: list[list[Seen]] = [[] for _ in range(history.count)]
+    facts, shown = Facts(), 0
+    for request in history.requests:
+        if request.is_new_view:
+            facts = Facts()
+        for index in history.new_in(request):
+            found[index] = facts.add(index, history.load(index))
+            shown = max(shown, index + 1)
+    for index in range(shown, history.count):
+        found[index] = facts.add(index, history.load(index))
+    return found
+
+
+def uses_in(history: SessionHistory, seen: Sequence[list[Seen]] | None = None) -> tuple[Use, ...]:
+    """Where the agent came back to what it had been shown, view by view; `seen` is what is known of each message."""
+    seen = seen_in(history) if seen is None else seen
+    answers = {index for request in history.requests for index in history.answers_to(request)}
+    said = {index: dict.fromkeys(line for part in history.load(index).parts for line in _lines(part)) for index in answers}
     every_line = frozenset(line for lines in said.values() for line in lines)
-    uses, window = list[Use](), _Window(session, -1, seen, every_line)
-    for number, request in enumerate(session.requests):
-        if request.start != window.start:
-            window = _Window(session, request.start, seen, every_line)
-        window.show(request.end)
-        for answer in said_after(session, request):
-            uses += [Use(number, holders, words=line[:_SHOWN_CHARS]) for holders, line in window.quoted(said[answer]).items()]
-            uses += [Use(number, holders, True, words) for holders, words in window.read_again_by(answer)]
+    uses, window = list[Use](), _Window(history, seen, every_line)
+    for request in history.requests:
+        if request.is_new_view:
+            window = _Window(history, seen, every_line)
+        for index in history.new_in(request):
+            window.show(index)
+        for answer in history.answers_to(request):
+            quoted = window.quoted(said[answer])
+            uses += [Use(request.number, holders, words=line[:_SHOWN_CHARS]) for holders, line in quoted.items()]
+            uses += [Use(request.number, holders, True, words) for holders, words in window.read_again_by(answer)]
     return tuple(uses)
 
 
-def said_after(session: Session, request: RecordedRequest) -> Iterator[int]:
-    """The messages that answer a request; some agents record an answer in several."""
-    place = request.end
-    while place < len(session.messages) and session.messages[place].role == "assistant":
-        yield place
-        place += 1
-
-
-def risk_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> Risk:
+def risk_of(history: SessionHistory, uses: Sequence[Use], strikes: Sequence[PastStrike]) -> Risk:
     """What the strikes put at risk: uses of which every source was struck by then."""
-    struck: dict[StruckKey, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
-    missed, requests, restored, rereads = set[StruckKey](), set[int](), set[StruckKey](), list[Reread]()
-    for use, keys in _missing(uses, struck):
-        missed |= keys
+    missed, requests, restored, rereads = set[Holder](), set[int](), set[Holder](), list[Reread]()
+    for use, struck in _missing(uses, strikes_by_part(history, strikes)):
+        missed |= struck.keys()
         requests.add(use.request)
-        if not use.is_read_again and restored.isdisjoint(keys):
-            rereads.append(Reread(use.request, min(struck[key].saving for key in keys)))
-        restored |= keys
+        if not use.is_read_again and restored.isdisjoint(struck):
+            rereads.append(Reread(use.request, min(strike.tokens_saved for strike in struck.values())))
+        restored |= struck.keys()
     return Risk(len(missed), len(requests), tuple(rereads), frozenset(missed))
 
 
-def misses_of(uses: Sequence[Use], strikes: Sequence[ReplayStrike]) -> tuple[Miss, ...]:
-    """For each strike that took away what was used later: where that was, and the words."""
-    struck: dict[StruckKey, ReplayStrike] = {(strike.position, strike.at): strike for strike in reversed(strikes)}
-    numbers: dict[ReplayStrike, int] = {strike: number for number, strike in enumerate(strikes)}
-    first: dict[int, Miss] = {}
-    for use, keys in _missing(uses, struck):
-        for number in sorted(numbers[struck[key]] for key in keys):
-            first.setdefault(number, Miss(number, use.request, use.words))
-    return tuple(first.values())
+def misses_of(history: SessionHistory, uses: Sequence[Use], strikes: Sequence[PastStrike]) -> dict[int, Use]:
+    """By the number of each strike that took away what was used later, its first use."""
+    first = dict[int, Use]()
+    for use, struck in _missing(uses, strikes_by_part(history, strikes)):
+        for number in sorted(strike.number for strike in struck.values()):
+            first.setdefault(number, use)
+    return first
 
 
-def reread_cost(session: Session, course: Course, rereads: Iterable[Reread], rule: PriceRule) -> float:
+def reread_cost(history: SessionHistory, course: Course, rereads: Iterable[Reread], rule: PriceRule) -> float:
     """One more request for each, in which it is written to the cache, and reading it from there in those that follow."""
-    last_of_window = {request.start: number for number, request in enumerate(session.requests)}
+    last_of_window, last = dict[int, int](), len(history.requests) - 1
+    for request in reversed(history.requests):
+        last_of_window[request.number] = last
+        last = request.number - 1 if request.is_new_view else last
     cost = 0.0
     for reread in rereads:
-        following = last_of_window[session.requests[reread.request].start] - reread.request
+        following = last_of_window[reread.request] - reread.request
         once = rule.cost(read=course.requests[reread.request].sent, written=reread.tokens)
         cost += once + following * rule.read * reread.tokens
     return cost
 
 
-def _missing(uses: Iterable[Use], struck: dict[StruckKey, ReplayStrike]) -> Iterator[tuple[Use, set[StruckKey]]]:
-    """The uses of which every source was struck by then, each with the strikes."""
-    for use in uses if struck else ():
-        keys = set[StruckKey]()
+def strikes_by_part(history: SessionHistory, strikes: Iterable[PastStrike]) -> dict[Holder, list[PastStrike]]:
+    """The strikes on each part; one inside a result takes the result away."""
+    found: dict[Holder, list[PastStrike]] = {}
+    for strike in strikes:
+        results = history.load(strike.index).results
+        at = next((one.at for one in results if strike.at[: len(one.at)] == one.at), strike.at)
+        found.setdefault((strike.index, at), []).append(strike)
+    return found
+
+
+def _missing(uses: Iterable[Use], by_part: dict[Holder, list[PastStrike]]) -> Iterator[tuple[Use, dict[Holder, PastStrike]]]:
+    """The uses of which every source was struck by then, each with the strikes, by part."""
+    for use in uses if by_part else ():
+        found: dict[Holder, PastStrike] = {}
         for holder in use.holders:
-            key = _strike_on(holder, struck, use.request)
-            if key is None:
+            hidden_by = _strike_on(holder, by_part, use.request)
+            if hidden_by is None:
                 break
-            keys.add(key)
+            found[hidden_by[0]] = hidden_by[1]
         else:
-            yield use, keys
+            yield use, found
 
 
-def _strike_on(holder: Holder, struck: dict[StruckKey, ReplayStrike], request: int) -> StruckKey | None:
+def _strike_on(holder: Holder, by_part: dict[Holder, list[PastStrike]], request: int) -> tuple[Holder, PastStrike] | None:
     """The strike that hid a part from a request: on the part, or on its whole message."""
-    for key in (holder, (holder[0], None)):
-        if key in struck and struck[key].request <= request:
-            return key
+    for key in (holder, (holder[0], ())):
+        for strike in by_part.get(key, ()):
+            if strike.is_in_force(request):
+                return key, strike
     return None
 
 
 class _Window:
     """What was sent since a compaction: which parts hold a line, and which reads gave which text."""
 
-    def __init__(self, session: Session, start: int, seen: Sequence[list[Seen]], said: frozenset[str]) -> None:
-        self._session, self._seen, self._said = session, seen, said
-        self.start = self._end = start
+    def __init__(self, history: SessionHistory, seen: Sequence[list[Seen]], said: frozenset[str]) -> None:
+        self._history, self._seen, self._said = history, seen, said
         self._lines: defaultdict[str, set[Holder]] = defaultdict(set)
         self._reads: defaultdict[tuple[str, bytes, str], set[Holder]] = defaultdict(set)
 
-    def show(self, end: int) -> None:
-        """All up to a message has been sent."""
-        for place in range(self._end, end):
-            for part in self._session.messages[place].parts:
-                for line in self._said.intersection(_lines(part)):
-                    self._lines[line].add((place, part.at))
-            for seen in self._seen[place]:
-                paths = read_paths(seen, self._session.project_root, shell_reads=True)
-                if seen.result is not None and seen.call is not None and paths:
-                    self._reads[_read_key(seen.call, seen.result)].add((place, seen.part.at))
-        self._end = end
+    def show(self, index: int) -> None:
+        """A message has been sent."""
+        for part in self._history.load(index).parts:
+            for line in self._said.intersection(_lines(part)):
+                self._lines[line].add((index, part.at))
+        for seen in self._seen[index]:
+            paths = read_paths(seen, self._history.project_root, shell_reads=True)
+            if seen.result is not None and seen.call is not None and paths:
+                self._reads[_read_key(seen.call, seen.result)].add((index, seen.part.at))
 
     def quoted(self, lines: Iterable[str]) -> dict[frozenset[Holder], str]:
         """The parts that hold these lines, in their order, each set of parts with the first line that it holds."""
@@ -198,11 +201,12 @@ class _Window:
                 found.setdefault(frozenset(holders), line)
         return found
 
-    def read_again_by(self, place: int) -> Iterator[tuple[frozenset[Holder], str]]:
+    def read_again_by(self, answer: int) -> Iterator[tuple[frozenset[Holder], str]]:
         """For each read that a message asks for: the earlier ones that gave just what it then gave, and the call."""
-        calls = {call.id: call for call in self._session.messages[place].calls if call.id is not None}
-        for later in self._session.messages[place + 1 : place + 1 + 2 * len(calls)]:
-            for result in later.results:
+        history = self._history
+        calls = {call.id: call for call in history.load(answer).calls if call.id is not None}
+        for later in range(answer + 1, min(answer + 1 + 2 * len(calls), history.count)):
+            for result in history.load(later).results:
                 call = calls.get(result.call_id or "")
                 if call is not None and (holders := self._reads.get(_read_key(call, result))):
                     yield frozenset(holders), f"{call.name} {canonical(call.input).decode()}"[:_SHOWN_CHARS]

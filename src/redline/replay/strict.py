@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import compress, islice
 from operator import not_
 
-from redline.replay.risk import Holder, Use, said_after, texts_of
-from redline.replay.session import Session
+from redline.replay.history import SessionHistory
+from redline.replay.risk import Holder, Use, texts_of
 from redline.rules.worth_words import LONG_CHARS
 from redline.values.messages import Part, Reasoning, ToolCall, ToolResult
 
@@ -30,25 +30,23 @@ _MOST_HOLDERS = 64
 use would be the square of the session."""
 
 
-def strict_uses_in(session: Session, *, drops_messages: bool = False) -> tuple[Use, ...]:
+def strict_uses_in(history: SessionHistory, *, drops_messages: bool = False) -> tuple[Use, ...]:
     """Where an answer uses distinctive words that are in parts that may be struck, and in nothing else since a compaction.
 
     `drops_messages`: words in anything that was sent.
     """
-    answers = [place for request in session.requests for place in said_after(session, request)]
-    said = {place: _distinctive(session.messages[place].parts) for place in answers}
+    answers = {index for request in history.requests for index in history.answers_to(request)}
+    said = {index: _distinctive(history.load(index).parts) for index in answers}
     every_word = frozenset(word for words in said.values() for word in words)
-    uses, start, shown, window = list[Use](), -1, 0, _Told(every_word, drops_messages)
-    for number, request in enumerate(session.requests):
-        if request.start != start:
-            start = shown = request.start
+    uses, window = list[Use](), _Told(every_word, drops_messages)
+    for request in history.requests:
+        if request.is_new_view:
             window = _Told(every_word, drops_messages)
-        for place in range(shown, request.end):
-            for part in session.messages[place].parts:
-                window.show((place, part.at), part)
-        shown = request.end
-        for answer in said_after(session, request):
-            uses += [Use(number, holders, words=words) for holders, words in window.used_by(said[answer])]
+        for index in history.new_in(request):
+            for part in history.load(index).parts:
+                window.show((index, part.at), part)
+        for answer in history.answers_to(request):
+            uses += [Use(request.number, holders, words=words) for holders, words in window.used_by(said[answer])]
     return tuple(uses)
 
 

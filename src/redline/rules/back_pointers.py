@@ -1,6 +1,7 @@
 """Results without words of their own: agents point to another result instead, or say that the words are gone."""
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from redline.values.messages import Text, ToolResult
@@ -54,6 +55,8 @@ SENTENCES: tuple[Sentence, ...] = (
 
 _MOST_CHARS = 600
 """A longer result holds words of its own."""
+_MOST_REMEMBERED = 32
+"""Texts that are remembered: several policies are asked about a message one after the other."""
 
 _PATTERNS: dict[PointerKind, re.Pattern[str]] = {
     kind: re.compile(
@@ -67,7 +70,11 @@ def pointer_kind(result: ToolResult) -> PointerKind | None:
     """Where a result says its words are, if it says no more than that; None for a result with words of its own."""
     if sum(len(part.text) if isinstance(part, Text) else _MOST_CHARS + 1 for part in result.parts) > _MOST_CHARS:
         return None
-    text = result.text
+    return _kind_of_text(result.text)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _kind_of_text(text: str) -> PointerKind | None:
     return next((kind for kind, pattern in _PATTERNS.items() if pattern.search(text)), None)
 
 

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
@@ -20,6 +20,8 @@ __all__ = ["DOCUMENTS_SIGNS", "KNOWN_SIGNS", "FailureSigns", "Origin", "SignSet"
 SignSet = Literal["known", "documents"]
 Origin = Literal["command", "known tool", "unknown"]
 """Where a result comes from: from a tool that runs commands, from another known tool, or from one that nobody described."""
+_MOST_REMEMBERED = 32
+"""Texts that are remembered: several policies are asked about a message one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class FailureSigns:
         return self.signs == "known" and _is_known_failure(text, origin)
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def command_failed(text: str) -> bool:
     """Whether the output of a command says that it failed: in JSON by `stderr` or its exit code, else by a line."""
     if text.lstrip().startswith("{"):
@@ -136,6 +139,7 @@ def _word_signs() -> _WordSigns:
     )
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def _is_known_failure(text: str, origin: Origin, depth: int = 0) -> bool:
     """Whether a text reports a failure in the words of a known tool or framework, or in JSON."""
     signs, said = _word_signs(), text.lstrip()

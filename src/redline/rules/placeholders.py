@@ -1,6 +1,7 @@
 """A placeholder filled in: it names the tool and its file or command, the size of the result, and how to get it back."""
 
 import re
+from functools import lru_cache
 
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, size_chars
@@ -25,6 +26,8 @@ _SAVED_IN = re.compile(
 )
 _SAVED_CHARS = 4_000
 """Agents name the file that holds all of an output in its first or last lines."""
+_MOST_REMEMBERED = 32
+"""Texts that are remembered: several policies are asked about a message one after the other."""
 
 
 def placeholder_for(seen: Seen, template: str, words: Words, *, may_grow: bool = False) -> str | None:
@@ -67,6 +70,7 @@ def _size(chars: int) -> str:
     return f"{chars} B" if chars < _KILO else f"{chars // _KILO:,} kB"
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def _saved_in(text: str) -> str:
     """The file in which the agent saved the whole output, if the result names one: the way to it must stay."""
     found = [*_SAVED_IN.finditer(text[:_SAVED_CHARS]), *_SAVED_IN.finditer(text[-_SAVED_CHARS:])]
@@ -97,4 +101,5 @@ def _end(text: str, most: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    printable = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())

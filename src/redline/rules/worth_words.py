@@ -1,6 +1,7 @@
 """The distinctive words of a part, hashed: names, paths and numbers by which one can tell that a result is used again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -21,6 +22,8 @@ _EDGES = b"./-"
 _LEAST_BYTES, _MOST_BYTES = 5, 120
 _READ_CHARS = 100_000
 """Of a longer text only so much is looked at, from its beginning."""
+_MOST_REMEMBERED = 32
+"""Texts whose words are remembered: several policies are asked about a message one after the other."""
 
 
 def hashed_words(part: Part, *, are_long: bool = False) -> dict[int, int]:
@@ -31,14 +34,20 @@ def hashed_words(part: Part, *, are_long: bool = False) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     for text in texts_of(part):
-        if isinstance(part, ToolCall) and (len(text) >= LONG_CHARS) != are_long:
-            continue
-        for raw in dict.fromkeys(text[:_READ_CHARS].encode("utf-8", "replace").translate(_SPACED).split()):
-            word = raw.strip(_EDGES)
-            if _LEAST_BYTES <= len(word) <= _MOST_BYTES:
-                letters = word.replace(b"-", b"")
-                if not letters.isalpha() or not letters[1:].islower():
-                    found[crc32(word)] = _sort_of(word)
+        if not isinstance(part, ToolCall) or (len(text) >= LONG_CHARS) == are_long:
+            found |= _words_in(text[:_READ_CHARS])
+    return found
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _words_in(text: str) -> Mapping[int, int]:
+    found: dict[int, int] = {}
+    for raw in dict.fromkeys(text.encode("utf-8", "replace").translate(_SPACED).split()):
+        word = raw.strip(_EDGES)
+        if _LEAST_BYTES <= len(word) <= _MOST_BYTES:
+            letters = word.replace(b"-", b"")
+            if not letters.isalpha() or not letters[1:].islower():
+                found[crc32(word)] = _sort_of(word)
     return found
 
 

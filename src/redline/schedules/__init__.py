@@ -31,13 +31,16 @@ SCHEDULES: dict[str, Schedule] = {schedule.name: schedule for schedule in (Eager
 """The schedules that come with Redline, by name."""
 
 
-def find_schedule(schedule: str | Schedule, model: Model | None = None) -> Schedule:
-    """The schedule of this name, with the model's prices where it needs them; one that is given itself is taken as it is."""
+def find_schedule(schedule: str | Schedule, model: Model | None = None, *, is_long: bool = False) -> Schedule:
+    """The schedule of this name, with the model's prices where it needs them; one that is given itself is taken as it is.
+
+    `is_long` if the model's one-hour cache is written.
+    """
     known = ", ".join(SCHEDULES)
     if isinstance(schedule, str):
         if schedule not in SCHEDULES:
             raise ValidationError(f"There is no schedule named {schedule!r}. Known are: {known}; or pass your own.")
-        return WhenFree.for_model(model) if schedule == WhenFree.name else SCHEDULES[schedule]
+        return WhenFree.for_model(model, is_long=is_long) if schedule == WhenFree.name else SCHEDULES[schedule]
     has_words = isinstance(getattr(schedule, "name", None), str) and hasattr(schedule, "weighs_requests")
     if isinstance(schedule, type) or not has_words or not callable(getattr(schedule, "decide", None)):
         raise ValidationError(

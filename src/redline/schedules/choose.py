@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from redline.rules.settings import check_at_least
+from redline.schedules.bill import expected_cost
 from redline.values.payloads import Path
 
 __all__ = ["CacheState", "Choice", "Paid", "Rates", "Reason", "WaitingMark", "choose"]
@@ -241,7 +242,7 @@ def _affordability(ledger: Paid, cache: CacheState, rates: Rates, free: float) -
     if cache.requests_left is not None:
         return lambda _position, _saving: True
     premium, write, sums = cache.alive * (rates.write - rates.read), rates.write, ledger.sums
-    bill = write * ledger.unstruck - premium * ledger.sent_unstruck
+    bill = expected_cost(rates.read, write, ledger.unstruck, ledger.sent_unstruck, cache.alive)
     limit = ledger.saved + bill + rates.most_loss * (ledger.bill + bill)
     rest = write * (ledger.tokens - free) - premium * ledger.prefix_tokens
     return lambda position, saving: rest - write * saving - premium * sums[position] <= limit

@@ -8,6 +8,7 @@ from itertools import accumulate
 import msgspec
 
 from redline.log.records import LedgerEntry
+from redline.schedules.bill import expected_cost
 from redline.schedules.choose import CacheState, Choice, Rates, WaitingMark
 from redline.values.payloads import Path
 
@@ -101,11 +102,10 @@ class Ledger:
 
     def entry(self, cache: CacheState, rates: Rates, savings: Mapping[int, float]) -> LedgerEntry:
         """What the requests will have cost with the one that goes out now and strikes messages: by position, so much."""
-        premium = cache.alive * (rates.write - rates.read)
-        bill = rates.write * self.unstruck - premium * self.sent_unstruck
+        bill = expected_cost(rates.read, rates.write, self.unstruck, self.sent_unstruck, cache.alive)
         tokens = self.tokens - sum(savings.values())
         cached = self.prefix_tokens + self.sums[min([self.warm_end(cache), *savings])]
-        saved = self.saved + bill - (rates.write * tokens - premium * cached)
+        saved = self.saved + bill - expected_cost(rates.read, rates.write, tokens, cached, cache.alive)
         return LedgerEntry(saved, self.bill + bill, self.unstruck - self.prefix_tokens, tokens - self.prefix_tokens)
 
     def book(self, entry: LedgerEntry) -> None:

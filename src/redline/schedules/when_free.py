@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from redline.errors import ValidationError
-from redline.prices import Price
+from redline.prices import Price, PriceRule
 from redline.prices.model import Model, price_of
 from redline.rules.rule import Mark
 from redline.rules.settings import check_at_least, shown
@@ -49,9 +49,24 @@ class WhenFree:
         check_at_least(0, self.name, **{name: value for name, value in limits.items() if value is not None})
 
     @classmethod
-    def for_model(cls, model: Model | None) -> "WhenFree":
-        """With the prices, the cache and the window of a model; with the usual ones for a model that nobody knows."""
-        return _for_price(price_of(model))
+    def for_model(cls, model: Model | None, *, is_long: bool = False) -> "WhenFree":
+        """With the prices, the cache and the window of a model; with the usual ones for a model that nobody knows.
+
+        `is_long` if the one-hour cache is written, which costs more.
+        """
+        return _for_price(price_of(model), is_long=is_long)
+
+    @classmethod
+    def for_rule(cls, rule: PriceRule, window_tokens: float | None = None) -> "WhenFree":
+        """With the rates, the lifetime and the first tier of a price rule. Of the model's window a tenth stays free."""
+        tier = rule.tiers[0] if rule.tiers else None
+        return cls(
+            Rates(rule.read, rule.write),
+            rule.lifetime_ms,
+            window_tokens=window_tokens * (1.0 - _FREE_SHARE) if window_tokens else None,
+            tier_tokens=tier.above_tokens if tier else None,
+            tier_factor=tier.input_factor if tier else 1.0,
+        )
 
     def decide(self, case: Case) -> Decisions:
         """Hold everything, or apply all marks from the cut that pays best."""
@@ -109,15 +124,7 @@ class WhenFree:
 
 
 @lru_cache(maxsize=64)
-def _for_price(price: Price | None) -> WhenFree:
+def _for_price(price: Price | None, *, is_long: bool) -> WhenFree:
     if price is None:
         return WhenFree()
-    rule = price.rule()
-    tier = rule.tiers[0] if rule.tiers else None
-    return WhenFree(
-        Rates(rule.read, rule.write),
-        rule.lifetime_ms,
-        window_tokens=price.window_tokens * (1.0 - _FREE_SHARE) if price.window_tokens else None,
-        tier_tokens=tier.above_tokens if tier else None,
-        tier_factor=tier.input_factor if tier else 1.0,
-    )
+    return WhenFree.for_rule(price.rule(is_long=is_long), price.window_tokens)

@@ -109,7 +109,7 @@ _DECLARED = (
         kind="policy",
         default="default",
         metavar="NAME_OR_FILE",
-        help="default, careful, balanced, bold, stale, superseded, documents, masking, or a redline.toml.",
+        help="careful, balanced, bold, stale, superseded, documents, masking, or a redline.toml; default is careful.",
         from_project=True,
     ),
     Setting(

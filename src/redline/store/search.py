@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -10,20 +10,19 @@ import msgspec
 from redline.conversation import Conversation
 from redline.errors import RedlineError
 from redline.formats import find_format
-from redline.inspection.log_transcript import ReadOnlyLog, messages_in
 from redline.inspection.shown import part_text
 from redline.laws.law import Problem
 from redline.lists.check import check
+from redline.log.reading import ReadOnlyLog, messages_in
 from redline.log.records import Record, ViewChanged
 from redline.store.stored import StoredConversation, StoredRecords
+from redline.store.text_index import excerpt_of
 from redline.tools import describe
 from redline.tools.actions import Lists, Reads, Searches, Writes
 from redline.values.messages import Message, ToolCall
 
 __all__ = ["SearchQuery", "SearchResult"]
 
-_AROUND = 40
-"""Characters that are shown before and after what was found."""
 _PLAIN = re.compile(r"\w+(?:[ .-]\w+)*", re.ASCII)
 """Text that is the same in JSON, and in JSON inside of a string."""
 
@@ -34,7 +33,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     conversation: StoredConversation
     """One that cannot be read is found by every search, with its problem, since nobody knows what is in it."""
     excerpt: str = ""
-    """What was said around the text; else the call, the path or the problem that was looked for."""
+    """What was said around the text, without secrets; else the call, the path or the problem that was looked for."""
     matches: int = 0
     """How many messages have it, those of other branches, and earlier versions, included; or how many problems there are."""
 
@@ -74,19 +73,24 @@ class SearchQuery:
 
     def result(self, conversation: StoredConversation, read: StoredRecords) -> SearchResult | None:
         """What is told of a conversation that may match; None if something wanted is not in it."""
-        looks = self._looks()
-        found: list[list[str]] = [[] for _ in looks]
-        for message in self._messages(conversation.format, read) if looks else ():
-            for look, hits in zip(looks, found, strict=True):
-                excerpt = look(message)
-                if excerpt is not None:
-                    hits.append(excerpt)
+        found = self.found_in(self._messages(conversation.format, read))
         if self.problems:
             found.append([str(problem) for problem in _problems_in(conversation.format, read)])
         if not all(found):
             return None
         first = found[0] if found else []
         return SearchResult(conversation=conversation, excerpt=first[0] if first else "", matches=len(first))
+
+    def found_in(self, messages: Iterable[Message]) -> list[list[str]]:
+        """For each of text, tool and path that is looked for, an excerpt of each message that has it."""
+        looks = self._looks()
+        found: list[list[str]] = [[] for _ in looks]
+        for message in messages if looks else ():
+            for look, hits in zip(looks, found, strict=True):
+                excerpt = look(message)
+                if excerpt is not None:
+                    hits.append(excerpt)
+        return found
 
     def _looks(self) -> list[Callable[[Message], str | None]]:
         """A function for each thing that is looked for: from a message to what it has of it."""
@@ -109,13 +113,8 @@ class SearchQuery:
 
     def _text_in(self, message: Message) -> str | None:
         wanted = self.text.casefold()
-        for part in message.parts:
-            said = part_text(part)
-            at = said.casefold().find(wanted)
-            if at >= 0:
-                shown = " ".join(said[max(0, at - _AROUND) : at + len(wanted) + _AROUND].split())
-                return f"{'…' if at > _AROUND else ''}{shown}{'…' if at + len(wanted) + _AROUND < len(said) else ''}"
-        return None
+        texts = map(part_text, message.parts)
+        return next((excerpt_of(said, self.text) for said in texts if wanted in said.casefold()), None)
 
     def _tool_in(self, message: Message) -> str | None:
         return next((call.name for call in _calls(message) if call.name == self.tool), None)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from redline.histories.tree import HistoryTree
-from redline.inspection.log_transcript import ReadOnlyLog
 from redline.log.log import ROOT, Log, Stored
+from redline.log.reading import ReadOnlyLog
 from redline.log.records import BESIDE, Checkpoint, SessionJoined
 
 __all__ = ["copy_session", "sessions_of"]

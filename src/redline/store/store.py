@@ -16,12 +16,12 @@ from redline.conversation import Conversation, now_ms
 from redline.errors import LogError, RedlineError, ValidationError
 from redline.histories.given import log_name
 from redline.inspection.catalog_cache import CatalogCache
-from redline.inspection.log_transcript import messages_in, read_log_file
-from redline.inspection.short_names import forget_listed
+from redline.inspection.short_names import forget_names
 from redline.log import DurableLog, Header, codec
 from redline.log.addresses import Address, masked, parse_address
 from redline.log.housekeeping import LOG_SUFFIX, delete_logs, last_lines, log_names, log_size, log_sizes, vacuum
 from redline.log.log import ROOT
+from redline.log.reading import messages_in, read_log_file
 from redline.log.records import Described, HistoryStarted, MessageAdded
 from redline.log.store import INDEX, LogStore
 from redline.opening import open as open_conversation
@@ -29,6 +29,7 @@ from redline.store.proxy_accounts import forget_in_accounts
 from redline.store.search import SearchQuery, SearchResult
 from redline.store.sessions import copy_session, sessions_of
 from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
+from redline.store.text_index import TextIndex
 from redline.values.checks import check_count, check_text, shown
 
 __all__ = ["Store"]
@@ -237,7 +238,7 @@ class Store:
         delete_logs(self._address, names)
         self._forget_in_caches(names)
         forget_in_accounts(self._address, names)
-        # The records first: blobs without a record are found by `redline gc`, a record without its blob is damaged.
+        # The records first: blobs without a record are found by `redline rm --unused`, a record without its blob is damaged.
         gone = tuple(one for one in sorted(forgotten) if kept_in is not None and kept_in.delete_older(one, than_ms=started_ms))
         if self._kind == "sqlite":
             try:
@@ -289,7 +290,9 @@ class Store:
         cache = CatalogCache()
         cache.forget(is_deleted)
         cache.save()
-        forget_listed(is_deleted)
+        forget_names(is_deleted)
+        with TextIndex() as index:
+            index.forget(is_deleted)
 
 
 def _page(names: Sequence[str], after: str | None, limit: int | None) -> Sequence[str]:

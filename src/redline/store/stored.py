@@ -10,9 +10,9 @@ from redline.formats import find_format
 from redline.formats.base import decode_object
 from redline.formats.voting import FormatVote
 from redline.inspection.first_words import first_words
-from redline.inspection.log_transcript import ReadOnlyLog, messages_in
 from redline.log import Header
 from redline.log.log import Stored
+from redline.log.reading import ReadOnlyLog, messages_in
 from redline.log.records import Described
 from redline.log.timeline import RecordTree
 from redline.store.sessions import sessions_of

@@ -1,31 +1,21 @@
 """Telemetry of a process that makes its own requests: conversations, Editors, transports, adapters."""
 
-import time
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from opentelemetry.trace import Span, SpanKind, get_current_span
 
-from redline.formats.usage import Usage
 from redline.observing import DecidedRequest, ReportedUsage
 from redline.policy import Policy
 from redline.prices.model import model_name, price_of
+from redline.schedules.bill import OpenBill
 from redline.telemetry.instruments import Attribute, Instruments, common_attributes, request_attributes
 from redline.telemetry.names import PROVIDERS, hashed, policy_label, session_label, untouched_label
-from redline.wire.costs import Struck, cache_seconds, cost_of, saved_by
 
 __all__ = ["LibraryTelemetry"]
 
-_MOST_HISTORIES = 5_000
-"""Of so many the last usage is kept, to compare the next with."""
+_MOST_POLICIES = 5_000
+"""Of so many the names are kept."""
 _INFERENCE = ("chat", "generate_content", "text_completion")
-
-
-@dataclass(frozen=True, slots=True)
-class _LastUsage:
-    at: float
-    usage: Usage
-    struck_tokens: int
 
 
 class LibraryTelemetry:
@@ -33,7 +23,6 @@ class LibraryTelemetry:
 
     def __init__(self, instruments: Instruments) -> None:
         self._instruments = instruments
-        self._last: OrderedDict[tuple[object, str], _LastUsage] = OrderedDict()
         self._policies: OrderedDict[int, tuple[Policy, str]] = OrderedDict()
 
     def decided(self, decided: DecidedRequest) -> None:
@@ -65,25 +54,11 @@ class LibraryTelemetry:
         provider = PROVIDERS.get(request.format, "") if request is not None else ""
         common = common_attributes(provider, model, is_applied=reported.is_applied)
         self._instruments.count_usage(usage, common)
-        struck = Struck()
-        if request is not None and reported.is_applied:
-            in_force, new = (sum(one.tokens_saved for one in some) for some in (request.strikes, request.new_strikes))
-            struck = Struck(in_force, new)
-        price, now = price_of(reported.model), time.time()
-        before = self._last.pop((reported.history, model), None)
-        self._last[reported.history, model] = _LastUsage(now, usage, struck.tokens)
-        if len(self._last) > _MOST_HISTORIES:
-            self._last.popitem(last=False)
+        price = price_of(reported.model)
         if price is not None:
-            is_warm = before is not None and now - before.at <= cache_seconds(price)
-            saved = saved_by(
-                usage,
-                struck,
-                price,
-                before=before.usage if before is not None and is_warm else None,
-                before_struck=before.struck_tokens if before is not None else 0,
-            )
-            self._instruments.count_money(cost_of(usage, price), saved, common)
+            bill = request.bill if request is not None and reported.is_applied else OpenBill()
+            settled = bill.settle(usage, price)
+            self._instruments.count_money(settled.paid, settled.saved, common)
 
     def _naming(self, decided: DecidedRequest) -> dict[str, Attribute]:
         """Which conversation, and why nothing was looked at. An address may be a path: a hash tells it apart."""
@@ -102,7 +77,7 @@ class LibraryTelemetry:
         """Its name, looked up once."""
         if id(policy) not in self._policies:
             self._policies[id(policy)] = policy, policy_label(policy)
-            if len(self._policies) > _MOST_HISTORIES:
+            if len(self._policies) > _MOST_POLICIES:
                 self._policies.popitem(last=False)
         return self._policies[id(policy)][1]
 

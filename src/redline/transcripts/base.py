@@ -16,6 +16,7 @@ from redline.values.messages import Message, ToolCall, ToolResult
 __all__ = [
     "Attachment",
     "BadRecord",
+    "CacheCreation",
     "Entry",
     "LazyEntries",
     "OnDemand",
@@ -64,6 +65,12 @@ class BadRecord(msgspec.Struct, frozen=True):
 
 TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 """Tokens as a file may tell them; any other number is as if it were not there."""
+
+
+class CacheCreation(msgspec.Struct, gc=False):
+    """The cache writes of a request by lifetime, as Anthropic reports them beside their sum."""
+
+    ephemeral_1h_input_tokens: TokenCount | None = None
 
 
 class RecordedCompaction(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from redline.transcripts.base import TokenCount, Usage
+from redline.transcripts.base import CacheCreation, TokenCount, Usage
 from redline.values import payloads
 
 __all__ = ["CacheDetails", "ChatTokens", "chat_answer", "chat_call", "chat_usage"]
@@ -24,9 +24,10 @@ def chat_answer(call_id: str | None, content: object, *, failed: bool = False) -
 
 
 class CacheDetails(msgspec.Struct):
-    """How much of the prompt came from the cache."""
+    """How much of the prompt came from the cache; LiteLLM also says for how long the rest was written to it."""
 
     cached_tokens: TokenCount | None = None
+    cache_creation_token_details: CacheCreation | None = None
 
 
 class ChatTokens(msgspec.Struct):
@@ -48,4 +49,5 @@ def chat_usage(tokens: ChatTokens | None) -> Usage | None:
     read = details.cached_tokens or tokens.cache_read_input_tokens or 0
     written = tokens.cache_creation_input_tokens or 0
     fresh = max(0, (tokens.prompt_tokens or 0) - read - written)
-    return Usage(fresh, tokens.completion_tokens or 0, read, written)
+    split = details.cache_creation_token_details or CacheCreation()
+    return Usage(fresh, tokens.completion_tokens or 0, read, written, split.ephemeral_1h_input_tokens or 0)

@@ -9,6 +9,7 @@ import msgspec
 from redline.formats.anthropic import Anthropic
 from redline.transcripts.base import (
     Attachment,
+    CacheCreation,
     Entry,
     LazyEntries,
     Position,
@@ -104,6 +105,7 @@ class _ClaudeCodeTokens(msgspec.Struct, gc=False):
     output_tokens: TokenCount | None = None
     cache_read_input_tokens: TokenCount | None = None
     cache_creation_input_tokens: TokenCount | None = None
+    cache_creation: CacheCreation | None = None
 
 
 class _ClaudeCodeMessage(msgspec.Struct, gc=False):
@@ -382,7 +384,9 @@ def _entry(source: Source, group: list[_ClaudeCodeNode]) -> Entry:
     usage: Usage | None = None
     if told := said.usage:
         fresh, output = told.input_tokens or 0, told.output_tokens or 0
-        usage = Usage(fresh, output, told.cache_read_input_tokens or 0, told.cache_creation_input_tokens or 0)
+        read, written = told.cache_read_input_tokens or 0, told.cache_creation_input_tokens or 0
+        split = told.cache_creation or CacheCreation()
+        usage = Usage(fresh, output, read, written, split.ephemeral_1h_input_tokens or 0)
     return Entry(
         load=partial(_load, source, positions),
         positions=positions,

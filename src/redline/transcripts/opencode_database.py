@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from zlib import crc32
 
 from redline.errors import TranscriptError
 from redline.formats.ai_sdk import AiSdk
@@ -23,7 +24,7 @@ from redline.transcripts.reader import Sample
 from redline.transcripts.shapes import text_in
 from redline.transcripts.source import Source, decode_line
 
-__all__ = ["OpenCodeDatabase"]
+__all__ = ["OpenCodeDatabase", "OpenCodeSession", "opencode_sessions"]
 
 Head = TypeVar("Head")
 
@@ -38,6 +39,34 @@ _PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY messag
 _MESSAGE = "SELECT data FROM message WHERE id = ?"
 _PARTS_OF_MESSAGE = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
 _ROWS = ("SELECT rowid, 'message', id, data FROM message", "SELECT rowid, 'part', id, data FROM part")
+_SIZES = "SELECT session_id, count(*), total(length(data)), max(time_updated) FROM {} GROUP BY session_id"
+
+
+class OpenCodeSession(NamedTuple):
+    """A session of the database without its messages; the numbers are with those of its sub-agents."""
+
+    id: str
+    records: int
+    """Messages and parts."""
+    bytes: int
+    modified_ms: int
+    revert: int
+    """A checksum of what the user went back to."""
+
+
+def opencode_sessions(path: Path) -> tuple[OpenCodeSession, ...]:
+    """The sessions of a database that no other session has started; none for a database of somebody else."""
+    database = ForeignDatabase(path)
+    if not database.tables() >= _TABLES:
+        return ()
+    by_parent = _by_parent(database.ask(_session_rows))
+    sizes = database.ask(_sizes)
+
+    def sums(row: _SessionRow) -> tuple[int, int, int]:
+        every = [sizes.get(row.id, (0, 0, 0)), *map(sums, by_parent.get(row.id, ()))]
+        return sum(one[0] for one in every), sum(one[1] for one in every), max(one[2] for one in every)
+
+    return tuple(OpenCodeSession(row.id, *sums(row), crc32(row.revert.encode())) for row in by_parent.get(_NOBODY, ()))
 
 
 class OpenCodeDatabase:
@@ -51,12 +80,15 @@ class OpenCodeDatabase:
 
     def read(self, source: Source) -> Transcript:
         """A conversation for each session, sub-agents within their parents'. Messages are read when they are looked at."""
-        database = ForeignDatabase(source.path)
-        by_id = {row.id: row for row in database.ask(_session_rows)}
-        children: dict[str, list[_SessionRow]] = {}
-        for row in by_id.values():
-            has_parent = row.parent_id in by_id and _has_top(row, by_id)
-            children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
+        return self.read_session(source.path)
+
+    def read_session(self, path: Path, session_id: str | None = None) -> Transcript:
+        """All of them, or one by its id. A TranscriptError if there is none of that id."""
+        database = ForeignDatabase(path)
+        children = _by_parent(database.ask(_session_rows))
+        chosen = [row for row in children.get(_NOBODY, ()) if session_id in (None, row.id)]
+        if session_id is not None and not chosen:
+            raise TranscriptError(f"{path} has no session {session_id!r}. `redline sessions {path}` lists those that it has.")
 
         def conversation(row: _SessionRow) -> RecordedConversation:
             session = _SessionMessages(database, row)
@@ -72,9 +104,8 @@ class OpenCodeDatabase:
                 metadata={key: value for key, value in known.items() if value} | {"pruned": pruned},
             )
 
-        conversations = tuple(map(conversation, children.get(_NOBODY, ())))
-        problems = OnDemand(lambda: database.ask(partial(_broken_rows, database.path)))
-        return Transcript(source.path, self.name, conversations, problems)
+        problems = OnDemand(lambda: database.ask(partial(_broken_rows, path, session_id)))
+        return Transcript(path, self.name, tuple(map(conversation, chosen)), problems)
 
 
 # --- sessions
@@ -97,6 +128,27 @@ def _session_rows(connection: sqlite3.Connection) -> list[_SessionRow]:
     columns = ", ".join(name if name in known else "NULL" for name in _SESSION_COLUMNS)
     rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created, id")
     return [_SessionRow(*map(_text, row)) for row in rows]
+
+
+def _by_parent(rows: Sequence[_SessionRow]) -> dict[str, list[_SessionRow]]:
+    """The sessions by the one that started them; under nobody those that were started by none that is there."""
+    by_id = {row.id: row for row in rows}
+    children: dict[str, list[_SessionRow]] = {}
+    for row in by_id.values():
+        has_parent = row.parent_id in by_id and _has_top(row, by_id)
+        children.setdefault(row.parent_id if has_parent else _NOBODY, []).append(row)
+    return children
+
+
+def _sizes(connection: sqlite3.Connection) -> dict[str, tuple[int, int, int]]:
+    """Of each session, how many records it has, their bytes, and when the last of them was written."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for table in ("message", "part"):
+        for session_id, *numbers in connection.execute(_SIZES.format(table)):
+            count, size, time_ms = (int(one) if isinstance(one, int | float) else 0 for one in numbers)
+            before = found.get(_text(session_id), (0, 0, 0))
+            found[_text(session_id)] = (before[0] + count, before[1] + size, max(before[2], time_ms))
+    return found
 
 
 def _has_top(row: _SessionRow, by_id: dict[str, _SessionRow]) -> bool:
@@ -174,12 +226,13 @@ def _records(session_id: str, connection: sqlite3.Connection) -> list[tuple[Posi
     return records
 
 
-def _broken_rows(path: Path, connection: sqlite3.Connection) -> list[BadRecord]:
+def _broken_rows(path: Path, session_id: str | None, connection: sqlite3.Connection) -> list[BadRecord]:
     """The rows that are passed over because they hold no JSON object. The line is the number of the row."""
+    which, given = (" WHERE session_id = ?", (session_id,)) if session_id is not None else ("", ())
     return [
         BadRecord(str(path), number, 1, f"the row of {_text(table)} {_text(name)!r} is not a JSON object")
         for query in _ROWS
-        for number, table, name, data in connection.execute(query)
+        for number, table, name, data in connection.execute(query + which, given)
         if _head(decode_line, data) is None
     ]
 

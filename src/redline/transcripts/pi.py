@@ -102,6 +102,7 @@ class _PiTokens(msgspec.Struct, rename="camel", gc=False):
     output: TokenCount = 0
     cache_read: TokenCount = 0
     cache_write: TokenCount = 0
+    cache_write_1h: TokenCount = msgspec.field(default=0, name="cacheWrite1h")
 
 
 class _PiMessage(msgspec.Struct, gc=False):
@@ -230,7 +231,7 @@ class _PiPath:
 
 def _entry(source: Source, node: _PiNode) -> Entry:
     line, told = node.line, node.line.message.usage or _PiTokens()
-    usage = Usage(told.input, told.output, told.cache_read, told.cache_write)
+    usage = Usage(told.input, told.output, told.cache_read, told.cache_write, told.cache_write_1h)
     return Entry(
         load=partial(_load, source, node.position),
         positions=(node.position,),

@@ -2,7 +2,8 @@
 
 import dataclasses
 import logging
-from collections import OrderedDict
+import threading
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ NOT_EDITED = "it could not be edited"
 CACHE_TOUCH = "/messages/cache_touch"
 """Where Claude Code asks Anthropic to keep a cache without sending what is in it again."""
 _MOST_SESSIONS = 1_000
+_RECORDED_S = 0.05
+"""So long a call waits until the answer before it is recorded."""
 _NAMESPACE_KEY = b"redline namespaces"
 """Keys are long and random, so that this much keeps their hashes apart from those of other programs."""
 
@@ -86,6 +89,35 @@ class Edited:
         return self.body is not self.call.body
 
 
+class _UnreportedAnswers:
+    """Histories whose last answer has been sent to the client and is not recorded yet. A record has requests and usage in the
+    order in which they came, so that what a request cost is told of that request."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._changed = threading.Condition()
+
+    def begin(self, history: tuple[str, str]) -> None:
+        """An answer is to be recorded."""
+        with self._changed:
+            self._counts[history] += 1
+
+    def end(self, history: tuple[str, str]) -> None:
+        """An answer was recorded, or never will be."""
+        with self._changed:
+            if self._counts[history] <= 1:
+                del self._counts[history]
+                self._changed.notify_all()
+            else:
+                self._counts[history] -= 1
+
+    def wait_for(self, history: tuple[str, str]) -> None:
+        """Until all answers of a history are recorded; for a moment, since a store may hang."""
+        with self._changed:
+            if history in self._counts:
+                self._changed.wait_for(lambda: history not in self._counts, timeout=_RECORDED_S)
+
+
 class WireEditor:
     """Reads calls, asks the Editor, and puts what it says into the client's bytes; tells it what the provider answered.
 
@@ -106,6 +138,7 @@ class WireEditor:
         self._is_dry_run = is_dry_run
         self._key = key
         self._side_calls = SideCalls()
+        self._unreported = _UnreportedAnswers()
         self._last: OrderedDict[tuple[str, str], EditedRequest] = OrderedDict()
         """By namespace and session, what was last made: a client may ask to keep its cache without saying of what."""
 
@@ -130,8 +163,13 @@ class WireEditor:
             _log_failure("A request to %s is sent as it came: what is recorded for it could not be read", call, problem)
         return Edited(call, call.body, untouched=NOT_EDITED)
 
-    def refused(self, edited: Edited, status: int) -> None:
-        """The provider did not take a body that was changed: this history is left alone from now on."""
+    def refused(self, edited: Edited, status: int, answer: Answer | None = None) -> None:
+        """The provider did not take a body that was changed: this history is left alone from now on. `answer` is what it said
+        to the client's own body."""
+        self._leave_alone(edited, status)
+        self.answered(edited, answer)
+
+    def _leave_alone(self, edited: Edited, status: int) -> None:
         if edited.request is None or not edited.is_changed or status not in REFUSALS:
             return
         try:
@@ -147,13 +185,24 @@ class WireEditor:
             except Exception as problem:
                 _log_failure("Strikes that were never sent to %s could not be withdrawn", edited.call, problem)
 
+    def answering(self, edited: Edited) -> None:
+        """The answer has come to its end, and `answered` or `refused` follows: the next call of the session waits for it."""
+        self._unreported.begin(self._history_of(edited))
+
     def answered(self, edited: Edited, answer: Answer | None) -> None:
         """What the provider reported for the call."""
+        try:
+            self._report(edited, answer)
+        finally:
+            self._unreported.end(self._history_of(edited))
+
+    def _report(self, edited: Edited, answer: Answer | None) -> None:
         if edited.request is None or answer is None or answer.usage is None:
             return
         try:
             with applied_if(edited.is_changed or not edited.request.is_changed):
-                self.editor.report(edited.request, answer.usage)
+                lifetime = edited.read.lifetime if edited.read is not None else ""
+                self.editor.report(edited.request, answer.usage.written_for(lifetime))
         except Exception as problem:
             _log_failure("The usage of a request to %s could not be recorded", edited.call, problem)
 
@@ -173,6 +222,8 @@ class WireEditor:
         side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
         if side_call is not None and not side_call.keeps_strikes:
             return Edited(call, call.body, None, session, body.model, side_call.reason, body)
+        if not only_recorded:
+            self._unreported.wait_for((namespace, session))
         if only_recorded or side_call is not None:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
@@ -198,6 +249,9 @@ class WireEditor:
         said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
         spliced = body.splice(list(zip(request.positions, said, strict=True)))
         return Edited(call, call.body if spliced == call.body else spliced, request, session, body.model, noted, body)
+
+    def _history_of(self, edited: Edited) -> tuple[str, str]:
+        return self._namespace(edited.call, edited.read.account if edited.read is not None else ""), edited.session
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""

@@ -12,8 +12,12 @@ export const brief = known((value) => {
   return size < 1e6 ? `${(value / 1e3).toFixed(size < 1e4 ? 1 : 0)}k` : `${(value / 1e6).toFixed(size < 1e7 ? 1 : 0)}M`;
 });
 
-/** $0.0041, $12.30 */
-export const money = known((usd) => `${usd < 0 ? "−" : ""}$${Math.abs(usd).toFixed(usd && Math.abs(usd) < 0.1 ? 4 : 2)}`);
+/** $0.0041, $12.30, $1,217.35; what rounds to nothing is $0.00, without a sign */
+export const money = known((usd) => {
+  const size = Math.round(Math.abs(usd) * 1e4) / 1e4;
+  const digits = size && size < 0.1 ? 4 : 2;
+  return `${usd < 0 && size ? "−" : ""}$${size.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+});
 
 export const percent = known((share, digits = 0) => `${(100 * share).toFixed(digits)} %`);
 

@@ -28,7 +28,7 @@ function link(label, href, isCurrent) {
 
 function facts(session) {
   const { project, model, tokens, observed } = session;
-  const saved = 1 - session.input_cost_usd / session.cost_usd_without;
+  const saved = savedShare(session);
   return [
     line(session.agent, 40),
     project && h("span", { title: session.path }, line(project, 60)),
@@ -36,9 +36,17 @@ function facts(session) {
     counted(session.messages, "message"),
     tokens && `${brief(tokens.sent)} tokens${tokens.struck ? `, ${brief(tokens.struck)} struck` : ""}`,
     session.is_pending && "counting…",
-    session.cost_usd !== null && [money(session.cost_usd), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_hypothetical ? "would be saved" : "saved"}`)],
+    session.cost_usd !== null && [h("span", { title: "As the provider reported its usage, at list prices" }, money(session.cost_usd)), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_would ? "would be saved" : "saved"}`)],
+    session.missing_tokens > 0 && !session.is_log && h("em", "It ran behind Redline, or another program that leaves things out"),
     observed && h("em", line(observed)),
   ];
+}
+
+/** The share of the bill that strikes saved: by what was reported where they were made, by the model of the bill where not. */
+function savedShare(session) {
+  if (session.missing_tokens > 0 && !session.is_log) return 0; // what could be struck was struck when it was sent
+  if (session.is_hypothetical) return 1 - session.input_cost_usd / session.cost_usd_without;
+  return session.saved_usd / (session.cost_usd + (session.is_would ? 0 : session.saved_usd));
 }
 
 function conversations({ session, go, view }) {
@@ -51,9 +59,9 @@ function conversations({ session, go, view }) {
 
 /** The policy that is meant without a choice has no parameter. */
 function policies({ session, params, href, view }) {
-  const usual = session.is_log ? "sent" : "default";
+  const usual = session.is_log ? "sent" : "careful";
   const chosen = params.policy ?? usual;
-  const names = { sent: "As sent", default: session.is_log ? "Default policy" : "With Redline" };
+  const names = { sent: "As sent", careful: session.is_log ? "With careful" : "With Redline" };
   const choice = (name) => link(line(names[name] ?? (name[0] === "{" ? "Custom" : name), 24), href(view, { policy: name === usual ? null : name }), name === chosen);
-  return h("nav.segments", { "aria-label": "Policy" }, [...new Set(["sent", "default", chosen])].map(choice));
+  return h("nav.segments", { "aria-label": "Policy" }, [...new Set(["sent", "careful", chosen])].map(choice));
 }

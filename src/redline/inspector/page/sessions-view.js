@@ -1,4 +1,4 @@
-// The sessions that were found: searched, filtered and sorted; rows are added as one scrolls.
+// The sessions that were found: searched (also in what was said), filtered and sorted; rows are added as one scrolls.
 import { get } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { checkbox, choose, chosen, found, offer, onKeys, search, select } from "./fields.js";
@@ -11,16 +11,18 @@ const NAMES = ["project", "title", "agent"]; // sorted from A to Z at first; num
 const timeOf = (row) => row.ended_ms ?? row.started_ms ?? 0;
 const number = (label, name, show) => [label, (row) => row[name] ?? -1, (row) => show(row[name])];
 const live = () => h("span.dot.connected", { role: "img", "aria-label": "live" });
+// of requests that were only observed nothing was saved; a loss is shown with its sign
+const savedOf = (row) => (row.is_observed ? null : row.saved_usd);
 // a column's label, what it is sorted by, what it shows
 const COLUMNS = {
   when: ["When", timeOf, (row) => [row.is_live && live(), h("time", { title: when(timeOf(row)) }, `${span(Date.now() - timeOf(row))} ago`)]],
   project: ["Project", (row) => row.project ?? "", (row) => h("span", { title: row.project }, line(row.project?.split(/[\\/]/).filter(Boolean).at(-1), 40))],
-  title: ["Session", titleOf, (row) => h("a", { href: `/s/${row.id}`, title: `${row.path}, ${bytes(row.bytes)}` }, line(titleOf(row), 140))],
+  title: ["Session", titleOf, sessionLink],
   agent: ["Agent", (row) => row.agent, (row) => line(row.agent, 30)],
   messages: number("Messages", "messages", count),
   tokens: number("Tokens", "tokens", brief),
   cost: number("Cost", "cost_usd", money),
-  saved: number("Saved", "saved_usd", (usd) => usd > 0 && money(usd)),
+  saved: ["Saved", (row) => savedOf(row) ?? -Infinity, (row) => Boolean(savedOf(row)) && money(savedOf(row))],
   problems: number("Problems", "problems", (found) => found > 0 && h("strong", count(found))),
 };
 
@@ -34,9 +36,10 @@ const START = [
 
 class SessionsView extends HTMLElement {
   rows = [];
+  said = { text: "", found: {} }; // which sessions have the text that is searched for in what was said
 
   connectedCallback() {
-    this.search = search("Search sessions", "Search title, project, path");
+    this.search = search("Search sessions", "Search title, project, what was said");
     this.agent = select("agent", "Agent");
     this.project = select("project", "Project");
     this.found = found();
@@ -54,26 +57,45 @@ class SessionsView extends HTMLElement {
     this.context = context;
     if (!this.rows.length) await this.load();
     this.arrange();
+    this.look();
+  }
+
+  /** Asks which sessions have the text, a moment after it was typed; again while the server is still reading them. */
+  look(delay = 150) {
+    const { text = "" } = this.context.params;
+    clearTimeout(this.looking);
+    if (this.said.text === text && this.said.is_complete !== false) return;
+    this.looking = setTimeout(async () => {
+      const found = text.trim().length > 1 && (await get("search", { text }).catch(() => null));
+      if ((this.context.params.text ?? "") !== text) return;
+      this.said = { found: {}, ...found, text };
+      this.arrangeAgain();
+      if (found && !found.is_complete) this.look(2000);
+    }, delay);
   }
 
   grown() {
     this.due ??= setTimeout(async () => {
       this.due = null;
       await this.load().catch(() => null);
-      const focused = document.activeElement.getAttribute("href");
-      this.arrange(this.body.children.length);
-      if (focused) this.body.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true });
+      this.arrangeAgain();
     }, 700);
+  }
+
+  arrangeAgain() {
+    const focused = document.activeElement.getAttribute("href");
+    this.arrange(this.body.children.length);
+    if (focused) this.body.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   async load() {
     const { sessions, unreadable, is_complete: isComplete } = await get("sessions");
     this.rows = sessions;
     this.counting = isComplete ? "" : ", counting…";
-    for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.agent, row.models].join("\n").toLowerCase();
+    for (const row of sessions) row.words = [row.title, row.project, row.path, row.name, row.short_name, row.agent, row.models].join("\n").toLowerCase();
     offer(this.agent, "All agents", sessions.map(({ agent }) => agent));
     offer(this.project, "All projects", sessions.map(({ project }) => project));
-    this.table.classList.toggle("unsaved", !sessions.some((row) => row.saved_usd > 0));
+    this.table.classList.toggle("unsaved", !sessions.some(savedOf));
     fill(this.unreadable, problems("file", " could not be read", unreadable, ({ name, problem }) => [h("b", line(name, 100)), " ", line(problem, 300)]));
   }
 
@@ -82,11 +104,13 @@ class SessionsView extends HTMLElement {
     choose(this.form, this.context.params);
     const words = text.toLowerCase().split(/\s+/);
     const isOf = (row) => (!agent || row.agent === agent) && (!project || row.project === project);
-    const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && words.every((word) => row.words.includes(word));
+    const passes = (row) => isOf(row) && (!problems || row.problems) && (!live || row.is_live) && (words.every((word) => row.words.includes(word)) || row.said);
+    for (const row of this.rows) row.said = this.said.text === text && this.said.found[row.id];
     this.listed = this.rows.filter(passes).sort(order(sort));
     fill(this.head, Object.keys(COLUMNS).map((name) => this.heading(name, sort)));
     const all = counted(this.rows.length, "session") + this.counting;
-    fill(this.found, this.listed.length === this.rows.length ? all : `${count(this.listed.length)} of ${all}`);
+    const unread = text && this.said.missing ? `, ${counted(this.said.missing, "session")} ${this.said.is_complete ? "without full text" : "still to read"}` : "";
+    fill(this.found, this.listed.length === this.rows.length ? all : `${count(this.listed.length)} of ${all}${unread}`);
     fill(this.body, this.listed.slice(0, Math.max(shown, PAGE)).map(sessionRow));
     this.empty.hidden = this.listed.length;
     this.table.hidden = !this.listed.length;
@@ -116,6 +140,12 @@ function order(sort) {
 
 function titleOf(row) {
   return row.title || row.name;
+}
+
+function sessionLink(row) {
+  const link = h("a", { href: `/s/${row.id}`, title: `${row.short_name} ${row.path}, ${bytes(row.bytes)}` }, line(titleOf(row), 140));
+  const { matches, excerpt } = row.said || {};
+  return [link, excerpt && excerpt !== row.title && h("p.excerpt", line(excerpt, 160), ` (${counted(matches, "message")})`)];
 }
 
 function sessionRow(row) {

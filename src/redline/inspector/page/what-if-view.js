@@ -18,14 +18,14 @@ class WhatIfView extends DrawnView {
   }
 
   place(found) {
-    const { refused, cost_without: all, cost, unit } = found;
-    fill(this.said, refused ? h("span.problem", "The model would refuse this. ", refused) : verdict(all, cost, unit, true));
+    const { cost_without: all, cost, unit } = found;
+    fill(this.said, verdict(all, cost, unit, true));
     this.answer.show(found);
   }
 
   #start(policy) {
     const { presets } = this.offers;
-    const named = [policy, this.context.session.policy, "default"].map((wanted) => presets.find(({ name }) => name === wanted));
+    const named = [policy, this.context.session.policy, "careful"].map((wanted) => presets.find(({ name }) => name === wanted));
     const { name: preset, settings } = named.find(Boolean);
     this.custom = policy?.startsWith("{") ? { rules: [], ...JSON.parse(policy) } : structuredClone({ ...settings, preset });
     this.written = policy;

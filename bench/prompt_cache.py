@@ -1,12 +1,13 @@
-"""A model of a provider's prompt cache: of a request, what is read from it, what is written to it, what that costs."""
+"""Anthropic's prompt cache block by block: of a request, what is read from it, what is written to it, what that costs."""
 
 from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
 from redline.prices import PriceRule
+from redline.schedules.bill import Charge, charge
 
-__all__ = ["LOOKBACK_BLOCKS", "Charge", "PromptCache", "Segment", "charge"]
+__all__ = ["LOOKBACK_BLOCKS", "PromptCache", "Segment"]
 
 LOOKBACK_BLOCKS = 20
 """How far before a breakpoint Anthropic looks for what it has cached.
@@ -15,29 +16,11 @@ https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 """
 
 
-class Charge(msgspec.Struct, frozen=True, gc=False):
-    """What became of a request's tokens."""
-
-    read: float
-    written: float
-    uncached: float
-    cost: float
-    """In uncached input tokens."""
-
-
 class Segment(msgspec.Struct, frozen=True, gc=False):
     """A piece of a request that is cached or not as a whole: a message, a block. Same id, same bytes."""
 
     id: Hashable
     tokens: float
-
-
-def charge(rule: PriceRule, sent: float, cached: float) -> Charge:
-    """The charge for a request of so many tokens, so many of which are in the cache."""
-    if sent < rule.min_cached_tokens:
-        return Charge(0.0, 0.0, sent, rule.cost(read=0.0, written=0.0, uncached=sent))
-    read = cached if cached >= rule.min_cached_tokens else 0.0
-    return Charge(read, sent - read, 0.0, rule.cost(read=read, written=sent - read))
 
 
 class PromptCache:

@@ -37,23 +37,23 @@ def test_garbage_is_listed_and_then_removed(tmp_path, blobs):
     talk_about(f"sqlite:///{tmp_path / 'c.db'}#first", two)
     talk_about(f"sqlite:///{tmp_path / 'c.db'}#the # 100% second")
     names = (tmp_path / "a.jsonl", f"sqlite:///{tmp_path / 'c.db'}#the # 100% second")
-    done = redline("gc", *names, "--blobs", blobs.path, width=200)
+    done = redline("rm", "--unused", *names, "--blobs", blobs.path, width=200)
     assert (done.returncode, done.stderr) == (0, "")
     assert three in done.stdout
     assert one not in done.stdout
     assert two not in done.stdout  # all conversations of a database count
     assert "1 blobs (5 bytes) are referred to by no log" in done.stdout
     assert len(list(blobs.list())) == 3
-    done = redline("gc", *names, "--blobs", blobs.path, "--delete")
+    done = redline("rm", "--unused", *names, "--blobs", blobs.path, "--yes")
     assert "were deleted" in done.stdout
     assert set(blobs.list()) == {one, two}
-    assert "every blob is referred to" in redline("gc", *names, "--blobs", blobs.path).stdout
+    assert "every blob is referred to" in redline("rm", "--unused", *names, "--blobs", blobs.path).stdout
 
 
 def test_programs_get_an_object_a_line(tmp_path, blobs):
     """With what is known about each blob."""
     talk_about(tmp_path / "a.jsonl", blobs.put(b"one"))
-    done = redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json")
+    done = redline("rm", "--unused", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["bytes"] for row in rows} == {3, 5}
     assert all(row["stored"] == "1970-01-12T13:46:40+00:00" and not row["deleted"] for row in rows)
@@ -63,15 +63,15 @@ def test_new_blobs_are_spared(tmp_path, blobs):
     """For an hour, unless another time is given."""
     talk_about(tmp_path / "a.jsonl", "nothing")
     new = blobs.put(b"new")
-    assert new not in redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json").stdout
-    assert new in redline("gc", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json", "--grace", "0").stdout
+    assert new not in redline("rm", "--unused", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json").stdout
+    assert new in redline("rm", "--unused", tmp_path / "a.jsonl", "--blobs", blobs.path, "--json", "--grace", "0").stdout
 
 
 @pytest.mark.parametrize("address", ["missing.jsonl", "sqlite:///missing.db", "blobs"])
 def test_a_log_that_is_not_there_is_an_error(tmp_path, blobs, address, monkeypatch):
     """All blobs would look forgotten; nothing is removed, and nothing made."""
     monkeypatch.chdir(tmp_path)
-    done = redline("gc", address, "--blobs", blobs.path, "--delete")
+    done = redline("rm", "--unused", address, "--blobs", blobs.path, "--yes")
     assert (done.returncode, "Nothing was looked for" in done.stderr, done.stderr.count("\n")) == (2, True, 1)
     assert len(list(blobs.list())) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["blobs"]
@@ -79,7 +79,7 @@ def test_a_log_that_is_not_there_is_an_error(tmp_path, blobs, address, monkeypat
 
 def test_without_a_log_nothing_is_done(blobs):
     """The command asks for one."""
-    done = redline("gc", "--blobs", blobs.path, "--delete")
+    done = redline("rm", "--unused", "--blobs", blobs.path, "--yes")
     assert (done.returncode, len(list(blobs.list()))) == (2, 3)
 
 
@@ -87,9 +87,9 @@ def test_a_folder_of_logs_counts_as_its_logs(tmp_path, blobs):
     """Sessions of other agents that lie beside them are passed over; named, they are refused (R37)."""
     talk_about(tmp_path / "logs" / "a.jsonl", blobs.put(b"one"))
     stranger = write_session(tmp_path / "logs" / "session.jsonl")
-    done = redline("gc", tmp_path / "logs", "--blobs", blobs.path, "--json")
+    done = redline("rm", "--unused", tmp_path / "logs", "--blobs", blobs.path, "--json")
     assert len(done.stdout.splitlines()) == 2
-    assert redline("gc", stranger, "--blobs", blobs.path).returncode == 2
+    assert redline("rm", "--unused", stranger, "--blobs", blobs.path).returncode == 2
 
 
 @pytest.mark.parametrize("place", ["", "nowhere", "a.jsonl"])
@@ -97,7 +97,7 @@ def test_blobs_that_are_not_there_are_an_error(tmp_path, place, monkeypatch):
     """Otherwise a slip of the pen looks like a store in which nothing is forgotten (R40)."""
     monkeypatch.chdir(tmp_path)
     talk_about(tmp_path / "a.jsonl", "nothing")
-    done = redline("gc", "a.jsonl", "--blobs", place)
+    done = redline("rm", "--unused", "a.jsonl", "--blobs", place)
     assert (done.returncode, done.stdout, "check --blobs" in done.stderr) == (2, "", True)
 
 
@@ -107,6 +107,6 @@ def test_a_log_in_a_folder_that_cannot_be_read_stops_it(tmp_path, blobs):
     talk_about(tmp_path / "logs" / "a.jsonl", blobs.put(b"one"))
     talk_about(tmp_path / "logs" / "b.jsonl", blobs.put(b"two"))
     (tmp_path / "logs" / "b.jsonl").chmod(0)
-    done = redline("gc", tmp_path / "logs", "--blobs", blobs.path, "--delete", "--grace", "0")
+    done = redline("rm", "--unused", tmp_path / "logs", "--blobs", blobs.path, "--yes", "--grace", "0")
     assert (done.returncode, "b.jsonl cannot be opened" in done.stderr) == (2, True)
     assert len(list(blobs.list())) == 3

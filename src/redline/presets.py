@@ -1,4 +1,4 @@
-"""Policies by name, for looking at a session under them: what each strikes, in a sentence."""
+"""Policies by name: what each strikes, in a sentence; the same names in `run`, `proxy`, `replay`, `show` and the inspector."""
 
 import inspect
 import os
@@ -12,9 +12,11 @@ from redline.rules.masked_results import MaskedResults
 from redline.rules.stale_terminal import StaleTerminal
 from redline.rules.superseded_reads import SupersededReads
 from redline.values.words import EN
-from redline.wire.editing import wire_policy
 
-__all__ = ["PRESETS", "Preset", "find_policy", "says_of"]
+__all__ = ["DEFAULT_PRESET", "PRESETS", "Preset", "find_policy", "says_of"]
+
+DEFAULT_PRESET = "careful"
+"""What `redline run` and `redline proxy` do unless they are told otherwise; the name `default` means this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,6 @@ def _masking() -> Policy:
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("default", "What `redline proxy` does unless it is told otherwise: careful.", wire_policy),
         Preset("careful", "Results that will hardly be used again, and old reasoning; a miss counts for much.", Policy.careful),
         Preset("balanced", "As careful, and long inputs of calls; a miss counts.", Policy.balanced),
         Preset("bold", "As balanced; a miss counts for little.", Policy.bold),
@@ -58,6 +59,7 @@ PRESETS: dict[str, Preset] = {
 
 def find_policy(name: str) -> Policy:
     """A policy by its name, or from its file; an interrupted call is answered unless the file says otherwise."""
+    name = DEFAULT_PRESET if name == "default" else name
     if name in PRESETS:
         return PRESETS[name].make()
     if not check_path("A policy's file", name).exists() and os.sep not in name and "." not in name:

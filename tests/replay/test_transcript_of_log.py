@@ -3,7 +3,8 @@ import pytest
 from redline import FORMATS, Conversation
 from redline import open as open_conversation
 from redline.errors import LogError
-from redline.inspection.log_transcript import transcript_of_database, transcript_of_file
+from redline.log.reading import read_log_at, read_log_file
+from redline.replay.history import transcript_of_log
 from redline.testing import asks, conversation, says
 from redline.values import payloads
 
@@ -18,7 +19,7 @@ def address(tmp_path, request):
 
 
 def transcript_of(address):
-    return transcript_of_database(address) if isinstance(address, str) else transcript_of_file(address)
+    return transcript_of_log(read_log_at(address) if isinstance(address, str) else read_log_file(address))
 
 
 def begun(address, messages=HISTORY):
@@ -64,7 +65,7 @@ def test_a_branch_is_off_the_path(tmp_path):
     talk.rewind(0)
     talk.add({"role": "assistant", "content": "no"})
     talk.close()
-    (recorded,) = transcript_of_file(tmp_path / "chat.jsonl")
+    (recorded,) = transcript_of(tmp_path / "chat.jsonl")
     assert [message.text for message in recorded.messages] == ["fix it", "no"]
     (branch,) = recorded.branches
     assert [payloads.decode(entry.message.native) for entry in branch.entries] == HISTORY[1:]
@@ -79,7 +80,7 @@ def test_usage_belongs_to_the_answer(tmp_path):
     talk.record_usage(input_tokens=120, output_tokens=6)
     talk.add(HISTORY[3])
     talk.close()
-    (recorded,) = transcript_of_file(tmp_path / "chat.jsonl")
+    (recorded,) = transcript_of(tmp_path / "chat.jsonl")
     usages = [entry.usage and (entry.usage.fresh_tokens, entry.usage.input_tokens) for entry in recorded.entries]
     assert usages == [None, (10, 100), None, (120, 120)]
 
@@ -89,7 +90,7 @@ def test_every_format_is_found_again(tmp_path, format):
     """As the conversation itself finds it."""
     said = conversation(format, [says("user", "fix it"), *asks("bash", {"command": "ls"}, "a b")])
     begun(tmp_path / "chat.jsonl", said).close()
-    (recorded,) = transcript_of_file(tmp_path / "chat.jsonl")
+    (recorded,) = transcript_of(tmp_path / "chat.jsonl")
     assert recorded.format == Conversation(said).format
     assert [message.native for message in recorded.messages] == said
 
@@ -100,7 +101,7 @@ def test_damage_is_reported_and_left(tmp_path):
     lines = (tmp_path / "chat.jsonl").read_bytes().splitlines(keepends=True)
     damaged = b"".join([*lines[:3], lines[3].replace(b"a b", b"a c"), *lines[4:]])
     (tmp_path / "chat.jsonl").write_bytes(damaged)
-    transcript = transcript_of_file(tmp_path / "chat.jsonl")
+    transcript = transcript_of(tmp_path / "chat.jsonl")
     assert [bad.line for bad in transcript.problems] == [4]
     assert [message.native for message in transcript.conversations[0].messages] == HISTORY[:2]
     assert (tmp_path / "chat.jsonl").read_bytes() == damaged
@@ -109,9 +110,9 @@ def test_damage_is_reported_and_left(tmp_path):
 def test_what_is_not_there_is_an_error(tmp_path):
     """And is not made by asking for it."""
     with pytest.raises(LogError, match="There is no conversation"):
-        transcript_of_database(f"sqlite:///{tmp_path}/chats.db#chat")
+        transcript_of(f"sqlite:///{tmp_path}/chats.db#chat")
     with pytest.raises(LogError, match="cannot be read"):
-        transcript_of_file(tmp_path / "chat.jsonl")
+        transcript_of(tmp_path / "chat.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -121,7 +122,7 @@ def test_what_is_lost_with_a_damaged_record_is_counted(tmp_path):
     begun(path).close()
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], lines[2].replace(b"ls", b"xx"), *lines[3:]]))
-    transcript = transcript_of_file(path)
+    transcript = transcript_of(path)
     assert [len(recorded.entries) for recorded in transcript] == [1]
     (bad,) = transcript.problems
     assert bad.reason == f"damaged or incomplete, and with it {len(lines) - 3} later records that were made on it"

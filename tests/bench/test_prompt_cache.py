@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.prompt_cache import LOOKBACK_BLOCKS, PromptCache, Segment
 from redline.prices import PriceRule, Tier
-from redline.replay.cache import LOOKBACK_BLOCKS, Charge, PromptCache, Segment, charge
+from redline.schedules.bill import Charge, charge
 
 RULE = PriceRule(0.1, 1.25, 1000)
 
