@@ -118,6 +118,19 @@ def test_the_keyboard_opens_a_session(tabs, running):
     expect(page.get_by_role("heading", name="Fix the parser of dates", level=1)).to_be_visible()
 
 
+def test_a_heading_keeps_the_focus_when_the_list_is_drawn_again(tabs, running):
+    """Sorting by the keyboard goes on where it was, and so does Tab while sessions are being written."""
+    page = tabs.open(running.url)
+    ready(page)
+    page.get_by_role("button", name="Messages").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Messages ↓")).to_be_focused()
+    page.evaluate("() => document.querySelectorAll('tbody tr').forEach((row) => row.classList.add('old'))")
+    page.evaluate("() => document.querySelector('redline-sessions').grown()")
+    expect(page.locator("tr.old")).to_have_count(0)
+    expect(page.get_by_role("button", name="Messages ↓")).to_be_focused()
+
+
 def test_a_new_session_appears_by_itself(tabs, serve, tmp_path):
     """A file that is written into the folder while the list is open."""
     write_messages(tmp_path / "one.jsonl", [("user", "The first"), ("assistant", "Yes.")])

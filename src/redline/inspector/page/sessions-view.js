@@ -69,7 +69,7 @@ class SessionsView extends HTMLElement {
       const found = text.trim().length > 1 && (await get("search", { text }).catch(() => null));
       if ((this.context.params.text ?? "") !== text) return;
       this.said = { found: {}, ...found, text };
-      this.arrangeAgain();
+      this.arrange(this.body.children.length);
       if (found && !found.is_complete) this.look(2000);
     }, delay);
   }
@@ -78,14 +78,8 @@ class SessionsView extends HTMLElement {
     this.due ??= setTimeout(async () => {
       this.due = null;
       await this.load().catch(() => null);
-      this.arrangeAgain();
+      this.arrange(this.body.children.length);
     }, 700);
-  }
-
-  arrangeAgain() {
-    const focused = document.activeElement.getAttribute("href");
-    this.arrange(this.body.children.length);
-    if (focused) this.body.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   async load() {
@@ -99,7 +93,9 @@ class SessionsView extends HTMLElement {
     fill(this.unreadable, problems("file", " could not be read", unreadable, ({ name, problem }) => [h("b", line(name, 100)), " ", line(problem, 300)]));
   }
 
+  /** Draws the table again; a heading or a session that has the keyboard's focus keeps it. */
   arrange(shown = 0) {
+    const focused = this.table.contains(document.activeElement) && document.activeElement.dataset.key;
     const { text = "", agent, project, problems, live, sort = "-when" } = this.context.params;
     choose(this.form, this.context.params);
     const words = text.toLowerCase().split(/\s+/);
@@ -112,6 +108,7 @@ class SessionsView extends HTMLElement {
     const unread = text && this.said.missing ? `, ${counted(this.said.missing, "session")} ${this.said.is_complete ? "without full text" : "still to read"}` : "";
     fill(this.found, this.listed.length === this.rows.length ? all : `${count(this.listed.length)} of ${all}${unread}`);
     fill(this.body, this.listed.slice(0, Math.max(shown, PAGE)).map(sessionRow));
+    if (focused) this.table.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     this.empty.hidden = this.listed.length;
     this.table.hidden = !this.listed.length;
     fill(this.empty, this.rows.length ? h("p", "No session passes these filters.") : START);
@@ -122,7 +119,7 @@ class SessionsView extends HTMLElement {
     const isDown = sort[0] === "-";
     const next = (isSorted ? isDown : NAMES.includes(name)) ? name : `-${name}`;
     const [label] = COLUMNS[name];
-    const turn = button([label, isSorted && (isDown ? " ↓" : " ↑")], () => this.context.go("sessions", { sort: next }, { replace: true }));
+    const turn = button([label, isSorted && (isDown ? " ↓" : " ↑")], () => this.context.go("sessions", { sort: next }, { replace: true }), { "data-key": name });
     return h("th", { class: name, scope: "col", "aria-sort": isSorted && (isDown ? "descending" : "ascending") }, turn);
   }
 
@@ -143,7 +140,7 @@ function titleOf(row) {
 }
 
 function sessionLink(row) {
-  const link = h("a", { href: `/s/${row.id}`, title: `${row.short_name} ${row.path}, ${bytes(row.bytes)}` }, line(titleOf(row), 140));
+  const link = h("a", { href: `/s/${row.id}`, "data-key": row.id, title: `${row.short_name} ${row.path}, ${bytes(row.bytes)}` }, line(titleOf(row), 140));
   const { matches, excerpt } = row.said || {};
   return [link, excerpt && excerpt !== row.title && h("p.excerpt", line(excerpt, 160), ` (${counted(matches, "message")})`)];
 }
