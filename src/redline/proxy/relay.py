@@ -37,7 +37,7 @@ _PATIENCE = 20
 """So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
 _LAST_WORDS_S = 1.0
 """At the end, requests that the server has cancelled get this long to be counted."""
-_SETTLED_S = 1.0
+_SETTLED_S = 3.0
 _LAST_TURNS = 20
 """A client may have the last byte of an answer a few turns of the event loop before the request has ended here."""
 _MOST_UNSETTLED = 1_000
