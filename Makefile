@@ -91,7 +91,7 @@ mutation: $(DEV)
 
 # Replay on a Ray cluster of two nodes, one of which is killed; about three minutes.
 test-ray: $(RAY)
-	REDLINE_NEED_RAY=1 $(BIN)/python -m $(COVERED) pytest tests/replay/test_ray.py -rs --durations=5
+	REDLINE_NEED_RAY=1 $(BIN)/python -m $(COVERED) pytest tests/sessions/replay/test_engines.py -rs --durations=5
 
 check: $(DEV)
 	$(BIN)/ruff check src tests bench fuzz

@@ -333,7 +333,7 @@ FRAMEWORKS: dict[str, Callable[[Stopwatch, int, str | None], Callable[[], object
 def timed_functions() -> Iterator[dict[str, list[float]]]:
     """By name, how many milliseconds each call of Redline's functions takes that a framework calls."""
     from redline.adapters.framework_editor import FrameworkEditor
-    from redline.wire.editing import WireEditor
+    from redline.transport.editing import WireEditor
 
     times: dict[str, list[float]] = {"edit": [], "answered": []}
 

@@ -13,10 +13,10 @@ from bench.due_marks import MARK_SETS
 from bench.live_loop import lead_through
 from bench.prompt_cache import PromptCache, Segment
 from redline import Message, Policy, Request, read_transcript
-from redline.presets import find_policy
+from redline.policy.policy import find_policy
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.history import histories_in
-from redline.replay.sizes import SessionSizes
+from redline.sessions.replay.history import histories_in
+from redline.sessions.replay.under_policy import SessionSizes
 from redline.tokens import Estimate, Remembered, count_part
 from redline.values import payloads
 

@@ -11,9 +11,10 @@ from statistics import mean, median
 from bench.corpus import recorded_files
 from redline import read_transcript
 from redline.prices import Survival
-from redline.replay.course import course_of
-from redline.replay.history import SessionHistory, histories_in
-from redline.replay.sizes import SessionSizes
+from redline.sessions.replay.history import SessionHistory, histories_in
+from redline.sessions.replay.paid import own_prices
+from redline.sessions.replay.simulated_run import SimulatedRun
+from redline.sessions.replay.under_policy import SessionSizes
 
 _MINUTE_MS = 60_000.0
 _AGENTS = ("claude-code", "codex")
@@ -47,8 +48,8 @@ def main() -> None:
 
 def observed(history: SessionHistory) -> Iterator[Observation]:
     """The requests of a session that can be compared."""
-    course = course_of(SessionSizes(history), ())
-    for (before, _), (request, sent) in pairwise(zip(history.requests, course.requests, strict=True)):
+    run = SimulatedRun(SessionSizes(history), own_prices(history)[0])
+    for (before, _), (request, sent) in pairwise(zip(history.requests, run.requests, strict=True)):
         if request.usage is not None and before.usage is not None and not request.is_new_view:
             usage, gap_ms = request.usage, request.time_ms - before.time_ms
             read, there = usage.cache_read_tokens, before.usage.input_tokens

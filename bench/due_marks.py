@@ -7,12 +7,11 @@ from itertools import pairwise
 
 import msgspec
 
-from redline.presets import find_policy
+from redline.policy.policy import find_policy
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.history import PastRequest, PastStrike
-from redline.replay.sizes import SessionSizes
-from redline.replay.under_policy import strikes_under
 from redline.schedules import CacheState, Ledger, Rates, choose
+from redline.sessions.replay.history import PastRequest, PastStrike
+from redline.sessions.replay.under_policy import SessionSizes, strikes_under
 from redline.values.payloads import Path
 
 __all__ = ["MARK_SETS", "clairvoyant_strikes", "due_marks", "is_same_cache"]

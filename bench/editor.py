@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from redline import EN, Editor, Policy
-from redline.histories.given import ListReader
+from redline.conversation.resent.incoming import ListReader
 
 __all__ = ["main"]
 
@@ -69,7 +69,7 @@ def _identify(count: int) -> None:
 
     def identify(body: bytes) -> None:
         given = reader.read(cut(body), format="anthropic")
-        tree = editor._forest.find(given).tree
+        tree = editor._histories.find(given).tree
         assert tree.find(given.digests, "").length >= count
 
     def edit(body: bytes) -> None:

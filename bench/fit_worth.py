@@ -17,11 +17,10 @@ import msgspec
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.worth_model import calibration_of, fit, folds_of, is_calibrated
 from bench.worth_rows import projects, recorded_results
-from redline.policy import Policy
+from redline.policy.policy import Policy
 from redline.rules.faded import Faded, FadedFold
 from redline.rules.rule import Fold
-from redline.rules.worth import WorthModel, chance
-from redline.rules.worth_facts import FEATURES
+from redline.rules.worth import FEATURES, WorthModel, chance
 
 __all__ = ["FittedModels", "ModelledFaded", "fitted_models", "modelled"]
 

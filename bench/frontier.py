@@ -16,13 +16,12 @@ from bench.corpus import TIMED_AGENTS
 from bench.fit_worth import fitted_models, modelled
 from bench.peer_policies import PEER_POLICIES
 from redline import EN, Policy, read_transcript
-from redline.presets import find_policy
+from redline.policy.policy import as_replayed, find_policy
 from redline.prices import PRICE_RULES
-from redline.replay.comparison import ADVISED, BASELINE
-from redline.replay.history import histories_in
-from redline.replay.replayed import Replayed, SessionReplay
-from redline.rules import Faded, OldReasoning, Rule
-from redline.rules.presets import PRESET_RULES
+from redline.rules import Faded, Folded, OldReasoning, Rule
+from redline.sessions.replay.comparison import ADVISED, BASELINE
+from redline.sessions.replay.history import histories_in
+from redline.sessions.replay.simulated_run import SessionReplay, SimulatedRun
 
 __all__ = ["ADVISED", "MAIN", "PEERS", "SETTINGS", "better_setting", "sums_of"]
 
@@ -31,26 +30,27 @@ _BY_AGE = ("stale", "superseded", "masking")
 PEERS = (BASELINE, *_BY_AGE, *PEER_POLICIES)
 """What the advised presets are held against: sending everything, the presets that go by age and order, and what others do."""
 _REASONING = OldReasoning(keep_recent=3, bound_too=True)
-_CAREFUL = next(rule for rule in PRESET_RULES["careful"] if isinstance(rule, Faded))
+_CAREFUL = next(rule for rule in find_policy("careful").made_rules() if isinstance(rule, Faded))
 SETTINGS: dict[str, tuple[Rule, ...]] = {
     **{
-        f"{name} {penalty:,}": (Faded(penalty, inputs=inputs), _REASONING)
+        f"{name} {penalty:,}": (Folded(), Faded(penalty, inputs=inputs), _REASONING)
         for name, inputs in (("results", False), ("results and inputs", True))
         for penalty in (0, 8_000, 25_000, 120_000, 300_000)
     },
     **{
-        f"careful, {name}": (rule, _REASONING)
+        f"careful, {name}": (Folded(), rule, _REASONING)
         for name, rule in {
             "no cap": replace(_CAREFUL, max_chance=1.0),
             "no least age": replace(_CAREFUL, min_age=1),
             "cap 10 %": replace(_CAREFUL, max_chance=0.10),
             "cap 20 %": replace(_CAREFUL, max_chance=0.20),
-            "penalty 60,000": replace(_CAREFUL, penalty_tokens=60_000),
+            "penalty 25,000": replace(_CAREFUL, penalty_tokens=25_000),
         }.items()
     },
+    "careful, no folds": (_CAREFUL, _REASONING),
 }
-"""Of `faded` with old reasoning, besides the presets: the number is the penalty; and `careful` with one setting changed, which
-says what its cap on the chance of use and its least age cost."""
+"""Of `faded` with folds and old reasoning, besides the presets: the number is the penalty; and `careful` with one setting
+changed, which says what its cap on the chance of use, its least age and its folds cost."""
 
 Sums = dict[tuple[str, str, str], Counter[str]]
 """By price rule, agent and policy."""
@@ -102,9 +102,9 @@ def _of_file(path: Path, weights: tuple[float, ...]) -> list[tuple[tuple[str, st
 def _of_session(session: SessionReplay, weights: tuple[float, ...]) -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
     history = session.history
     struck = {name: strikes(session.sizes) for name, strikes in PEER_POLICIES.items()}
-    presets = {name: modelled(find_policy(name), weights, history.project_root) for name in (*_BY_AGE, *ADVISED)}
+    presets = {name: modelled(as_replayed(find_policy(name)), weights, history.project_root) for name in (*_BY_AGE, *ADVISED)}
     settings = {
-        name: modelled(Policy(rules=rules, words=EN, strategy="answer"), weights, history.project_root)
+        name: modelled(as_replayed(Policy(rules=rules, words=EN, strategy="answer")), weights, history.project_root)
         for name, rules in SETTINGS.items()
     }
     for name, rule in PRICE_RULES.items():
@@ -117,7 +117,7 @@ def _of_session(session: SessionReplay, weights: tuple[float, ...]) -> Iterator[
             yield (name, history.agent, policy), _numbers(replayed, whole.cost)
 
 
-def _numbers(replayed: Replayed, whole: float) -> dict[str, float]:
+def _numbers(replayed: SimulatedRun, whole: float) -> dict[str, float]:
     quoted, strict = replayed.risks["quoted"], replayed.risks["strict"]
     return {
         "sessions": 1,
@@ -125,7 +125,7 @@ def _numbers(replayed: Replayed, whole: float) -> dict[str, float]:
         "whole": whole,
         "cost": replayed.cost,
         "with_rereads": replayed.cost + replayed.reread_cost,
-        "strikes": len(replayed.strikes),
+        "strikes": sum(one.may_be_missed for one in replayed.strikes),
         "quoted_strikes": quoted.strikes,
         "quoted_requests": quoted.requests,
         "strict_strikes": strict.strikes,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.values.messages import Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["history", "write_claude_code_session"]

@@ -17,9 +17,9 @@ from bench.due_marks import MARK_SETS, due_marks
 from bench.view_windows import ViewWindow, windows_of
 from redline import read_transcript
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.history import PastRequest, PastStrike, histories_in
-from redline.replay.replayed import SessionReplay
-from redline.replay.sizes import SessionSizes
+from redline.sessions.replay.history import PastRequest, PastStrike, histories_in
+from redline.sessions.replay.simulated_run import SessionReplay
+from redline.sessions.replay.under_policy import SessionSizes
 
 __all__ = ["hindsight_cost"]
 

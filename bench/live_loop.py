@@ -20,19 +20,20 @@ import msgspec
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.due_marks import is_same_cache
 from redline import Conversation, Policy, Request, read_transcript
-from redline.log.records import MessageAdded, ViewChanged
+from redline.policy.policy import find_policy
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.comparison import ADVISED
-from redline.replay.history import PastRequest, SessionHistory, histories_in
-from redline.replay.replayed import SessionReplay
+from redline.record.records import MessageAdded, ViewChanged
 from redline.schedules import WhenFree
 from redline.schedules.bill import charge
+from redline.sessions.replay.comparison import ADVISED
+from redline.sessions.replay.history import PastRequest, SessionHistory, histories_in
+from redline.sessions.replay.simulated_run import SessionReplay
 from redline.tokens import Estimate, Remembered, count_message
 
 __all__ = ["lead_through", "live_cost", "replayed_cost", "without_usage"]
 
 _RULE = PRICE_RULES["0.1/1.25/5m"]
-_POLICIES = {"none": Policy(rules=()), **{name: Policy.named(name) for name in ADVISED}}
+_POLICIES = {"none": Policy(rules=()), **{name: find_policy(name) for name in ADVISED}}
 
 
 def main() -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 import msgspec
 
 import redline
-from redline.log import Durability, DurableLog, codec
-from redline.log.log import ROOT
-from redline.log.opening import open_log
-from redline.log.records import MessageAdded
+from redline.record import Durability, DurableLog, codec
+from redline.record.log import ROOT
+from redline.record.opening import open_log
+from redline.record.records import MessageAdded
 from tests.postgres import PostgresServer, find_postgres
 
 _APPENDS = 600

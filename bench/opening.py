@@ -16,9 +16,11 @@ import msgspec
 
 import redline
 from bench.generate import history
+from redline.schedules import ScheduleName
 from redline.tokens import Estimate
 
 _MESSAGES = 40_000
+_SCHEDULES: tuple[ScheduleName, ...] = ("eager", "when_free")
 _MOST_CHARS = 72_000
 """Of a result, so that a message has 5 kB on average."""
 _EVERY = 20
@@ -38,7 +40,7 @@ def main(messages: int = _MESSAGES) -> None:
     titles = ("open", "request", "messages", "in all", "decode", "ratio", "lines", "next")
     print(f"{'':18}", *(f"{title:>9}" for title in titles))
     with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
-        for schedule in ("eager", "when_free"):
+        for schedule in _SCHEDULES:
             path = Path(folder) / f"{schedule}.jsonl"
             now = _write(path, messages, schedule)
             for ending in ("closed", "killed"):
@@ -49,7 +51,7 @@ def main(messages: int = _MESSAGES) -> None:
     print("lines of the log; next: the request after that, when nothing was said in between")
 
 
-def _write(path: Path, count: int, schedule: str) -> float:
+def _write(path: Path, count: int, schedule: ScheduleName) -> float:
     """A conversation with a request now and then, closed in the end; the time of its last message."""
     talk = redline.open(path, durability="os", counter=Estimate())
     now = 0.0
@@ -63,7 +65,7 @@ def _write(path: Path, count: int, schedule: str) -> float:
     return now
 
 
-def _go_on(path: Path, now: float, schedule: str) -> float:
+def _go_on(path: Path, now: float, schedule: ScheduleName) -> float:
     """A little more is said, and nobody closes the log."""
     talk = redline.open(path, durability="os", counter=Estimate())
     for number in range(_EVERY):
@@ -73,7 +75,7 @@ def _go_on(path: Path, now: float, schedule: str) -> float:
     return now
 
 
-def _measure(path: Path, now: float, schedule: str, ending: str) -> None:
+def _measure(path: Path, now: float, schedule: ScheduleName, ending: str) -> None:
     """One row; bare decoding is measured in turn with the rest, so that both see the same machine."""
     decode_envelope = msgspec.json.Decoder(_Envelope).decode
     rounds: list[tuple[float, ...]] = []

@@ -12,11 +12,11 @@ from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.view_windows import requests_by_window
 from redline import read_transcript
 from redline.prices import PRICE_RULES
-from redline.replay.history import histories_in
-from redline.replay.risk import seen_in
-from redline.replay.sizes import SessionSizes
 from redline.rules import Seen
-from redline.rules.worth_kinds import kind_of_actions
+from redline.rules.results import kind_of_actions
+from redline.sessions.replay.history import histories_in
+from redline.sessions.replay.risk import seen_in
+from redline.sessions.replay.under_policy import SessionSizes
 from redline.tokens import Estimate, Remembered, count_part
 from redline.values.messages import Text, ToolCall, ToolResult
 

@@ -1,11 +1,17 @@
-"""How others clear old tool results, each with the settings its makers ship: what it strikes of a past session."""
+"""How others clear old results or shrink new ones, with the settings their makers ship: what they strike of a past session."""
 
 from collections.abc import Callable
 from itertools import accumulate
 
-from redline.replay.clearing import BY_PROVIDER, Cleared, request_tokens, results_by_request
-from redline.replay.history import PastStrike
-from redline.replay.sizes import SessionSizes
+from redline.sessions.replay.history import PastStrike
+from redline.sessions.replay.under_policy import (
+    BY_PEER,
+    BY_PROVIDER,
+    Cleared,
+    SessionSizes,
+    request_tokens,
+    results_by_request,
+)
 
 __all__ = ["PEER_POLICIES", "keep_last_messages", "poll_observations", "prune_like_opencode", "reclear_every_time"]
 
@@ -81,5 +87,6 @@ PEER_POLICIES: dict[str, Callable[[SessionSizes], tuple[PastStrike, ...]]] = {
     "opencode_prune": prune_like_opencode,
     "swe_agent_polling": poll_observations,
     "sliding_window": keep_last_messages,
+    **BY_PEER,
 }
-"""What others do, by name; the first two are what Anthropic's server does."""
+"""What others do, by name; the first two are what Anthropic's server does, the last six shrink results before they are sent."""

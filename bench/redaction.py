@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from bench.corpus import CORPUS, manifest_rows
 from redline.redaction import SECRETS, redact
-from redline.redaction.secret import MARK
+from redline.redaction.kinds import MARK
 
 _AROUND = 40
 _MOST_SHOWN = 60

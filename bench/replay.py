@@ -15,12 +15,12 @@ from bench.due_marks import MARK_SETS, clairvoyant_strikes, due_marks
 from bench.hindsight import hindsight_cost
 from bench.peer_policies import PEER_POLICIES
 from redline import read_transcript
-from redline.presets import PRESETS, find_policy
+from redline.policy.policy import as_replayed, find_policy
+from redline.policy.presets import PRESETS
 from redline.prices import PRICE_RULES, PriceRule
-from redline.replay.comparison import BASELINE, Comparison, SessionOutcome, outcome_of
-from redline.replay.course import charges_of
-from redline.replay.history import PastStrike, histories_in
-from redline.replay.replayed import Replayed, SessionReplay
+from redline.sessions.replay.comparison import BASELINE, Comparison, SessionOutcome, outcome_of
+from redline.sessions.replay.history import PastStrike, histories_in
+from redline.sessions.replay.simulated_run import SessionReplay, SimulatedRun
 
 _DETAILED = next(iter(PRICE_RULES))
 _AT_ONCE, _CLAIRVOYANT = "{}, at once", "{}, clairvoyant"
@@ -71,7 +71,7 @@ def _replayed(session: SessionReplay) -> ReplayedSession:
         found = _under_every_policy(session, rule, marks, cleared)
         outcomes[name] = {policy: outcome_of(session, one) for policy, one in found.items()}
         for mark_set, due in marks.items():
-            free = charges_of(found[_AT_ONCE.format(mark_set)].course, rule, is_free=True)
+            free = found[_AT_ONCE.format(mark_set)].charges_without_rewrites()
             bounds[name, mark_set] = sum(charge.cost for charge in free)
             hindsight[name, mark_set] = hindsight_cost(session.sizes, due, rule)
     outcome = SessionOutcome(history.id, history.agent, len(history.requests), outcomes, own={})
@@ -83,10 +83,10 @@ def _under_every_policy(
     rule: PriceRule,
     marks: dict[str, tuple[PastStrike, ...]],
     cleared: dict[str, tuple[PastStrike, ...]],
-) -> dict[str, Replayed]:
+) -> dict[str, SimulatedRun]:
     """Presets by the engine; marks at once and with foreknowledge; what others do."""
     found = {BASELINE: session.unstruck(rule)}
-    found |= dict(zip(PRESETS, session.under_each([find_policy(name) for name in PRESETS], rule), strict=True))
+    found |= dict(zip(PRESETS, session.under_each([as_replayed(find_policy(name)) for name in PRESETS], rule), strict=True))
     for mark_set, due in marks.items():
         found[_AT_ONCE.format(mark_set)] = session.with_strikes(due, rule)
         known = clairvoyant_strikes(session.sizes, due, rule)

@@ -16,8 +16,7 @@ import msgspec
 
 import redline
 from bench.generate import history
-from redline.formats import FORMATS
-from redline.rules.presets import PRESET_RULES
+from redline.providers import FORMATS
 from redline.schedules import Budget, Eager, Schedule, WhenFree
 from redline.tokens import Estimate
 
@@ -27,7 +26,7 @@ _DEFAULT = redline.Policy()
 _CASES: dict[str, tuple[redline.Policy, Schedule]] = {
     "eager": (_DEFAULT, Eager()),
     "when_free": (_DEFAULT, WhenFree()),
-    **{f"when_free, {name}": (redline.Policy.named(name), WhenFree()) for name in PRESET_RULES},
+    **{f"when_free, {name}": (redline.Policy.named(name), WhenFree()) for name in ("careful", "balanced", "bold")},
     "budget": (_DEFAULT, Budget()),
     "budget, below": (_DEFAULT, Budget(trigger_tokens=10**9)),
 }

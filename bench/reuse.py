@@ -13,9 +13,9 @@ from typing import TypeVar
 from bench.corpus import TIMED_AGENTS, recorded_files
 from bench.view_windows import requests_by_window
 from redline import read_transcript
-from redline.replay.history import SessionHistory, histories_in
-from redline.replay.risk import seen_in, uses_in
-from redline.rules.worth_kinds import KINDS, ResultKind, kind_of_actions
+from redline.rules.results import KINDS, ResultKind, kind_of_actions
+from redline.sessions.replay.history import SessionHistory, histories_in
+from redline.sessions.replay.risk import seen_in, uses_in
 from redline.tokens import Estimate, Remembered, count_part
 
 __all__ = ["AGES", "ResultUse", "measured_uses", "shares_by_age"]

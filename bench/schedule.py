@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import redline
 from redline.rules.masked_results import MaskedResults
-from redline.schedules import Case, Decisions, Rates, WhenFree
+from redline.schedules import Decisions, Rates, ScheduleInput, WhenFree
 from redline.testing import asks, conversation
 from redline.tokens import Estimate
 
@@ -45,12 +45,12 @@ class Timed:
     """Another schedule, and what each of its decisions took: of the processor, so that what else runs counts less."""
 
     name: ClassVar[str] = "timed"
-    weighs_requests: ClassVar[bool] = True
+    needs_ledger: ClassVar[bool] = True
 
     schedule: WhenFree
     seconds: list[float] = field(default_factory=list)
 
-    def decide(self, case: Case) -> Decisions:
+    def decide(self, case: ScheduleInput) -> Decisions:
         """As the other one does."""
         start = time.process_time()
         decided = self.schedule.decide(case)

@@ -20,8 +20,8 @@ from pathlib import Path
 import redline
 from bench.corpus import recorded_files
 from redline import Conversation, Policy, Request, read_transcript
+from redline.agents.readers import Entry, RecordedConversation
 from redline.schedules import Budget
-from redline.transcripts import Entry, RecordedConversation
 
 __all__ = ["digest_of", "main"]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import redline
 from redline import Policy
-from redline.blobs import DirectoryBlobs
+from redline.record.blobs import DirectoryBlobs
 from redline.rules import OffloadResults
 
 __all__ = ["Agent", "Stretch", "main", "soak"]

@@ -23,9 +23,9 @@ import psycopg
 
 import redline
 from bench.stores_writer import THREADS
-from redline.log.log import Header
-from redline.log.records import MessageAdded
-from redline.log.store import LogStore
+from redline.record.log import Header
+from redline.record.opening import LogStore
+from redline.record.records import MessageAdded
 from tests.postgres import PostgresServer, find_postgres
 
 __all__ = ["Outcome", "run"]

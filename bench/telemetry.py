@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from redline import Conversation, Editor, Policy
-from redline.observing import observe
-from redline.telemetry.library import LibraryTelemetry
+from redline.conversation.observing import observe
+from redline.telemetry.instruments import LibraryTelemetry
 from redline.telemetry.switch import make_instruments
 
 __all__ = ["main"]

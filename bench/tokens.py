@@ -15,8 +15,7 @@ import redline
 from bench.corpus import CORPUS, manifest_rows
 from redline.errors import TranscriptError
 from redline.tokens import Estimate, Exact, Remembered
-from redline.tokens.estimate import FEATURES, WEIGHTS, count_features
-from redline.tokens.pieces import pieces
+from redline.tokens.estimate import FEATURES, WEIGHTS, count_features, pieces
 from redline.tools import Reads, describe
 from redline.values import payloads
 from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 
 from bench.corpus import recorded_files
+from redline.agents.readers import READERS, read_transcript
 from redline.tools import Action, Lists, Reads, Runs, Searches, describe
-from redline.transcripts import READERS, read_transcript
 from redline.values import ToolCall
 
 _LOOKS = (Reads, Lists, Searches)

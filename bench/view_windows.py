@@ -6,9 +6,9 @@ from itertools import accumulate
 
 from bench.due_marks import is_same_cache
 from redline.prices import PriceRule
-from redline.replay.history import PastRequest, SessionHistory
-from redline.replay.sizes import SessionSizes
 from redline.schedules.bill import charge
+from redline.sessions.replay.history import PastRequest, SessionHistory
+from redline.sessions.replay.under_policy import SessionSizes
 
 __all__ = ["SavedBefore", "ViewWindow", "requests_by_window", "windows_of"]
 

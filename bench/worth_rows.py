@@ -7,10 +7,9 @@ from pathlib import Path
 
 from bench.corpus import CORPUS, manifest_rows, recorded_files
 from redline import read_transcript
-from redline.replay.history import SessionHistory, histories_in
-from redline.replay.risk import Holder, seen_in
-from redline.replay.strict import strict_uses_in
-from redline.rules.worth_facts import ResultFollower, features_of
+from redline.rules.worth import ResultFollower, features_of
+from redline.sessions.replay.history import SessionHistory, histories_in
+from redline.sessions.replay.risk import Holder, seen_in, strict_uses_in
 
 __all__ = ["JudgedResult", "judged_in", "projects", "recorded_results"]
 

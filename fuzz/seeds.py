@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.testing import asks, conversation, says
 from redline.testing.builders import Turn
 from redline.values.messages import Media, Reasoning, Text, ToolCall, ToolResult
+from tests.agents.transcripts import hostile
 from tests.corpus import corpus_path, corpus_rows
-from tests.transcripts import hostile
 
 __all__ = ["dumped", "histories", "recorded_sessions", "session_files"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any, assert_type
 
-from redline import aio
+from redline.conversation import aio
 from redline.engine.request import Request
 
 

@@ -10,7 +10,7 @@ import pytest
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
-_EACH = 3 if os.environ.get("HYPOTHESIS_PROFILE") == "gate" else 1
+_EACH = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3
 """Of the sessions of each agent, one of so many is looked at: all of them take minutes."""
 
 needs_corpus = pytest.mark.skipif(

@@ -14,12 +14,12 @@ from typing import Any
 import click
 
 from redline import EN, Editor, Policy, check
+from redline.agents.readers import read_transcript
+from redline.providers.apis import APIS
 from redline.testing import asks, conversation, says
-from redline.transcripts import read_transcript
-from redline.wire import APIS
-from redline.wire.editing import Call, WireEditor
+from redline.transport.editing import Call, WireEditor
 from tests.corpus import corpus_path, corpus_rows
-from tests.wire.spelled import spell
+from tests.transport.spelled import spell
 
 GENERATED = 10_000
 PATHS = {

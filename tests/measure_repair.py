@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from redline import FORMATS, check, clean_orphaned_tool_calls, convert, make_legal
+from redline.agents.readers import read_transcript
 from redline.repair import INTERRUPTED, Strategy
-from redline.transcripts import read_transcript
 from redline.values.messages import Message
 from tests.corpus import corpus_path, corpus_rows
 from tests.repair.damage import WOUNDS, append_itself, damaged_at_random, delay

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from redline.formats import find_format
+from redline.providers import find_format
 from redline.values.messages import ToolCall, ToolResult
 from redline.values.words import is_placeholder
 
@@ -26,7 +26,7 @@ _EARLIER = re.compile(
 """How agents send the model to an earlier result."""
 _LATEST = re.compile(r"see the latest|see its latest|Refer to the latest file read|请参看最新", re.IGNORECASE)
 """How agents and Redline send the model to the latest result."""
-_AGAIN = re.compile(r"\bagain\b|reference=|offloaded to|saved to|可再次", re.IGNORECASE)
+_AGAIN = re.compile(r"\bagain\b|reference=|offloaded to|saved to|all of it: |可再次|全文: ", re.IGNORECASE)
 """How a placeholder names a way to have the words: run, read or search again, recall, a file on the disk."""
 _GONE = re.compile(r"^\W*(?:Old tool result content cleared|Orphaned tool result removed)", re.IGNORECASE)
 _MOST_POINTER_CHARS = 600

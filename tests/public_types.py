@@ -9,7 +9,7 @@ from typing import Any, TypedDict, assert_type
 
 import redline
 from redline.rules import Fold, Mark, Seen, StaleTerminal, TimelessFold
-from redline.schedules import Case, Decision
+from redline.schedules import Decision, ScheduleInput
 
 
 class MessageParam(TypedDict):
@@ -75,9 +75,9 @@ class Never:
     """A schedule of one's own."""
 
     name = "never"
-    weighs_requests = False
+    needs_ledger = False
 
-    def decide(self, case: Case) -> list[Decision]:
+    def decide(self, case: ScheduleInput) -> list[Decision]:
         return [Decision(mark, is_applied=False, why="never") for mark in case.pending]
 
 

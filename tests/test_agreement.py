@@ -11,18 +11,18 @@ import pytest
 
 import redline
 from redline import cli
-from redline.inspection.playback import Player
-from redline.inspection.read_session import read_session
-from redline.inspection.session_files import find_sessions
 from redline.inspector.policy_answers import what_if
-from redline.log.records import MessageAdded, PinSet, RolledBack, ViewChanged
-from redline.presets import PRESETS, find_policy
+from redline.policy.policy import as_replayed, find_policy
+from redline.policy.presets import PRESETS
 from redline.prices import PRICE_RULES, Price
-from redline.prices.model import price_of
-from redline.replay.comparison import compare
-from redline.replay.course import charges_of
-from redline.replay.own_prices import own_prices
-from redline.replay.replayed import SessionReplay
+from redline.prices.find import price_of
+from redline.record.records import MessageAdded, PinSet, RolledBack, SavedTokens, ViewChanged
+from redline.sessions.catalog.session_files import find_sessions
+from redline.sessions.playback import Player
+from redline.sessions.read_session import read_session
+from redline.sessions.replay.comparison import compare
+from redline.sessions.replay.paid import own_prices
+from redline.sessions.replay.simulated_run import SessionReplay
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.inspector.claude_code import START, call, result
 from tests.inspector.support import inspector
@@ -198,7 +198,7 @@ def check_ledger(session, replayed, talk, rule):
         return
     if len({one.model for one in requests}) > 1 or any(strike.end for strike in replayed.strikes):
         return
-    whole = sum(one.cost for one in charges_of(session.unstruck(rule).course, rule))
+    whole = sum(one.cost for one in session.unstruck(rule).charges)
     assert entry.bill == pytest.approx(whole, rel=1e-9)
     assert entry.saved == pytest.approx(whole - replayed.cost, rel=1e-6, abs=1e-6 * whole)
 
@@ -244,12 +244,16 @@ def check_surfaces(path, names):
     player = Player(history)
     unit = price.input / 1e6 if price is not None else 1.0
     for name in names:
-        playback = player.play_with(find_policy(name), name)
+        playback = player.play_with(as_replayed(find_policy(name)), name)
         outcome = compare(history, {"own": rule}, (name,), own=rule, price=price).outcomes["own"][name]
-        assert len(playback.strikes) == outcome.strikes
-        assert playback.replayed.cost == pytest.approx(outcome.cost)
+        kinds = [one.is_fold for one in playback.strikes]
+        assert (kinds.count(False), kinds.count(True)) == (outcome.strikes, outcome.folds)
+        assert outcome.saved == SavedTokens.of(playback.strikes)
+        assert playback.run.cost == pytest.approx(outcome.cost)
         page = what_if(player, {"preset": name})
-        assert (page["strikes"], page["cost"]) == (outcome.strikes, pytest.approx(outcome.cost * unit))
+        assert (page["strikes"], page["folds"]) == (outcome.strikes, outcome.folds)
+        assert page["cost"] == pytest.approx(outcome.cost * unit)
+        assert (page["struck_tokens"], page["folded_tokens"]) == (outcome.saved.struck, outcome.saved.folded)
         assert page["quoted"] == {"strikes": outcome.strikes_at_risk, "requests": outcome.requests_at_risk}
         assert page["strict"] == {"strikes": outcome.strict_strikes, "requests": outcome.strict_requests}
         assert page["tokens"] == round(outcome.tokens)
@@ -257,19 +261,27 @@ def check_surfaces(path, names):
         (explained,) = asked("explain", path, "--policy", name, "--json")
         rows = explained["rules"]
         assert sum(row["strikes"] for row in rows) == outcome.strikes
-        assert sum(row["tokens"] for row in rows) == sum(one.tokens_saved for one in playback.strikes)
+        assert sum(row["folds"] for row in rows) == outcome.folds
+        assert sum(row["tokens"] for row in rows) == outcome.saved.total
+        assert sum(row["tokens"] for row in rows if row["folds"]) == outcome.saved.folded
         if price is not None and rows and any(one.tokens_saved > 0 for one in playback.strikes):
             assert sum(row["saved_usd"] for row in rows) == pytest.approx(page["cost_without"] - page["cost"])
 
         shown = asked("show", path, "--policy", name, "--json")
         struck = {number for message in shown for part in message["parts"] for number in part["strikes"]}
         assert struck == {one.number for one in playback.strikes}
+        folded = {number for message in shown for part in message["parts"] for number in part["folds"]}
+        assert folded == {one.number for one in playback.strikes if one.is_fold}
 
         last = len(history.requests) - 1
         (compared,) = asked("diff", path, "--policies", "sent", name, "--request", last, "--json")
         assert compared["b"]["strikes"] == [one.number for one in playback.in_force(last)]
+        assert compared["b"]["folds"] == [one.number for one in playback.in_force(last) if one.is_fold]
+        saved = SavedTokens.of(playback.in_force(last))
+        assert (compared["b"]["struck_tokens"], compared["b"]["folded_tokens"]) == (saved.struck, saved.folded)
+        assert playback.run.requests[last].saved == saved.total
         assert compared["b"]["sent_tokens"] == round(playback.sizes[last].sent)
-        assert playback.sizes[last].sent == pytest.approx(playback.course.requests[last].sent)
+        assert playback.sizes[last].sent == pytest.approx(playback.run.requests[last].sent)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))
@@ -299,17 +311,19 @@ def test_the_command_and_the_page_say_the_same(tmp_path):
             (told,) = asked("replay", path, "--json")
             weighed = {one["policy"]: one for one in told["advice"]["weighed"]}
             address = running.session(f"session{seed}")
-            for name in ("careful", "balanced", "bold"):
+            for name in ("folded", "careful", "balanced", "bold"):
                 status, found = running.post(f"{address}/what-if", {"preset": name})
                 assert status == 200, found
-                assert found["strikes"] == weighed[name]["strikes"]
+                for number in ("strikes", "folds", "struck_tokens", "folded_tokens"):
+                    assert found[number] == weighed[name][number]
                 assert found["cost"] == pytest.approx(weighed[name]["cost"])
                 assert found["cost_with_rereads"] == pytest.approx(weighed[name]["cost_with_rereads"])
                 requests = max(found["requests"], 1)
                 assert found["strict"]["requests"] / requests == pytest.approx(weighed[name]["strict_requests"])
                 assert found["quoted"]["requests"] / requests == pytest.approx(weighed[name]["risk_requests"])
                 struck = running.get(f"{address}/strikes", policy=name)["strikes"]
-                assert len(struck) == weighed[name]["strikes"]
+                kinds = [one["is_fold"] for one in struck]
+                assert (kinds.count(False), kinds.count(True)) == (weighed[name]["strikes"], weighed[name]["folds"])
 
 
 def test_what_comes_out_of_a_policy_is_a_log_with_strikes(tmp_path):

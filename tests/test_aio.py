@@ -5,13 +5,15 @@ import inspect
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from redline import Conversation, ExecutionError, RedlineError, ValidationError, aio
-from redline.blobs.memory import MemoryBlobs
-from redline.log.memory import MemoryLog
+from redline import Conversation, ExecutionError, RedlineError, ValidationError
+from redline.conversation import aio
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
 from redline.testing import asks, conversation, says
+from tests.effort import tries
 
 
 def user(text):
@@ -36,7 +38,7 @@ class SlowLog(MemoryLog):
 
 
 def public_names(owner):
-    return {name for name in vars(owner) if not name.startswith("_")}
+    return {name for base in owner.__mro__ for name in vars(base) if not name.startswith("_")}
 
 
 # --- the same facade
@@ -77,7 +79,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(steps)
 def test_calls_do_what_they_do_without_asyncio(steps):
     """Any sequence of calls gives the same messages, the same errors and the same bytes to send."""

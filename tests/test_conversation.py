@@ -2,17 +2,18 @@ import json
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from redline import FORMATS, Conversation, ExecutionError, Policy, RedlineError, ValidationError, check
-from redline.blobs.memory import MemoryBlobs
-from redline.log.memory import MemoryLog
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
 from redline.rules import RULES, OffloadResults
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.testing import asks, conversation, conversations, says
+from tests.effort import tries
 
 MINUTE = 60_000
 
@@ -46,7 +47,7 @@ def test_request_applies_the_rules_and_the_record_keeps_everything():
     request = talk.request(now=20 * MINUTE)
     assert [strike.index for strike in request.strikes] == [2, 4]
     assert [strike.rule for strike in request.strikes] == ["historical_reads"] * 2
-    assert "历史读取" in contents(request)[2]
+    assert "Earlier read" in contents(request)[2]
     assert talk.all_messages == history
 
 
@@ -174,7 +175,7 @@ def test_bytes_are_kept_verbatim():
     assert Conversation([raw]).request(now=0).body == b"[" + raw + b"]"
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), now=st.integers(0, 10**9))
 def test_every_request_is_legal_and_never_longer(data, format, now):
     """Whatever the history and the rules: legal, deterministic, no more tokens than before, errors and pins kept."""
@@ -272,7 +273,7 @@ class Talking(RuleBasedStateMachine):
 
 
 TestTalking = Talking.TestCase
-TestTalking.settings = settings(max_examples=20, stateful_step_count=20)
+TestTalking.settings = tries(20, stateful_step_count=20)
 
 
 def test_rewinding_leaves_a_branch():

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import redline
 from redline import FORMATS, Conversation, RedlineError
-from redline.blobs.memory import MemoryBlobs
-from redline.engine import snapshot
-from redline.log.memory import MemoryLog
+from redline.engine import derived_state
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
 from redline.rules.masked_results import MaskedResults
 from redline.testing import asks, conversation, conversations, says
 
@@ -282,8 +282,8 @@ def test_conversation_is_the_same_in_every_log(has_checkpoints, tmp_path_factory
     """Any operations, in one process or two, give one conversation in all four logs, also when opened again after each, and
     also where what was worked out is stored in them after every request."""
     if has_checkpoints:
-        monkeypatch.setattr(snapshot, "_LEAST_MESSAGES", 1)
-        monkeypatch.setattr(snapshot, "_LEAST_SHARE", 0)
+        monkeypatch.setattr(derived_state, "_LEAST_MESSAGES", 1)
+        monkeypatch.setattr(derived_state, "_LEAST_SHARE", 0)
     folder = tmp_path_factory.mktemp("everywhere")
     tried = settings(max_examples=EXAMPLES, stateful_step_count=20)
     run_state_machine_as_test(lambda: Everywhere(folder, postgres), settings=tried)

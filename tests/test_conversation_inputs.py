@@ -11,8 +11,8 @@ import pytest
 
 import redline
 from redline import Conversation, ExecutionError, Policy, ValidationError
-from redline.log.memory import MemoryLog
-from redline.log.records import UsageReported
+from redline.record.backends.memory import MemoryLog
+from redline.record.records import UsageReported
 from redline.rules import HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
 from redline.rules.rule import Mark, TimelessFold
 from redline.testing import asks, conversation, says
@@ -268,8 +268,8 @@ def test_explain_says_what_haste_costs():
 
 
 def test_one_setting_for_all_words():
-    """A policy in English strikes in English; the default is the documents' (R33)."""
-    for policy, words in ((Policy(), redline.DOCUMENTS), (Policy(words=EN), EN)):
+    """The default is English; the documents' words are those of their policy."""
+    for policy, words in ((None, EN), (Policy(), EN), (Policy.documents(), redline.ZH), (Policy(words=redline.ZH), redline.ZH)):
         talk = Conversation(commands(8), policy=policy, clock=lambda: 0)
         (strike, *_) = (
             talk.request(now=10**9 * MINUTE, rules=["masked_results"]).strikes
@@ -447,17 +447,17 @@ def test_threads_may_share_a_conversation(tmp_path, threads):
 
 def test_a_version_that_is_not_installed_is_no_problem(monkeypatch):
     """From a source path, without pip (R26)."""
-    from importlib.metadata import PackageNotFoundError
+    from importlib import metadata
 
-    from redline.values import package
+    from redline.plugins import package_version
 
     def missing(name):
-        raise PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    package.package_version.cache_clear()
-    monkeypatch.setattr(package, "version", missing)
+    package_version.cache_clear()
+    monkeypatch.setattr(metadata, "version", missing)
     assert Conversation([HELLO]).request().messages == [HELLO]
-    package.package_version.cache_clear()
+    package_version.cache_clear()
 
 
 class Down:

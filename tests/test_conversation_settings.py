@@ -6,7 +6,8 @@ import math
 import pytest
 
 import redline
-from redline import Conversation, Policy, ValidationError, aio
+from redline import Conversation, Policy, ValidationError
+from redline.conversation import aio
 from redline.schedules import Eager, Rates, WhenFree
 
 WRONG = [True, -1, math.nan, 10**400, b"x", [[]], {"a": object()}, object(), int]

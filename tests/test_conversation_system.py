@@ -6,7 +6,7 @@ import pytest
 
 from redline import FORMATS, Conversation, check
 from redline.errors import ValidationError
-from redline.log.memory import MemoryLog
+from redline.record.backends.memory import MemoryLog
 from redline.testing import asks, conversation, fake_provider, says
 
 TOOLS = [{"name": "ls", "description": "lists files"}]

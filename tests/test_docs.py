@@ -15,11 +15,11 @@ import pytest
 import redline
 from bench import drawings
 from redline import errors
+from redline.agents.readers import READERS
 from redline.cli import COMMANDS
-from redline.formats import FORMATS
-from redline.laws import LAWS
+from redline.providers import FORMATS
+from redline.providers.laws import LAWS
 from redline.rules import RULES
-from redline.transcripts import READERS
 from tests import write_help, write_reference, write_rules, write_settings
 from tests.cli.sample import write_session
 from tests.test_house import ROOMS
@@ -309,7 +309,7 @@ def test_figures_of_the_readme_are_those_of_the_results():
         name.split("`")[1] if "`" in name else "clear_tool_uses": figures
         for name, *figures in SAVINGS.findall(text_of(PAGES[0]))
     }
-    assert told.keys() == {"careful", "balanced", "bold", "clear_tool_uses"}
+    assert told.keys() == {"folded", "careful", "balanced", "bold", "clear_tool_uses"}
     results = text_of(DOCS / "results.md")
     for name, figures in told.items():
         found = []

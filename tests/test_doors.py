@@ -10,10 +10,10 @@ import zipfile
 import pytest
 
 import redline
-from redline.blobs import open_blobs
 from redline.errors import RedlineError, TranscriptError, ValidationError
+from redline.record.blobs import open_blobs
+from tests.agents.mending.sessions import as_lines, claude_line, neovate_line
 from tests.cli.run import redline as run
-from tests.mending.sessions import as_lines, claude_line, neovate_line
 
 SECRET = "hunter2"
 RESULT = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "y" * 200}]}]

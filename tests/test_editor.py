@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
@@ -25,16 +25,17 @@ from redline import (
     RedlineTransport,
     ValidationError,
 )
-from redline.blobs import MemoryBlobs
-from redline.formats import FORMATS
-from redline.log import list_conversations
-from redline.log.records import MessageAdded, Originated, SessionJoined, StrikesApplied, UsageReported
-from redline.log.timeline import RecordTree
+from redline.providers import FORMATS
+from redline.record import list_conversations
+from redline.record.blobs import MemoryBlobs
+from redline.record.records import ForkedFrom, MessageAdded, SessionNamed, StrikesApplied, UsageReported
+from redline.record.timeline import RecordTree
 from redline.rules import Faded, OffloadResults
 from redline.schedules import Rates, WhenFree
 from redline.testing import asks, conversation, says
 from redline.testing.strategies import conversations
 from redline.values import payloads
+from tests.effort import tries
 
 MINUTE = 60_000
 EAGER = Policy.documents(words=EN)
@@ -279,7 +280,7 @@ def test_a_rewind_among_many_branches_looks_at_each_record_once():
     begun = [conversation("anthropic", [says("user", "x"), *asks("t", {}, "y", id=f"c{number}")]) for number in range(20)]
     for messages in begun:
         request = editor.edit([*messages, *spoken], session="s")
-    tree, looked_at = editor._forest.open(request.log, "").tree, 0
+    tree, looked_at = editor._histories.open(request.log, "").tree, 0
 
     class Counted(dict):
         def __getitem__(self, number):
@@ -311,7 +312,7 @@ def test_sessions_that_say_the_same_are_kept_apart():
         two = editor.edit(messages[:end], session="two", now=end * MINUTE)
         assert one.messages == two.messages
         assert one.log != two.log
-    editor.leave_alone(one, "refused")
+    editor.stop_editing(one, "refused")
     assert not editor.edit(messages, session="one", now=99 * MINUTE).is_changed
     assert editor.edit(messages, session="two", now=99 * MINUTE).is_changed
 
@@ -396,9 +397,9 @@ def test_compaction_is_a_new_record_that_names_its_origin(tmp_path, restarted):
     short = [{"role": "user", "content": "Summary: the file was read."}, *messages[-4:]]
     after = editor.edit(short, session="s", now=99 * MINUTE)
     assert after.log != before.log
-    records = [one.record for one in RecordTree(editor._forest.store.open(after.log, None)).path(after.record)]
-    assert records[0] == Originated(editor.address_of(before), "its client compacted the history")
-    assert records[1] == SessionJoined("s")
+    records = [one.record for one in RecordTree(editor._histories.store.open(after.log, None)).path(after.record)]
+    assert records[0] == ForkedFrom(editor.address_of(before), "its client compacted the history")
+    assert records[1] == SessionNamed("s")
     assert [record.timestamp_ms / MINUTE for record in records[2:7]] == [99, 16, 17, 18, 19]
 
 
@@ -407,8 +408,8 @@ def test_another_conversation_of_a_session_is_no_compaction(tmp_path):
     editor = Editor(tmp_path, policy=EAGER)
     grown(editor, worked("anthropic", 3), session="s")
     other = editor.edit([{"role": "user", "content": "A title for: Go on."}], session="s")
-    records = [one.record for one in RecordTree(editor._forest.store.open(other.log, None)).path(other.record)]
-    assert not any(isinstance(record, Originated) for record in records)
+    records = [one.record for one in RecordTree(editor._histories.store.open(other.log, None)).path(other.record)]
+    assert not any(isinstance(record, ForkedFrom) for record in records)
 
 
 # --- histories that the service keeps
@@ -439,7 +440,7 @@ def test_usage_goes_to_the_request_it_belongs_to(tmp_path):
     usage = {"input_tokens": 10, "output_tokens": 2, "cache_creation_input_tokens": 20, "cache_creation": split}
     editor.report(second, usage)
     third = editor.edit(messages[:5], model=MODEL, now=3 * MINUTE)
-    path = RecordTree(editor._forest.store.open(second.log, None)).path(third.record)
+    path = RecordTree(editor._histories.store.open(second.log, None)).path(third.record)
     reported = [one.record for one in path if isinstance(one.record, UsageReported)]
     assert reported == [UsageReported(30, 2, 0, 20, 20)]
 
@@ -448,7 +449,7 @@ def test_what_was_refused_is_left_alone_for_good(tmp_path):
     """After a refusal what goes on from there is passed on as it comes, by other processes too; the rest is not."""
     messages, editor = worked("anthropic", 9), Editor(tmp_path, policy=EAGER)
     requests = grown(editor, messages)
-    editor.leave_alone(requests[-1], "the provider answered 400")
+    editor.stop_editing(requests[-1], "the provider answered 400")
     editor.close()
     longer = [*messages, {"role": "user", "content": "And now?"}]
     after = Editor(tmp_path, policy=EAGER).edit(longer, now=99 * MINUTE)
@@ -520,7 +521,7 @@ def test_a_one_hour_cache_is_weighed_at_its_own_price(schedule, write):
     for lifetime in ("5m", "1h"):
         editor = Editor(policy=Policy(schedule=schedule))
         request = editor.edit(worked("anthropic", 3), model="claude-opus-4-6", lifetime=lifetime, now=MINUTE)
-        path = RecordTree(editor._forest.store.open(request.log, None)).path(request.record)
+        path = RecordTree(editor._histories.store.open(request.log, None)).path(request.record)
         (applied,) = [one.record for one in path if isinstance(one.record, StrikesApplied)]
         bills[lifetime] = applied.ledger.bill / applied.ledger.unstruck
     assert bills == {"5m": pytest.approx(1.5 if write == 1.5 else 1.25), "1h": pytest.approx(write)}
@@ -557,7 +558,7 @@ def test_recorded_strikes_that_are_refused_are_left_alone():
     editor.edit(messages, now=MINUTE)
     retreat = editor.recorded(messages)
     assert retreat.is_changed
-    editor.leave_alone(retreat, "the provider answered 400")
+    editor.stop_editing(retreat, "the provider answered 400")
     assert editor.edit(messages, now=2 * MINUTE).untouched == "the provider answered 400"
 
 
@@ -841,11 +842,11 @@ def test_a_store_that_cannot_be_is_refused(tmp_path):
         Editor().report(3, {"input_tokens": 1})
 
 
-@pytest.mark.parametrize("method", ["report", "leave_alone", "keep_warm", "withdraw"])
+@pytest.mark.parametrize("method", ["report", "stop_editing", "keep_warm", "withdraw"])
 def test_a_request_of_another_store_is_refused(method, tmp_path):
     """Each says so, and nothing is written."""
     request = grown(Editor(policy=EAGER), worked("anthropic", 9))[-1]
-    more = {"report": ({"input_tokens": 1},), "leave_alone": ("refused",)}.get(method, ())
+    more = {"report": ({"input_tokens": 1},), "stop_editing": ("refused",)}.get(method, ())
     with pytest.raises(ValidationError, match="of another store than"):
         getattr(Editor(tmp_path / "other"), method)(request, *more)
     assert not (tmp_path / "other").exists()
@@ -863,7 +864,7 @@ def test_time_zero_is_a_time():
     messages, editor = worked("anthropic", 3), Editor()
     editor.edit(messages, now=0)
     request = editor.edit([*messages[:2], {"role": "user", "content": "no"}, *messages[3:5]], now=99 * MINUTE)
-    path = RecordTree(editor._forest.store.open(request.log, None)).path(request.record)
+    path = RecordTree(editor._histories.store.open(request.log, None)).path(request.record)
     times = [one.record.timestamp_ms for one in path if isinstance(one.record, MessageAdded)]
     assert times == [0, 0, 99 * MINUTE, 0, 0]
 
@@ -879,7 +880,7 @@ def test_offloading_needs_a_place():
 # --- any history
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(st.data())
 @pytest.mark.parametrize("format", FORMATS)
 def test_bytes_of_what_is_not_struck_are_the_callers(format, data):

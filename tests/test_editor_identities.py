@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from redline import Editor
-from redline.formats import find_format
+from redline.providers import find_format
 
 CASES = Path(__file__).parent / "identities"
 

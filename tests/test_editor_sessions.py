@@ -6,10 +6,10 @@ import pytest
 
 import redline
 from redline import EN, Editor, Policy, Store
-from redline.histories import given as given_lists
-from redline.log.log import ROOT, Header
-from redline.log.records import HistoryStarted, MessageAdded, Originated, SessionJoined
-from redline.log.store import INDEX, LogStore
+from redline.conversation.resent import incoming
+from redline.record.log import INDEX, ROOT, Header
+from redline.record.opening import LogStore
+from redline.record.records import ForkedFrom, LogIndexed, MessageAdded, SessionNamed
 from redline.testing import asks, conversation, says
 from tests.store.places import KINDS, files_with, new_place
 
@@ -116,7 +116,7 @@ def test_a_fork_does_not_name_the_log_it_comes_from(tmp_path):
     said = (tmp_path / f"{after.log}.jsonl").read_text()
     assert before.log not in said
     assert '"one"' not in said
-    origins = [one.record.origin for one in records_of(tmp_path, after.log) if isinstance(one.record, Originated)]
+    origins = [one.record.origin for one in records_of(tmp_path, after.log) if isinstance(one.record, ForkedFrom)]
     assert origins == ["another session of this store"]
 
 
@@ -126,15 +126,15 @@ def records_of(place, name: str) -> list:
 
 def shared_log(address: str, lists: Iterable[tuple[str, list]]) -> str:
     """A log as older versions wrote it: all sessions with one first message in it, and in the index the one that began it."""
-    reader = given_lists.ListReader()
+    reader = incoming.ListReader()
     read = [(session, reader.read(messages, session=session)) for session, messages in lists]
     logs = LogStore(address)
     first, name = read[0][0], read[0][1].shared_log()
     log = logs.open(name, Header(conversation=name))
     for session, one in read:
         messages = [MessageAdded(native, 5.0, digest) for native, digest in zip(one.stored, one.digests, strict=True)]
-        log.append([*([SessionJoined(session)] if session else []), *messages], parent=ROOT)
-    logs.open(INDEX, Header(conversation=INDEX)).append([HistoryStarted(name, first)], parent=ROOT)
+        log.append([*([SessionNamed(session)] if session else []), *messages], parent=ROOT)
+    logs.open(INDEX, Header(conversation=INDEX)).append([LogIndexed(name, first)], parent=ROOT)
     log.close()
     logs.close()
     return name
@@ -180,5 +180,5 @@ def test_compaction_in_a_session_still_names_its_origin(tmp_path):
     own = editor.edit(messages, session="one", now=0)
     editor.edit(worked("b"), session="two", now=0)
     after = editor.edit([{"role": "user", "content": "A summary."}, *messages[-4:]], session="one", now=MINUTE)
-    (origin,) = [one.record for one in records_of(tmp_path, after.log) if isinstance(one.record, Originated)]
+    (origin,) = [one.record for one in records_of(tmp_path, after.log) if isinstance(one.record, ForkedFrom)]
     assert own.log in origin.origin

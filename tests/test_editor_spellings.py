@@ -4,14 +4,15 @@ import copy
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
 from redline import EN, Editor, Policy
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.testing import asks, conversation, says
 from redline.testing.strategies import conversations
+from tests.effort import tries
 
 MINUTE = 60_000
 SECRET = "sk-ant-api03-" + "a1B2" * 20
@@ -180,7 +181,7 @@ def sequences(draw):
     return format, lists
 
 
-@settings(max_examples=150, deadline=None)
+@tries(150, deadline=None)
 @given(sequences(), st.booleans(), st.sampled_from(["drop", "answer", "strip"]))
 def test_any_sequence_of_lists_is_sent_legal(drawn, is_redacted, strategy):
     """R134, R133: whatever came before and in whatever spelling, what is sent is legal, and the caller's own if it is whole."""

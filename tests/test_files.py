@@ -10,8 +10,8 @@ import pytest
 
 from redline.errors import LogError
 from redline.files import create_private, create_whole, file_error, make_directory, sync_directory, write_whole
-from redline.log import ROOT, open_log
-from tests.log.logs import message, new_address, said
+from redline.record import ROOT, open_log
+from tests.record.logs import message, new_address, said
 
 
 def test_a_file_is_written_for_its_owner_only(tmp_path):

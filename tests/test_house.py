@@ -3,71 +3,65 @@
 import ast
 import inspect
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from bench.house import OLD_NAMES, defined_names, module_cycles, one_caller_helpers, vague_docstrings
+from redline.agents.menders import MENDERS
+from redline.agents.readers import READERS
 from redline.cli import COMMANDS
-from redline.formats import FORMATS
-from redline.laws import LAWS
-from redline.mending import MENDERS
+from redline.providers import FORMATS
+from redline.providers.laws import LAWS
 from redline.rules import RULES
-from redline.transcripts import READERS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "redline"
 
 ROOMS = (
     "errors",
+    "plugins",
     "values",
     "files",
-    "settings",
     "redaction",
+    "servers",
     "prices",
     "tokens",
     "tools",
-    "formats",
-    "transcripts",
-    "log",
-    "blobs",
-    "laws",
+    "providers",
     "repair",
-    "mending",
+    "agents",
+    "record",
     "view",
+    "folds",
+    "hooks",
     "rules",
     "schedules",
     "engine",
-    "histories",
-    "policy_file",
     "policy",
-    "presets",
-    "observing",
-    "session_records",
     "conversation",
-    "opening",
-    "editor",
-    "aio",
-    "lists",
-    "wire",
+    "sessions",
     "telemetry",
     "testing",
-    "replay",
-    "inspection",
     "store",
-    "listening",
-    "ownership",
-    "agents",
+    "transport",
     "adapters",
     "proxy",
     "inspector",
-    "mcp_server",
+    "mcp",
+    "aio",
+    "blobs",
+    "formats",
+    "log",
+    "transcripts",
     "cli",
     "__main__",
     "__init__",
 )
 """From the bottom up: a room imports those before it, and no other. A room is a package, or a file beside the packages."""
 
-SURFACES = ("proxy", "inspector", "adapters", "mcp_server")
+SURFACES = ("proxy", "inspector", "adapters", "mcp")
 """They call downwards and never import each other. The command line starts them."""
 
 
@@ -112,7 +106,8 @@ def test_rooms_import_one_way(room: str):
 
 def units() -> list[Path]:
     """The files that people add: rules, laws, formats, readers, menders, commands."""
-    kinds = [*RULES.values(), *map(type, [*LAWS, *FORMATS.values(), *READERS, *MENDERS])]
+    laws = [getattr(law.broken, "func", law.broken) for law in LAWS]
+    kinds = [*RULES.values(), *laws, *map(type, [*FORMATS.values(), *READERS, *MENDERS])]
     files = {Path(inspect.getfile(kind)).resolve() for kind in kinds}
     return sorted(files | {SOURCE / "cli" / f"{command}.py" for command in COMMANDS})
 
@@ -125,23 +120,21 @@ def test_units_of_extension_have_a_test_file_each(path: Path):
     assert expected.exists(), f"{expected.relative_to(ROOT)} is missing"
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
+def names_listed(path: Path) -> list[str] | None:
+    """The `__all__` of a file; None for a file without."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return ast.literal_eval(node.value)
+    return None
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if names_listed(path) is not None], ids=name_of)
 def test_lists_of_names_are_complete_and_sorted(path: Path):
-    """`__all__` holds every public class, function and constant that the file defines, in order."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    defined = {
-        node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-    }
-    if not defined:
-        return
-    listed = next(
-        (
-            ast.literal_eval(node.value)
-            for node in tree.body
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
-        ),
-        [],
-    )
+    """Where users import from there is an `__all__`, which holds every public class and function of the file, in order."""
+    listed = names_listed(path) or []
+    kinds = ast.ClassDef | ast.FunctionDef
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    defined = {node.name for node in body if isinstance(node, kinds) and not node.name.startswith("_")}
     assert defined <= set(listed), f"missing in __all__: {defined - set(listed)}"
     assert listed == sorted(listed, key=lambda name: (not name.isupper(), name))
 
@@ -177,6 +170,59 @@ def test_docstrings_say_what_a_thing_is():
     """No docstring begins with "The same": the reader may not know what it is the same as."""
     found = [f"{name_of(path)}: {text}" for path, _, text in classes_and_docstrings() if (text or "").startswith("The same")]
     assert found == []
+
+
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in modules()]
+
+
+def test_no_files_import_each_other():
+    """What a file imports when it is loaded does not import it in turn, directly or around others."""
+    assert module_cycles(SOURCE) == []
+
+
+PRINTED_NAMES = frozenset({"is_observed"})
+"""Old names that stay, because programs read them: keys of `redline sessions --json`."""
+
+
+def test_names_that_gave_way_are_gone():
+    """No class, function or field has a name for which a plainer one was found; an alias that points to it may stay."""
+    old = OLD_NAMES - PRINTED_NAMES
+    assert [f"{name_of(path)}.{name}" for path, tree in trees() for name in defined_names(tree) if name in old] == []
+
+
+def test_docstrings_name_things():
+    """No docstring is a quarter *what, it, one, that, there, which*: a stranger searches for the thing by its name."""
+    assert [f"{name_of(path)}: {text}" for path, tree in trees() for text in vague_docstrings(tree)] == []
+
+
+MOST_HELPERS = 12
+"""In 1,000 lines of a room, the private functions that have one caller."""
+
+
+@pytest.mark.parametrize("room", sorted({room_of(path) for path in modules()}))
+def test_few_helpers_have_one_caller(room: str):
+    """One reads down a page, not through ten jumps: a helper earns its name by a second caller."""
+    own = [(path, tree) for path, tree in trees() if room_of(path) == room]
+    lines = sum(path.read_text(encoding="utf-8").count("\n") for path, _ in own)
+    helpers = [f"{name_of(path)}.{name}" for path, tree in own for name in one_caller_helpers(tree)]
+    assert len(helpers) <= max(1, MOST_HELPERS * lines / 1000), helpers
+
+
+LONGEST_FUNCTION, LONGEST_FILE = 60, 500
+
+
+def test_functions_and_files_are_short():
+    """A function is one idea told in order, at most 60 lines; a file at most 500."""
+    long = {}
+    for path, tree in trees():
+        if (lines := path.read_text(encoding="utf-8").count("\n")) > LONGEST_FILE:
+            long[name_of(path)] = lines
+        for node in ast.walk(tree):
+            if isinstance(node, FUNCTIONS) and (lines := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION:
+                long[f"{name_of(path)}.{node.name}"] = lines
+    assert long == {}
 
 
 # --- tests

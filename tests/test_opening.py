@@ -5,8 +5,8 @@ import pytest
 
 import redline
 from redline import Conversation, LogError, ValidationError, check
-from redline.log import codec
-from redline.opening import is_foreign
+from redline.conversation.opening import is_foreign
+from redline.record import codec
 from redline.testing import asks, conversation, says
 from tests.cli.sample import write_session
 from tests.corpus import CORPUS, corpus_path, needs_corpus

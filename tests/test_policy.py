@@ -8,18 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
-from redline import DOCUMENTS, EN, Conversation, Editor, Policy, Protection, ValidationError
-from redline.presets import PRESETS, find_policy
+from redline import EN, ZH, Conversation, Editor, Policy, Protection, ValidationError
+from redline.policy.policy import find_policy
+from redline.policy.presets import PRESETS
 from redline.rules import HistoricalReads, MaskedResults, StaleTerminal
 from redline.schedules import Budget, Eager, Rates, WhenFree
 from redline.tools import DEFAULT
 
 
-def test_defaults_are_the_documents():
-    """Their two rules in their words; when depends on the model."""
+def test_defaults_are_the_documents_in_english():
+    """Their two rules, in English; when depends on the model."""
     policy = Policy()
     assert [rule.name for rule in policy.made_rules()] == ["stale_terminal", "historical_reads"]
-    assert (policy.words, policy.strategy, policy.tool_book) == (DOCUMENTS, "drop", DEFAULT)
+    assert (policy.strategy, policy.tool_book) == ("drop", DEFAULT)
+    assert (policy.words, Policy.documents().words) == (EN, ZH)
     assert policy.made_schedule(None, None).name == "eager"
     assert policy.made_schedule(None, "gpt-5.6").name == "when_free"
     assert Policy.documents().made_schedule(None, "gpt-5.6").name == "eager"
@@ -120,7 +122,7 @@ policies = st.builds(
     Policy,
     rules=rules,
     schedule=schedules,
-    words=st.sampled_from([DOCUMENTS, EN]) | plain_texts.map(lambda text: replace(EN, stale_terminal=text)),
+    words=st.sampled_from([ZH, EN]) | plain_texts.map(lambda text: replace(EN, stale_terminal=text)),
     strategy=st.sampled_from(["drop", "answer", "strip"]),
     protection=st.builds(Protection, tools=st.frozensets(texts, max_size=2), paths=st.lists(texts, max_size=2).map(tuple)),
     tool_book=st.just(DEFAULT) | texts.map(lambda name: DEFAULT.with_tool(name, reads="path", runs="cmd")),
@@ -219,28 +221,30 @@ class OwnRule:
 
 class OwnSchedule:
     name = "own"
-    weighs_requests = False
+    needs_ledger = False
 
     def decide(self, case):
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("name", ["careful", "balanced", "bold"])
+@pytest.mark.parametrize("name", ["folded", "careful", "balanced", "bold"])
 def test_presets_are_policies_with_names(name):
     """By a method, by name, wherever a policy is taken; in English, when free; settings can be added."""
     policy = getattr(Policy, name)()
     assert policy == Policy.named(name) == Conversation(policy=name).policy == Editor(policy=name).policy
     assert (policy.words, policy.schedule) == (EN, "when_free")
-    assert [rule.name for rule in policy.made_rules()] == ["faded", "old_reasoning"]
-    own = getattr(Policy, name)(strategy="answer", words=DOCUMENTS, recall_tool="back")
-    assert (own.strategy, own.words, own.made_rules()[0].recall_tool) == ("answer", DOCUMENTS, "back")
+    rules = ["folded"] if name == "folded" else ["folded", "faded", "old_reasoning"]
+    assert [rule.name for rule in policy.made_rules()] == rules
+    own = getattr(Policy, name)(strategy="answer", words=ZH, recall_tool="back")
+    assert (own.strategy, own.words) == ("answer", ZH)
+    assert {rule.recall_tool for rule in own.made_rules() if rule.name != "old_reasoning"} == {"back"}
     assert Policy.of_table(tomllib.loads(policy.toml())) == policy
 
 
 @pytest.mark.parametrize("wrong", ["daring", "", 3])
 def test_a_name_that_is_none_is_refused(wrong):
     """It says which there are."""
-    with pytest.raises(ValidationError, match="careful, balanced, bold, documents"):
+    with pytest.raises(ValidationError, match="folded, careful, balanced, bold, stale, superseded, documents, masking"):
         Policy.named(wrong)
 
 

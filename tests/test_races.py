@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import redline
-from redline import aio
+from redline.conversation import aio
 from tests.cli.run import redline as run
-from tests.log.logs import KINDS, environment, new_address
+from tests.record.logs import KINDS, environment, new_address
 
 WRITER = """
 import sys

@@ -8,16 +8,16 @@ import pytest
 import redline
 from redline import Conversation, Editor
 from redline.errors import LogError
-from redline.log.log import ROOT
-from redline.log.memory import MemoryLog
-from redline.log.opening import open_log
-from redline.log.records import StrikeUndone
+from redline.record.backends.memory import MemoryLog
+from redline.record.log import ROOT
+from redline.record.opening import open_log
+from redline.record.records import StrikeUndone
 from redline.testing import asks, conversation
 from tests.cli.run import redline as command_line
-from tests.log.logs import KINDS, new_address
+from tests.record.logs import KINDS, new_address
 
 MINUTE = 60_000
-REUSED = Path(__file__).parent / "log" / "reused_numbers"
+REUSED = Path(__file__).parent / "record" / "reused_numbers"
 """Logs that Redline wrote before 0.2.0, and could not open again: numbers of strikes were given out twice."""
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 import redline
-import redline.aio
+import redline.conversation.aio
 from redline import Conversation, Editor, Policy, RedlineError
 from redline.errors import ExecutionError
-from redline.log.memory import MemoryLog
-from redline.log.opening import open_log
+from redline.record.backends.memory import MemoryLog
+from redline.record.opening import open_log
 from redline.rules import OffloadResults, StaleTerminal
 from redline.testing import asks, conversation, says
-from tests.log.logs import KINDS, new_address
-from tests.log.logs import message as message_record
 from tests.object_server import object_server
+from tests.record.logs import KINDS, new_address
+from tests.record.logs import message as message_record
 
 HELLO = {"role": "user", "content": "hello"}
 LONG = conversation("openai_chat", [says("user", "go"), *asks("terminal-execute", {"command": "ls"}, "long " * 900, id="c1")])
@@ -230,7 +230,7 @@ def test_words_may_be_named(tmp_path):
     (tmp_path / "redline.toml").write_text('words = "en"')
     assert Policy(words="en") == Policy(words=redline.EN) == Policy.load(tmp_path / "redline.toml")
     assert Policy.documents(words="en").words is redline.EN
-    assert Policy.careful(words="documents").words is redline.DOCUMENTS
+    assert Policy.careful(words="documents").words is redline.ZH
     assert Policy.of_table({"words": "en"}).words == redline.EN
     assert StaleTerminal(words="en") == StaleTerminal(words=redline.EN)
     simplify = redline.simplify_outdated_terminal_results

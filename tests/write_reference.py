@@ -9,12 +9,13 @@ from importlib import import_module
 from types import ModuleType
 
 import redline
+from redline.conversation.history import ConversationHistory
 from tests.generated import DOCS, page_with
 
 PAGE = DOCS / "reference.md"
 
 GROUPS = {
-    "Conversations": ("Conversation", "open", "Store", "Policy", "Protection", "Request", "Strike", "Words", "DOCUMENTS", "EN"),
+    "Conversations": ("Conversation", "open", "Store", "Policy", "Protection", "Request", "Strike", "Placeholders", "ZH", "EN"),
     "Plain lists": (
         "check",
         "Problem",
@@ -33,6 +34,7 @@ GROUPS = {
         "read_offloaded",
         "recall",
         "recall_tool",
+        "search_tool",
         "redact",
         "redact_text",
     ),
@@ -123,10 +125,11 @@ def alternatives(value: object) -> str:
 
 
 def members(value: object) -> Iterator[str]:
-    """The methods and properties that a class defines itself."""
+    """The methods and properties that a class defines itself, those of a conversation's history included."""
     if not inspect.isclass(value):
         return
-    for name, member in vars(value).items():
+    defined = {**vars(value), **(vars(ConversationHistory) if issubclass(value, ConversationHistory) else {})}
+    for name, member in defined.items():
         called = getattr(value, name)
         told = sentence(getattr(member, "func", member))
         if not name.startswith("_") and told and (callable(called) or isinstance(member, property | cached_property)):

@@ -1,6 +1,7 @@
 """Write the tables in docs/settings.md anew from the declarations of the settings: `python -m tests.write_settings`."""
 
-from redline.settings import SECTIONS, SETTINGS, VARIABLES, Setting
+from redline.policy.presets import DEFAULT_PRESET, PRESETS
+from redline.policy.settings import SECTIONS, SETTINGS, VARIABLES, Setting
 from tests.generated import DOCS, page_with
 
 PAGE = DOCS / "settings.md"
@@ -13,7 +14,14 @@ def page() -> str:
     others = "\n".join(f"| `{name}` | {says} |" for name, says in VARIABLES.items())
     sections = [section(name, says) for name, says in SECTIONS.items()]
     last = f"### Variables that are no settings\n\n| variable | meaning |\n|---|---|\n{others}\n"
-    return page_with(PAGE.name, "write_settings", "\n".join([*sections, last]))
+    return page_with(PAGE.name, "write_settings", "\n".join([*sections, presets(), last]))
+
+
+def presets() -> str:
+    """A row for each policy that has a name."""
+    rows = "\n".join(f"| `{preset.name}` | {preset.says} |" for preset in PRESETS.values())
+    says = f"For `--policy`, and wherever Python takes a `policy`; `default` is `{DEFAULT_PRESET}`."
+    return f"### Policies by name\n\n{says}\n\n| name | what it strikes |\n|---|---|\n{rows}\n"
 
 
 def section(name: str, says: str) -> str:

@@ -5,15 +5,16 @@ from typing import Any
 
 import redline
 from bench.peers.peer import Message, Repair, Turn, Way
+from redline.policy.presets import PresetName
 
 __all__ = ["REDLINE_REPAIRS", "REDLINE_WAYS", "UNREPAIRED"]
 
 
-def _way(preset: str, made: str) -> Way:
+def _way(preset: PresetName | None, made: str) -> Way:
     """With a preset or the default policy; what is made of the request is a part of it: nothing, its bytes, or its messages."""
 
     def begin(history: Sequence[Message]) -> Turn:
-        conversation = redline.Conversation(history, policy=preset or None, format="openai_chat")
+        conversation = redline.Conversation(history, policy=preset, format="openai_chat")
 
         def turn(message: Message) -> Any:
             def job() -> object:
@@ -29,7 +30,7 @@ def _way(preset: str, made: str) -> Way:
 
 
 REDLINE_WAYS: dict[str, Way] = {
-    "Redline's default policy, decided": _way("", ""),
+    "Redline's default policy, decided": _way(None, ""),
     "Redline, decided": _way("balanced", ""),
     "Redline, as bytes": _way("balanced", "body"),
     "Redline, as messages": _way("balanced", "messages"),

@@ -2,6 +2,8 @@
 
 from fuzz.targets.conversations import CONVERSATIONS
 from fuzz.targets.editors import EDITORS
+from fuzz.targets.folded_stories import FOLDED_STORIES
+from fuzz.targets.folds import FOLDS_OF_TEXTS
 from fuzz.targets.inspector import INSPECTOR
 from fuzz.targets.logs import DATABASES, LOGS
 from fuzz.targets.message_lists import LISTS
@@ -18,7 +20,7 @@ __all__ = ["TARGETS", "Target"]
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        *(READING, MENDING, LOGS, DATABASES, POLICIES, REFERENCES, TOKENS),
-        *(LISTS, CONVERSATIONS, STATEFUL, EDITORS, WIRE, PROXY, INSPECTOR),
+        *(READING, MENDING, LOGS, DATABASES, POLICIES, REFERENCES, TOKENS, FOLDS_OF_TEXTS),
+        *(LISTS, CONVERSATIONS, STATEFUL, FOLDED_STORIES, EDITORS, WIRE, PROXY, INSPECTOR),
     )
 }

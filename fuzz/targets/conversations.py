@@ -10,8 +10,8 @@ from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped, histories
 from fuzz.targets.message_lists import decoded_case
 from fuzz.targets.target import Target, each_case
-from redline.blobs import MemoryBlobs
 from redline.errors import RedlineError, ValidationError
+from redline.record.blobs import MemoryBlobs
 from redline.tokens import Estimate
 
 __all__ = ["CONVERSATIONS"]
@@ -116,4 +116,4 @@ def _check(request: redline.Request) -> None:
         raise BrokenProperty(f"a request breaks {problems[0].law}")
 
 
-CONVERSATIONS = Target("conversations", _seeds, each_case(_try), programs=("line_search",))
+CONVERSATIONS = Target("conversations", _seeds, each_case(_try), programs=("blobs/grep.py",))

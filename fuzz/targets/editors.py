@@ -11,8 +11,8 @@ from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped, histories
 from fuzz.targets.message_lists import decoded_case, is_ahead
 from fuzz.targets.target import Target, each_case
-from redline.blobs import MemoryBlobs
 from redline.errors import RedlineError
+from redline.record.blobs import MemoryBlobs
 from redline.tokens import Estimate
 from redline.values import payloads
 
@@ -74,4 +74,4 @@ def _check(edited: redline.EditedRequest) -> None:
     payloads.decode(edited.body)
 
 
-EDITORS = Target("editors", _seeds, each_case(_try), programs=("line_search",))
+EDITORS = Target("editors", _seeds, each_case(_try), programs=("blobs/grep.py",))

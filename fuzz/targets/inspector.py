@@ -14,7 +14,7 @@ from fuzz.targets.logs import line_seeds
 from fuzz.targets.message_lists import decoded_case
 from fuzz.targets.target import Target, Trial
 from redline.inspector.app import make_app
-from redline.inspector.settings import InspectorSettings
+from redline.inspector.guard import InspectorSettings
 
 __all__ = ["INSPECTOR"]
 

@@ -11,7 +11,7 @@ from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped, histories
 from fuzz.targets.target import Target, each_case
 from redline.errors import RedlineError, ValidationError
-from redline.formats import FORMATS, detect_format
+from redline.providers import FORMATS, detect_format
 from redline.values import payloads
 from redline.values.payloads import Payload
 

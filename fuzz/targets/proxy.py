@@ -16,10 +16,9 @@ from fuzz.targets.target import Target, Trial
 from fuzz.targets.wire import exchanges
 from redline.proxy.accounts import Accounts
 from redline.proxy.relay import Relay
-from redline.proxy.settings import ProxySettings
-from redline.proxy.upstreams import parse_upstreams
+from redline.proxy.settings import ProxySettings, parse_upstreams
 from redline.tokens import Estimate
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 
 __all__ = ["PROXY"]
 

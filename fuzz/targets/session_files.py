@@ -8,10 +8,10 @@ import redline
 from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import recorded_sessions, session_files
 from fuzz.targets.target import Target, each_case
+from redline.agents.readers import READERS
+from redline.agents.transcripts.source import Source
 from redline.errors import RedlineError
-from redline.formats import FORMATS
-from redline.transcripts import READERS
-from redline.transcripts.source import Source
+from redline.providers import FORMATS
 from redline.values import payloads
 from redline.values.payloads import Payload
 

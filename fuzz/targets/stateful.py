@@ -15,11 +15,12 @@ from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped
 from fuzz.targets.message_lists import decoded_case
 from fuzz.targets.target import Target, Trial
-from redline.blobs import MemoryBlobs
 from redline.errors import RedlineError, ValidationError
-from redline.formats import FORMATS
-from redline.log.memory import MemoryLog
+from redline.providers import FORMATS
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs import MemoryBlobs
 from redline.rules import LongResults, MaskedResults, OffloadResults, Rule
+from redline.schedules import ScheduleName
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
 
@@ -36,7 +37,7 @@ _RULES: tuple[tuple[Rule | str, ...], ...] = (
     ("repeated_calls", LongResults(max_chars=200), "historical_reads"),
     (OffloadResults(min_chars=300), "stale_terminal", "failed_inputs", "old_reasoning"),
 )
-_SCHEDULES = ("eager", "when_free", "budget")
+_SCHEDULES: tuple[ScheduleName, ...] = ("eager", "when_free", "budget")
 _MODELS = (None, "claude-sonnet-4-6", "gpt-5.5")
 _WAITS = (0, 1000, 4 * _MINUTE, 20 * _MINUTE)
 _TOOLS = (
@@ -246,7 +247,7 @@ class _Lists:
         strikes = self.made[0].strikes
         strike = strikes[number % len(strikes)]
         for editor, made in zip(self.editors, self.made, strict=True):
-            log = editor._forest.store.open(made.log, redline.log.Header(conversation=made.log))
+            log = editor._histories.store.open(made.log, redline.log.Header(conversation=made.log))
             with contextlib.ExitStack() as stack:
                 if not isinstance(log, MemoryLog):
                     stack.callback(log.close)

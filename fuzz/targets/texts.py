@@ -10,10 +10,11 @@ from fuzz.sandbox import BrokenProperty, Sandbox
 from fuzz.seeds import dumped
 from fuzz.targets.message_lists import decoded_case
 from fuzz.targets.target import Target, each_case
-from redline.blobs import DirectoryBlobs, MemoryBlobs, open_blobs
 from redline.errors import RedlineError
-from redline.formats.usage import read_usage
-from redline.log.addresses import masked, parse_address
+from redline.providers.usage import read_usage
+from redline.record.addresses import masked
+from redline.record.backends import parse_address
+from redline.record.blobs import DirectoryBlobs, MemoryBlobs, open_blobs
 from redline.tokens import Estimate, Exact, count_message
 from redline.tools.shell import shell_actions
 from redline.values.messages import Media, Message, Text
@@ -87,5 +88,5 @@ def _try_tokens(_: Sandbox, case: bytes) -> None:
             act()
 
 
-REFERENCES = Target("references", _reference_seeds, each_case(_try_reference), programs=("line_search",))
+REFERENCES = Target("references", _reference_seeds, each_case(_try_reference), programs=("blobs/grep.py",))
 TOKENS = Target("tokens", _token_seeds, each_case(_try_tokens))

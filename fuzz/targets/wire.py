@@ -13,11 +13,11 @@ from fuzz.seeds import dumped, histories
 from fuzz.targets.http import BugLog, raw_bytes
 from fuzz.targets.message_lists import decoded_case, is_ahead
 from fuzz.targets.target import Target, Trial
-from redline.testing.streams import stream_answer
+from redline.providers.answers import AnswerReader
+from redline.providers.apis import find_api
+from redline.testing.endpoints import stream_answer
 from redline.tokens import Estimate
-from redline.wire import find_api
-from redline.wire.answers import AnswerReader
-from redline.wire.editing import Call, WireEditor
+from redline.transport.editing import Call, WireEditor
 
 __all__ = ["ANSWERS", "PATHS", "WIRE", "exchanges"]
 

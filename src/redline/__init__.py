@@ -1,9 +1,9 @@
 """Redline decides what an LLM agent's model sees; these are its public names, each loaded when it is first used.
 
 Here is what most programs need. What one extends or configures is public in its own package, in one line:
-`redline.rules`, `redline.schedules`, `redline.log`, `redline.blobs`, `redline.store`, `redline.prices`, `redline.formats`,
-`redline.tools`, `redline.tokens`, `redline.transcripts`, `redline.values`, `redline.telemetry`, `redline.testing`. Everything
-else is private.
+`redline.rules`, `redline.schedules`, `redline.record`, `redline.record.blobs`, `redline.store`, `redline.prices`,
+`redline.providers`, `redline.tools`, `redline.tokens`, `redline.agents.readers`, `redline.aio`, `redline.values`,
+`redline.telemetry`, `redline.testing`. Everything else is private.
 """
 
 from importlib import import_module
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from redline import formats as formats
     from redline import log as log
     from redline import prices as prices
+    from redline import providers as providers
+    from redline import record as record
     from redline import rules as rules
     from redline import schedules as schedules
     from redline import store as store
@@ -24,16 +26,29 @@ if TYPE_CHECKING:
     from redline import tools as tools
     from redline import transcripts as transcripts
     from redline import values as values
-    from redline.blobs import Blobs as Blobs
-    from redline.blobs import DirectoryBlobs as DirectoryBlobs
-    from redline.blobs import MemoryBlobs as MemoryBlobs
-    from redline.blobs import ObjectStoreBlobs as ObjectStoreBlobs
-    from redline.blobs import open_blobs as open_blobs
-    from redline.blobs.retrieval import recall as recall
-    from redline.blobs.retrieval import recall_tool as recall_tool
-    from redline.conversation import Conversation as Conversation
-    from redline.editor import EditedRequest as EditedRequest
-    from redline.editor import Editor as Editor
+    from redline.agents.menders import Fix as Fix
+    from redline.agents.menders import Mending as Mending
+    from redline.agents.menders import mend_transcript as mend_transcript
+    from redline.agents.readers import SessionPlace as SessionPlace
+    from redline.agents.readers import Transcript as Transcript
+    from redline.agents.readers import read_transcript as read_transcript
+    from redline.agents.readers import session_places as session_places
+    from redline.conversation.conversation import Conversation as Conversation
+    from redline.conversation.editor import EditedRequest as EditedRequest
+    from redline.conversation.editor import Editor as Editor
+    from redline.conversation.lists import Conversion as Conversion
+    from redline.conversation.lists import OffloadResult as OffloadResult
+    from redline.conversation.lists import check as check
+    from redline.conversation.lists import clean_orphaned_tool_calls as clean_orphaned_tool_calls
+    from redline.conversation.lists import convert as convert
+    from redline.conversation.lists import make_legal as make_legal
+    from redline.conversation.lists import offload_tool_results as offload_tool_results
+    from redline.conversation.lists import read_offloaded as read_offloaded
+    from redline.conversation.lists import simplify_historical_file_reads as simplify_historical_file_reads
+    from redline.conversation.lists import simplify_outdated_terminal_results as simplify_outdated_terminal_results
+    from redline.conversation.opening import open as open
+    from redline.conversation.stored_messages import filter_messages as filter_messages
+    from redline.conversation.stored_messages import load_session_messages as load_session_messages
     from redline.engine.request import Request as Request
     from redline.errors import BlobStoreError as BlobStoreError
     from redline.errors import ExecutionError as ExecutionError
@@ -44,31 +59,21 @@ if TYPE_CHECKING:
     from redline.errors import StaleLogError as StaleLogError
     from redline.errors import TranscriptError as TranscriptError
     from redline.errors import ValidationError as ValidationError
-    from redline.formats import FORMATS as FORMATS
-    from redline.formats import detect_format as detect_format
-    from redline.formats import find_format as find_format
-    from redline.formats import read_messages as read_messages
-    from redline.inspection import Inspection as Inspection
-    from redline.inspection import inspect_transcript as inspect_transcript
-    from redline.laws import Problem as Problem
-    from redline.lists.check import check as check
-    from redline.lists.convert import Conversion as Conversion
-    from redline.lists.convert import convert as convert
-    from redline.lists.offload import OffloadResult as OffloadResult
-    from redline.lists.offload import offload_tool_results as offload_tool_results
-    from redline.lists.offload import read_offloaded as read_offloaded
-    from redline.lists.repair import clean_orphaned_tool_calls as clean_orphaned_tool_calls
-    from redline.lists.repair import make_legal as make_legal
-    from redline.lists.sessions import filter_messages as filter_messages
-    from redline.lists.sessions import load_session_messages as load_session_messages
-    from redline.lists.simplify import simplify_historical_file_reads as simplify_historical_file_reads
-    from redline.lists.simplify import simplify_outdated_terminal_results as simplify_outdated_terminal_results
-    from redline.log.records import Strike as Strike
-    from redline.mending import Fix as Fix
-    from redline.mending import Mending as Mending
-    from redline.mending import mend_transcript as mend_transcript
-    from redline.opening import open as open
-    from redline.policy import Policy as Policy
+    from redline.policy.policy import Policy as Policy
+    from redline.providers import FORMATS as FORMATS
+    from redline.providers import detect_format as detect_format
+    from redline.providers import find_format as find_format
+    from redline.providers import read_messages as read_messages
+    from redline.providers.laws import Problem as Problem
+    from redline.record.blobs import Blobs as Blobs
+    from redline.record.blobs import DirectoryBlobs as DirectoryBlobs
+    from redline.record.blobs import MemoryBlobs as MemoryBlobs
+    from redline.record.blobs import ObjectStoreBlobs as ObjectStoreBlobs
+    from redline.record.blobs import open_blobs as open_blobs
+    from redline.record.blobs.retrieval import recall as recall
+    from redline.record.blobs.retrieval import recall_tool as recall_tool
+    from redline.record.blobs.search import search_tool as search_tool
+    from redline.record.records import Strike as Strike
     from redline.redaction import redact as redact
     from redline.redaction import redact_text as redact_text
     from redline.rules import RULES as RULES
@@ -81,12 +86,13 @@ if TYPE_CHECKING:
     from redline.schedules import Eager as Eager
     from redline.schedules import Rates as Rates
     from redline.schedules import Schedule as Schedule
+    from redline.schedules import ScheduleInput as ScheduleInput
     from redline.schedules import WhenFree as WhenFree
+    from redline.sessions import Inspection as Inspection
+    from redline.sessions import inspect_transcript as inspect_transcript
     from redline.store import Store as Store
-    from redline.transcripts import SessionPlace as SessionPlace
-    from redline.transcripts import Transcript as Transcript
-    from redline.transcripts import read_transcript as read_transcript
-    from redline.transcripts import session_places as session_places
+    from redline.transport.transport import AsyncRedlineTransport as AsyncRedlineTransport
+    from redline.transport.transport import RedlineTransport as RedlineTransport
     from redline.values.messages import Media as Media
     from redline.values.messages import Message as Message
     from redline.values.messages import Opaque as Opaque
@@ -98,14 +104,15 @@ if TYPE_CHECKING:
     from redline.values.messages import identity as identity
     from redline.values.words import DOCUMENTS as DOCUMENTS
     from redline.values.words import EN as EN
+    from redline.values.words import ZH as ZH
+    from redline.values.words import Placeholders as Placeholders
     from redline.values.words import Words as Words
-    from redline.wire.transport import AsyncRedlineTransport as AsyncRedlineTransport
-    from redline.wire.transport import RedlineTransport as RedlineTransport
 
 _PUBLIC = {
-    "redline.blobs.retrieval": ("recall", "recall_tool"),
-    "redline.conversation": ("Conversation",),
-    "redline.editor": ("EditedRequest", "Editor"),
+    "redline.record.blobs.retrieval": ("recall", "recall_tool"),
+    "redline.record.blobs.search": ("search_tool",),
+    "redline.conversation.conversation": ("Conversation",),
+    "redline.conversation.editor": ("EditedRequest", "Editor"),
     "redline.engine.request": ("Request",),
     "redline.errors": (
         "BlobStoreError",
@@ -118,33 +125,40 @@ _PUBLIC = {
         "TranscriptError",
         "ValidationError",
     ),
-    "redline.inspection": ("inspect_transcript",),
-    "redline.laws": ("Problem",),
-    "redline.lists.check": ("check",),
-    "redline.lists.convert": ("Conversion", "convert"),
-    "redline.lists.offload": ("OffloadResult", "offload_tool_results", "read_offloaded"),
-    "redline.lists.repair": ("clean_orphaned_tool_calls", "make_legal"),
-    "redline.lists.sessions": ("filter_messages", "load_session_messages"),
-    "redline.lists.simplify": ("simplify_historical_file_reads", "simplify_outdated_terminal_results"),
-    "redline.log.records": ("Strike",),
-    "redline.mending": ("mend_transcript",),
-    "redline.opening": ("open",),
-    "redline.policy": ("Policy",),
+    "redline.sessions": ("inspect_transcript",),
+    "redline.providers.laws": ("Problem",),
+    "redline.conversation.lists": (
+        "Conversion",
+        "OffloadResult",
+        "check",
+        "clean_orphaned_tool_calls",
+        "convert",
+        "make_legal",
+        "offload_tool_results",
+        "read_offloaded",
+        "simplify_historical_file_reads",
+        "simplify_outdated_terminal_results",
+    ),
+    "redline.conversation.stored_messages": ("filter_messages", "load_session_messages"),
+    "redline.record.records": ("Strike",),
+    "redline.agents.menders": ("mend_transcript",),
+    "redline.conversation.opening": ("open",),
+    "redline.policy.policy": ("Policy",),
     "redline.redaction": ("redact", "redact_text"),
     "redline.rules.protection": ("Protection",),
     "redline.store": ("Store",),
-    "redline.transcripts": ("Transcript", "read_transcript", "session_places"),
-    "redline.values.words": ("DOCUMENTS", "EN", "Words"),
-    "redline.wire.transport": ("AsyncRedlineTransport", "RedlineTransport"),
+    "redline.agents.readers": ("Transcript", "read_transcript", "session_places"),
+    "redline.values.words": ("EN", "Placeholders", "ZH"),
+    "redline.transport.transport": ("AsyncRedlineTransport", "RedlineTransport"),
 }
 _MOVED = {
-    "redline.blobs": ("Blobs", "DirectoryBlobs", "MemoryBlobs", "ObjectStoreBlobs", "open_blobs"),
-    "redline.formats": ("FORMATS", "detect_format", "find_format", "read_messages"),
-    "redline.inspection": ("Inspection",),
-    "redline.mending": ("Fix", "Mending"),
+    "redline.record.blobs": ("Blobs", "DirectoryBlobs", "MemoryBlobs", "ObjectStoreBlobs", "open_blobs"),
+    "redline.providers": ("FORMATS", "detect_format", "find_format", "read_messages"),
+    "redline.sessions": ("Inspection",),
+    "redline.agents.menders": ("Fix", "Mending"),
     "redline.rules": ("RULES", "default_rules"),
-    "redline.schedules": ("Budget", "Case", "Decision", "Decisions", "Eager", "Rates", "Schedule", "WhenFree"),
-    "redline.transcripts": ("SessionPlace",),
+    "redline.schedules": ("Budget", "Case", "Decision", "Decisions", "Eager", "Rates", "Schedule", "ScheduleInput", "WhenFree"),
+    "redline.agents.readers": ("SessionPlace",),
     "redline.values.messages": (
         "Media",
         "Message",
@@ -156,6 +170,7 @@ _MOVED = {
         "ToolResult",
         "identity",
     ),
+    "redline.values.words": ("DOCUMENTS", "Words"),
 }
 """Names that were here before and are now public in their own packages; they still work."""
 _HOME_OF = {name: home for homes in (_PUBLIC, _MOVED) for home, names in homes.items() for name in names}
@@ -166,6 +181,8 @@ _PACKAGES = (
     "formats",
     "log",
     "prices",
+    "providers",
+    "record",
     "rules",
     "schedules",
     "store",
@@ -180,8 +197,8 @@ _PACKAGES = (
 
 __version__ = "0.2.0"
 __all__ = [
-    "DOCUMENTS",
     "EN",
+    "ZH",
     "AsyncRedlineTransport",
     "BlobStoreError",
     "Conversation",
@@ -193,6 +210,7 @@ __all__ = [
     "LogError",
     "MissingExtraError",
     "OffloadResult",
+    "Placeholders",
     "Policy",
     "Problem",
     "Protection",
@@ -205,7 +223,6 @@ __all__ = [
     "Transcript",
     "TranscriptError",
     "ValidationError",
-    "Words",
     "check",
     "clean_orphaned_tool_calls",
     "convert",
@@ -222,6 +239,7 @@ __all__ = [
     "recall_tool",
     "redact",
     "redact_text",
+    "search_tool",
     "session_places",
     "simplify_historical_file_reads",
     "simplify_outdated_terminal_results",

@@ -1,5 +1,17 @@
-"""`python -m redline` is the `redline` command."""
+"""`python -m redline` is the `redline` command. The answer to a hook loads no command line: an agent waits for it."""
 
-from redline.cli import main
+import sys
 
-main()
+match sys.argv[1:]:
+    case ["hook", "run"]:
+        from redline.hooks.answering import run
+
+        run()
+    case ["hook", "run", "--store", store]:
+        from redline.hooks.answering import run
+
+        run(store)
+    case _:
+        from redline.cli import main
+
+        main()

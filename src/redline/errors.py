@@ -62,7 +62,7 @@ class MissingExtraError(RedlineError):
         self._said = feature, extra
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        """It comes back from a worker process as it was raised there."""
+        """Pickled with its message, so that a worker process can raise it to its parent."""
         return type(self), self._said
 
 

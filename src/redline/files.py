@@ -4,31 +4,14 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from redline.errors import LogError, ValidationError
 
-__all__ = [
-    "check_no_link",
-    "check_path",
-    "check_writable",
-    "create_private",
-    "create_whole",
-    "file_error",
-    "is_folder",
-    "make_directory",
-    "open_private",
-    "read_whole",
-    "sync_directory",
-    "tighten",
-    "write_whole",
-]
-
-
 _MOST_NAME_BYTES = 255
 _MOST_PATH_BYTES = 4095
+_MOST_CACHED_BYTES = 256 * 1024 * 1024
 _MOST_SHOWN = 120
 """Of a path in an error, so many characters."""
 
@@ -53,6 +36,8 @@ def sync_directory(path: Path) -> None:
 
 def check_writable(folder: Path) -> None:
     """An OSError if no file can be written in the folder, which is made if it is not there: a disk may be full."""
+    import tempfile  # here, as a hook that writes nothing would wait for it
+
     make_directory(folder)
     with tempfile.TemporaryFile(dir=folder, prefix=".redline-", buffering=0) as file:
         for _ in range(_ENOUGH_BYTES // _BLOCK_BYTES):
@@ -90,6 +75,15 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Size and time of a file, which change when it is written; nothing where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_size, found.st_mtime_ns
+
+
 def read_whole(path: Path) -> bytes:
     """The content of a file. A pipe would be waited for and a device may never end: an OSError for those, and for folders."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
@@ -119,23 +113,20 @@ def create_whole(path: Path, content: bytes) -> bool:
         except FileExistsError:
             return False
         except OSError:
-            return _reserve_and_rename(temporary, path)
-    return True
-
-
-def _reserve_and_rename(temporary: Path, path: Path) -> bool:
-    """Where files cannot have two names (FAT, some network disks): the name is reserved, and is empty for a moment."""
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-    except FileExistsError:
-        return False
-    temporary.replace(path)
+            # On FAT and some network disks no file has two names: the name is reserved, and is empty for a moment.
+            try:
+                path.touch(mode=0o600, exist_ok=False)
+            except FileExistsError:
+                return False
+            temporary.replace(path)
     return True
 
 
 @contextlib.contextmanager
 def _temporary(directory: Path, content: bytes) -> Iterator[Path]:
     """A file with this content, on the disk; it is gone afterwards unless it was renamed."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=directory, prefix=".redline-", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -201,14 +192,15 @@ def file_error(path: Path, problem: OSError) -> LogError:
     """What to say, and what to do, when the system refuses."""
     if problem.errno == errno.ELOOP:
         return LogError(f"{path} is a symbolic link, which logs do not follow. Give the path of the file itself.")
-    advice = "Check the path and its permissions."
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        advice = "Make room, then go on: nothing was added."
-    elif problem.errno == errno.EIO:
-        advice = "Check the disk, then go on: what was stored before is left as it is."
-    elif problem.errno in (errno.EMFILE, errno.ENFILE):
-        advice = "Close some files, or allow more (ulimit -n), then go on."
+    advice = _ADVICE.get(problem.errno or 0, "Check the path and its permissions.")
     return LogError(f"{path}: {problem.strerror}. {advice}")
+
+
+_ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Make room, then go on: nothing was added."),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Close some files, or allow more (ulimit -n), then go on."),
+    errno.EIO: "Check the disk, then go on: what was stored before is left as it is.",
+}
 
 
 def _checked(handle: int, path: Path) -> int:
@@ -221,3 +213,44 @@ def _checked(handle: int, path: Path) -> int:
 
 def _is_open_to_others(status: os.stat_result) -> bool:
     return bool(status.st_mode & 0o077) and status.st_uid == os.geteuid()
+
+
+# --- the cache folder: what is there only saves time, so failures are passed over
+
+
+def cache_folder() -> Path | None:
+    """`$XDG_CACHE_HOME/redline`, else `~/.cache/redline`; None with REDLINE_CACHE=off, and for a user without a home."""
+    if os.environ.get("REDLINE_CACHE", "").lower() == "off":
+        return None
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(chosen).is_absolute():
+        return Path(chosen) / "redline"
+    try:
+        return Path.home() / ".cache" / "redline"
+    except RuntimeError:
+        return None
+
+
+def read_cached(name: str) -> bytes | None:
+    """The content of a file of that name; None where there is none that can be read."""
+    folder = cache_folder()
+    path = folder / name if folder else None
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > _MOST_CACHED_BYTES:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def write_cached(name: str, content: bytes) -> bool:
+    """Write a file for its owner only, whole or not at all; False where that is not possible."""
+    folder = cache_folder()
+    try:
+        if folder is None:
+            return False
+        make_directory(folder)
+        write_whole(folder / name, content)
+    except OSError:
+        return False
+    return True

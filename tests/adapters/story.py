@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import redline
-from redline.blobs import DirectoryBlobs
-from redline.formats import find_format
-from redline.formats.usage import read_usage
-from redline.log import JsonlLog
-from redline.log.records import UsageReported
+from redline.providers import find_format
+from redline.providers.usage import read_usage
+from redline.record import JsonlLog
+from redline.record.blobs import DirectoryBlobs
+from redline.record.records import UsageReported
 from redline.rules import OffloadResults
 from redline.testing import FakeProvider, fake_provider
 from redline.testing.builders import Turn, conversation, says

@@ -63,13 +63,13 @@ def shapes():
 @pytest.mark.parametrize("number", range(11))
 def test_there_and_back_nothing_is_lost(number):
     """A message that is read and written back has the very contents it had, and is of the format it is read as."""
-    from redline.adapters.agent_framework import _read, _write
+    from redline.adapters.agent_framework import _mapping
 
     message = shapes()[number]
-    payload = _read(message)
+    payload = _mapping.read(message)
     redline.Editor().edit([{"role": "user", "content": "hi"}, payload], format="ai_sdk")
     if message.contents:  # of nothing, something is said in its place
-        (written,) = _write(message, payload)
+        (written,) = _mapping.write(message, payload)
         assert written.to_dict() == message.to_dict()
         assert all(one is other for one, other in zip(written.contents, message.contents, strict=True))
 
@@ -78,20 +78,20 @@ def test_a_message_that_was_stored_is_the_same():
     """What is stored says of a failure only that it was one; a message is recognised by the rest."""
     from agent_framework import Message
 
-    from redline.adapters.agent_framework import _read
+    from redline.adapters.agent_framework import _mapping
 
     for message in shapes():
-        assert _read(Message.from_dict(message.to_dict())) == _read(message)
+        assert _mapping.read(Message.from_dict(message.to_dict())) == _mapping.read(message)
 
 
 def test_a_strike_changes_a_copy():
     """A result is said in two places, and both are struck; its pictures, and the message that was given, stay."""
-    from redline.adapters.agent_framework import _read, _write
+    from redline.adapters.agent_framework import _mapping
 
     message = shapes()[10]
-    payload = _read(message)
+    payload = _mapping.read(message)
     payload["content"][0]["output"]["value"][0]["text"] = "…"
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     result = written.contents[0]
     assert (result.result, result.items[0].text) == ("…", "…")
     assert result.items[1] is message.contents[0].items[1]
@@ -103,12 +103,12 @@ def test_a_strike_changes_a_copy():
 @pytest.mark.parametrize("number", [5, 6])
 def test_a_changed_call_keeps_its_shape(number):
     """Arguments may be JSON or an object."""
-    from redline.adapters.agent_framework import _read, _write
+    from redline.adapters.agent_framework import _mapping
 
     message = shapes()[number]
-    payload = _read(message)
+    payload = _mapping.read(message)
     payload["content"][-1]["input"] = {"command": "…"}
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert written.contents[-1].parse_arguments() == {"command": "…"}
     assert type(written.contents[-1].arguments) is type(message.contents[-1].arguments)
     assert written.contents[0] is message.contents[0]

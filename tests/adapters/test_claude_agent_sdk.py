@@ -10,10 +10,10 @@ from importlib.util import find_spec
 import pytest
 
 from redline.adapters.claude_agent_sdk import proxy_env, redline_proxy
-from redline.agents.runs import proxy_status
+from redline.agents.launching.runs import proxy_status
 from redline.errors import ExecutionError
-from redline.log import JsonlLog
-from redline.log.records import SessionJoined
+from redline.record import JsonlLog
+from redline.record.records import SessionNamed
 from tests.adapters.story import ROOT, reported_usage
 from tests.real_agents.descriptions import REAL_AGENTS
 from tests.real_agents.task import FOLLOW_UP, MAIN
@@ -111,7 +111,7 @@ def test_sessions_and_sub_agents_have_names_of_their_own(played):
     """As their headers say; what a sub-agent says is apart from the session that started it."""
     _, folder = played
     stored = [one.record for path in (folder / "store").glob("*.jsonl") for one in JsonlLog(path).read()]
-    names = {record.session for record in stored if isinstance(record, SessionJoined)}
+    names = {record.session for record in stored if isinstance(record, SessionNamed)}
     sessions = {name for name in names if "/" not in name}
     assert len(sessions) >= 2
     assert {name.partition("/")[0] for name in names if "/" in name} <= sessions

@@ -5,10 +5,10 @@ import json
 import pytest
 
 import redline
-from redline.adapters.framework_editor import CallSettings, CallsUnderWay, EditedCall, FrameworkEditor, origins_of
-from redline.formats.usage import Usage
-from redline.log.opening import open_log
-from redline.log.records import UsageReported
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, MessageMapping, origins_of
+from redline.providers.usage import Usage
+from redline.record.opening import open_log
+from redline.record.records import UsageReported
 from redline.testing.builders import asks, conversation, says
 
 MINUTE = 60_000
@@ -25,8 +25,16 @@ def worked():
     return [json.dumps(message) for message in conversation("openai_chat", [says("user", "Build it."), *turns])]
 
 
-def editor_of(editor, write=lambda _, payload, __: [json.dumps(payload)]):
-    return FrameworkEditor(editor, None, format="openai_chat", read=json.loads, write=write, fields=lambda _: ())
+def mapping(**functions):
+    """A mapping to Chat Completions that does what these functions do."""
+    plain = {"read": json.loads, "write": lambda _, payload, __: [json.dumps(payload)], "fields": lambda _: ()}
+    made = MessageMapping()
+    made.__dict__.update({"format": "openai_chat", **plain, **functions})
+    return made
+
+
+def editor_of(editor, **functions):
+    return FrameworkEditor(editor, None, mapping(**functions))
 
 
 def grown(framework, messages):
@@ -62,9 +70,7 @@ def test_a_message_is_read_once_and_again_when_it_was_changed():
         return message
 
     editor = redline.Editor(policy=POLICY)
-    framework = FrameworkEditor(
-        editor, None, format="openai_chat", read=reads, write=lambda _, one, __: [one], fields=lambda one: [*one.values()]
-    )
+    framework = editor_of(editor, read=reads, write=lambda _, one, __: [one], fields=lambda one: [*one.values()])
     messages = [{"role": "user", "content": "Build it."}, {"role": "user", "content": "Now."}]
     for _ in range(2):
         framework.edit(messages, CallSettings)
@@ -83,10 +89,8 @@ class Incomparable:
 
 def test_a_change_within_a_message_is_seen():
     """Deep in its blocks, in place, in a list that was cut in between, and beside values that cannot be compared."""
-    framework = FrameworkEditor(
+    framework = editor_of(
         redline.Editor(policy=POLICY),
-        None,
-        format="openai_chat",
         read=lambda one: {"role": one["role"], "content": one["content"]},
         write=lambda _, one, __: [one],
         fields=lambda one: (one["role"], one["content"], one["beside"]),
@@ -135,7 +139,7 @@ def test_a_change_that_cannot_be_said_is_withdrawn(caplog):
 
     editor = redline.Editor(policy=POLICY, clock=clock())
     messages = worked()
-    assert grown(editor_of(editor, write), messages).messages == messages
+    assert grown(editor_of(editor, write=write), messages).messages == messages
     assert not editor.recorded([message.encode() for message in messages], session="s", format="openai_chat").is_changed
     assert "cannot be said" in caplog.text
 
@@ -181,10 +185,8 @@ def test_copies_are_found_again_by_their_key():
         read.append(message["content"])
         return message
 
-    framework = FrameworkEditor(
+    framework = editor_of(
         None,
-        None,
-        format="openai_chat",
         read=note,
         write=lambda _, payload, __: [payload],
         fields=lambda message: [*message.values()],
@@ -198,20 +200,20 @@ def test_copies_are_found_again_by_their_key():
 
 def test_calls_that_are_never_answered_are_forgotten():
     """A call is over once, and of too many the oldest goes."""
-    under_way = CallsUnderWay()
+    under_way = editor_of(None)
     for number in range(1_001):
         under_way.begin(number, EditedCall([number]))
-    assert under_way.end(0) is None
+    assert under_way.end(0).messages == ()
     assert under_way.end(1_000).messages == [1_000]
-    assert under_way.end(1_000) is None
+    assert under_way.end(1_000).messages == ()
 
 
 def test_an_editor_has_its_own_policy():
     """Two policies at once are a mistake; a name that is none, too."""
     with pytest.raises(redline.ValidationError, match="own policy"):
-        FrameworkEditor(redline.Editor(), "careful", format="openai_chat", read=json.loads, write=list, fields=list)
+        FrameworkEditor(redline.Editor(), "careful", mapping())
     with pytest.raises(redline.ValidationError, match="no policy named"):
-        FrameworkEditor(None, "brave", format="openai_chat", read=json.loads, write=list, fields=list)
+        FrameworkEditor(None, "brave", mapping())
 
 
 @pytest.mark.parametrize(
@@ -233,16 +235,8 @@ def test_blocks_are_found_again(after, origins):
 def test_users_of_adapters_have_a_log_each(tmp_path):
     """R153: a thread of the framework's has its own log, and a namespace keeps all of one adapter apart from another's."""
     for namespace, session in (("", "a"), ("", "b"), ("x", "a"), ("y", "a")):
-        framework = FrameworkEditor(
-            tmp_path,
-            None,
-            format="openai_chat",
-            read=json.loads,
-            write=lambda _, payload: [json.dumps(payload)],
-            fields=lambda _: (),
-            namespace=namespace,
-        )
+        framework = FrameworkEditor(tmp_path, None, mapping(), namespace=namespace)
         framework.edit([json.dumps({"role": "user", "content": "Hi"})], lambda session=session: CallSettings(session=session))
     assert sorted(one.sessions for one in redline.Store(tmp_path).list()) == [("a",), ("a",), ("a",), ("b",)]
     with pytest.raises(redline.ValidationError, match="namespace"):
-        FrameworkEditor(None, None, format="openai_chat", read=id, write=id, fields=id, namespace=5)
+        FrameworkEditor(None, None, mapping(), namespace=5)

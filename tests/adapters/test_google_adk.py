@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 import redline
-from redline.log import JsonlLog
-from redline.log.records import SessionJoined, UsageReported
+from redline.record import JsonlLog
+from redline.record.records import SessionNamed, UsageReported
 from redline.testing import fake_provider
 from redline.testing.builders import says
 from redline.values import ToolCall
@@ -88,14 +88,14 @@ def shapes():
 @pytest.mark.parametrize("number", range(9))
 def test_there_and_back_nothing_is_lost(number):
     """A content that is read and written back has the very parts it had, a new one says the same, and both are Gemini's."""
-    from redline.adapters.google_adk import _read, _write
+    from redline.adapters.google_adk import _mapping
 
     said = shapes()[number]
-    payload = _read(said)
+    payload = _mapping.read(said)
     redline.Editor().edit([{"role": "user", "parts": [{"text": "hi"}]}, payload], format="gemini")
-    (written,) = _write(said, payload)
+    (written,) = _mapping.write(said, payload)
     assert all(one is other for one, other in zip(written.parts, said.parts, strict=True))
-    (composed,) = _write(None, payload)
+    (composed,) = _mapping.write(None, payload)
     assert written == composed == said
 
 
@@ -157,22 +157,22 @@ def ask_app(url, question, monkeypatch, **settings):
 
 
 def usage_by_agent(folder):
-    """What was reported on the way of each agent through the one log."""
-    (path,) = folder.glob("*.jsonl")
-    with contextlib.closing(JsonlLog(path)) as log:
-        stored = {one.number: one for one in log.read()}
+    """What was reported for each agent, which has a log of its own."""
     found = {}
-    for one in [one for one in stored.values() if isinstance(one.record, UsageReported)]:
-        way = one
-        while not isinstance(way.record, SessionJoined):
-            way = stored[way.parent]
-        found.setdefault(way.record.session.rpartition("|")[2], []).append(one.record.input_tokens)
+    for path in folder.glob("*.jsonl"):
+        with contextlib.closing(JsonlLog(path)) as log:
+            records = [one.record for one in log.read()]
+        usage = [record.input_tokens for record in records if isinstance(record, UsageReported)]
+        names = {record.session.rpartition("|")[2] for record in records if isinstance(record, SessionNamed)}
+        if usage:
+            (name,) = names
+            found[name] = usage
     return found
 
 
 @pytest.mark.filterwarnings("default")
 def test_agents_at_the_same_time_are_kept_apart(tmp_path, monkeypatch, caplog):
-    """Each agent of an app has its own way through the log, and its own usage."""
+    """Each agent of an app has its own log, and its own usage."""
     from redline.adapters.google_adk import RedlinePlugin
 
     with fake_provider() as provider:

@@ -79,23 +79,23 @@ def shapes():
 @pytest.mark.parametrize("number", range(13))
 def test_there_and_back_nothing_is_lost(number):
     """A message that is read and written back unchanged says the same, and is of the format it is read as."""
-    from redline.adapters.langchain import _read, _write
+    from redline.adapters.langchain import _mapping
 
     message = shapes()[number]
-    (written,) = _write(message, _read(message))
+    (written,) = _mapping.write(message, _mapping.read(message))
     assert written.content == message.content or written.content == message.text
     assert (written.model_dump() | {"content": ""}) == (message.model_dump() | {"content": ""})
-    redline.Editor().edit([{"role": "user", "content": "hi"}, _read(message)], format="ai_sdk")
+    redline.Editor().edit([{"role": "user", "content": "hi"}, _mapping.read(message)], format="ai_sdk")
 
 
 def test_a_changed_input_is_changed_wherever_it_is_said():
     """A call is in `tool_calls`, and with Anthropic in the content as well."""
-    from redline.adapters.langchain import _read, _write
+    from redline.adapters.langchain import _mapping
 
     message = shapes()[7]
-    before, payload = copy.deepcopy(message), _read(message)
+    before, payload = copy.deepcopy(message), _mapping.read(message)
     payload["content"][-1]["input"] = {"command": "…"}
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert written.tool_calls[0]["args"] == {"command": "…"}
     assert written.content[-1]["input"] == {"command": "…"}
     assert written.content[:-1] == message.content[:-1]

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import redline
-from redline.agents.ports import free_port
-from redline.log import JsonlLog
-from redline.log.records import SessionJoined
+from redline.agents.launching.runs import free_port
+from redline.record import JsonlLog
+from redline.record.records import SessionNamed
 from redline.rules import HistoricalReads
 from redline.testing import fake_provider
 from redline.testing.builders import asks, conversation, says
@@ -135,7 +135,7 @@ def test_the_proxy_edits_what_passes(proxy, format, streams):
 
 
 def is_joined(stored):
-    return isinstance(stored.record, SessionJoined)
+    return isinstance(stored.record, SessionNamed)
 
 
 @pytest.mark.filterwarnings("default")

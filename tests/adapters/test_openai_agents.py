@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 import redline
-from redline.log import JsonlLog
-from redline.log.records import SessionJoined
+from redline.record import JsonlLog
+from redline.record.records import SessionNamed
 from redline.testing import fake_provider, says
 from redline.values import ToolCall
 from tests.adapters.story import POLICY, AdapterStory, bash, calls, needs, read_file, reported_usage, tokens
@@ -104,7 +104,7 @@ def test_a_session_names_the_history(tmp_path, streams):
 
     with fake_provider() as provider:
         asyncio.run(talk_at_once(provider.url))
-    joined = [one.record.session for one in records_in(tmp_path) if isinstance(one.record, SessionJoined)]
+    joined = [one.record.session for one in records_in(tmp_path) if isinstance(one.record, SessionNamed)]
     assert sorted(joined) == ["one", "two"]
 
 

@@ -45,26 +45,26 @@ def shapes():
 @pytest.mark.parametrize("number", range(11))
 def test_there_and_back_nothing_is_lost(number):
     """A message that is read and written back unchanged has the very parts it had, and is of the format it is read as."""
-    from redline.adapters.pydantic_ai import _read, _write
+    from redline.adapters.pydantic_ai import _mapping
 
     message = shapes()[number]
-    payload = _read(message)
+    payload = _mapping.read(message)
     redline.Editor().edit([{"role": "user", "content": "hi"}, payload], format="anthropic")
     if number == 2:  # nothing in it is looked at
         return
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert written == message
     assert all(one is other for one, other in zip(written.parts, message.parts, strict=True))
 
 
 def test_a_changed_call_is_no_longer_the_providers_copy():
     """With the id of its item, OpenAI would replay the call that it has stored."""
-    from redline.adapters.pydantic_ai import _read, _write
+    from redline.adapters.pydantic_ai import _mapping
 
     message = shapes()[6]
-    payload = _read(message)
+    payload = _mapping.read(message)
     payload["content"][-1]["input"] = {"command": "…"}
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert written.parts[0] is message.parts[0]
     assert (written.parts[1].args, written.parts[1].id) == ({"command": "…"}, None)
     assert message.parts[1].id == "fc_1"
@@ -72,23 +72,23 @@ def test_a_changed_call_is_no_longer_the_providers_copy():
 
 def test_what_is_left_out_takes_its_part_along():
     """Reasoning and calls that are not sent; parts that are not looked at stay."""
-    from redline.adapters.pydantic_ai import _read, _write
+    from redline.adapters.pydantic_ai import _mapping
 
     message = shapes()[4]
-    payload = _read(message)
+    payload = _mapping.read(message)
     payload["content"] = payload["content"][1:2]
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert list(written.parts) == [message.parts[1]]
 
 
 def test_an_answer_to_an_open_call_is_added_before_the_rest():
     """The repair may put a result beside those of the other calls; the framework's own parts stay what they are."""
-    from redline.adapters.pydantic_ai import _read, _write
+    from redline.adapters.pydantic_ai import _mapping
 
     message = shapes()[8]
-    payload = _read(message)
+    payload = _mapping.read(message)
     payload["content"].insert(1, {"type": "tool_result", "tool_use_id": "c2", "content": "It was interrupted."})
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert [getattr(part, "tool_call_id", "") for part in written.parts] == ["c2", "c1", ""]
     assert list(written.parts[1:]) == list(message.parts)
 

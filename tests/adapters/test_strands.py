@@ -84,24 +84,24 @@ def message_of(role, *content):
 @pytest.mark.parametrize("number", range(10))
 def test_there_and_back_nothing_is_lost(number):
     """A message that is read and written back has the very blocks it had, and is of the format it is read as."""
-    from redline.adapters.strands import _read, _write
+    from redline.adapters.strands import _mapping
 
     message = message_of(*shapes()[number])
-    payload = _read(message)
+    payload = _mapping.read(message)
     redline.Editor().edit([{"role": "user", "content": "hi"}, payload], format="anthropic")
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     assert written == message
     assert all(one is other for one, other in zip(written["content"], message["content"], strict=True))
 
 
 def test_a_strike_in_a_result_leaves_its_pictures():
     """Only the text of a result is written anew, with the rest of the message as it was."""
-    from redline.adapters.strands import _read, _write
+    from redline.adapters.strands import _mapping
 
     message = message_of(*shapes()[8])
-    before, payload = copy.deepcopy(message), _read(message)
+    before, payload = copy.deepcopy(message), _mapping.read(message)
     payload["content"][0]["content"][0]["text"] = "…"
-    (written,) = _write(message, payload)
+    (written,) = _mapping.write(message, payload)
     items = written["content"][0]["toolResult"]["content"]
     assert items[0] == {"text": "…"}
     assert items[1] is message["content"][0]["toolResult"]["content"][1]

@@ -6,12 +6,12 @@ from typing import ClassVar
 from hypothesis import strategies as st
 
 from redline import Policy
-from redline.replay.history import PastStrike
-from redline.replay.replayed import Replayed
-from redline.replay.under_policy import strikes_under
 from redline.rules import Mark, TimelessFold
-from tests.replay.recorded import past_strike
-from tests.replay.sessions import sessions
+from redline.sessions.replay.history import PastStrike
+from redline.sessions.replay.simulated_run import SimulatedRun
+from redline.sessions.replay.under_policy import strikes_under
+from tests.sessions.replay.recorded import past_strike
+from tests.sessions.replay.sessions import sessions
 
 _BARE = 5
 """The tokens of a message of one letter."""
@@ -56,7 +56,7 @@ def cost_under(sizes, marks, rule, schedule="when_free"):
 
 def cost_with(sizes, strikes, rule):
     """What the session costs with these strikes."""
-    return Replayed(sizes, rule, tuple(strikes)).cost
+    return SimulatedRun(sizes, rule, tuple(strikes)).cost
 
 
 def mark(index, first, saved, *, number=0) -> PastStrike:

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 
 from bench.due_marks import MARK_SETS, clairvoyant_strikes, due_marks
-from redline.presets import find_policy
+from redline.policy.policy import find_policy
 from redline.prices import PRICE_RULES
-from redline.replay.replayed import SessionReplay
-from redline.replay.under_policy import strikes_under
+from redline.sessions.replay.simulated_run import SessionReplay
+from redline.sessions.replay.under_policy import strikes_under
 from tests.bench.marked_sessions import cost_with, mark, marked_sessions, marking_policy
-from tests.replay.sessions import RULE, rules, session
-from tests.replay.test_under_policy import generated
+from tests.sessions.replay.sessions import RULE, rules, session
+from tests.sessions.replay.test_under_policy import generated
 
 
 @given(marked_sessions(), rules)

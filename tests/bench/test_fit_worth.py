@@ -7,10 +7,9 @@ from bench.fit_worth import ModelledFaded, make_model
 from bench.worth_model import calibration_of, fit, folds_of, is_calibrated
 from bench.worth_rows import JudgedResult, judged_in
 from redline.rules.faded import Faded
-from redline.rules.worth import chance, shipped_model
-from redline.rules.worth_facts import FEATURES
-from tests.replay.test_under_policy import generated
+from redline.rules.worth import FEATURES, chance, shipped_model
 from tests.rules.folding import marks_of, native, read, steps
+from tests.sessions.replay.test_under_policy import generated
 
 
 def drawn(count, weights, seed=1):

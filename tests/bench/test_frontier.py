@@ -6,8 +6,8 @@ import pytest
 
 from bench.frontier import better_setting
 from bench.parts import shares_in
-from redline.replay.sizes import SessionSizes
-from tests.replay.test_under_policy import generated
+from redline.sessions.replay.under_policy import SessionSizes
+from tests.sessions.replay.test_under_policy import generated
 
 
 def found(bill: float, risk: float) -> Counter[str]:

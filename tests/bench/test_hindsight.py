@@ -4,13 +4,13 @@ from hypothesis import given
 from bench.due_marks import due_marks
 from bench.hindsight import hindsight_cost
 from bench.optimum import optimal_cost
-from redline.presets import find_policy
+from redline.policy.policy import find_policy
 from redline.prices import PRICE_RULES
-from redline.replay.replayed import SessionReplay
+from redline.sessions.replay.simulated_run import SessionReplay
 from redline.values.messages import Text
 from tests.bench.marked_sessions import cost_with, mark, marked_sessions
-from tests.replay.recorded import recorded, step
-from tests.replay.sessions import RULE, rules, session
+from tests.sessions.replay.recorded import recorded, step
+from tests.sessions.replay.sessions import RULE, rules, session
 
 
 @given(marked_sessions(), rules)

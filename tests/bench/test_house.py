@@ -3,7 +3,18 @@
 import ast
 from pathlib import Path
 
-from bench.house import CallPath, call_path, one_caller_helpers, signs_of
+from bench.house import (
+    CallPath,
+    call_path,
+    carriers_of,
+    defined_names,
+    knowledge_of,
+    module_cycles,
+    named_branches,
+    one_caller_helpers,
+    signs_of,
+    vague_docstrings,
+)
 
 
 def package(folder: Path, **files: str) -> Path:
@@ -88,3 +99,70 @@ def test_path_of_a_call(tmp_path: Path):
         exec(compile(path.read_text(), str(path), "exec"), names)
     outer, inner = names["outer"], names["inner"]
     assert call_path(lambda: outer(inner), made) == CallPath(calls=5, functions=3, files=2, depth=3)
+
+
+def test_files_that_import_each_other(tmp_path: Path):
+    """Only imports that run when the file is loaded: not those inside functions, nor those for type checkers."""
+    made = package(
+        tmp_path,
+        a="from made.b import two",
+        b="if TYPE_CHECKING:\n    from made.c import x\n\ndef late():\n    from made import c",
+        c="from made.a import one\nfrom made import d__e",
+        d__e="from made.d.f import one",
+        d__f="from made.d import e",
+    )
+    assert module_cycles(made) == [("made.d.e", "made.d.f")]
+
+
+def test_classes_that_carry_one_idea():
+    """By their fields, of which several words mean one; a class without fields of its own carries nothing."""
+    source = """
+class Usage(msgspec.Struct):
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+
+@dataclass(frozen=True)
+class Half:
+    input_tokens: int
+    output_tokens: int
+
+class Counter:
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+"""
+    assert carriers_of(ast.parse(source), "usage") == ["Usage"]
+
+
+def test_branches_on_a_name():
+    """Comparisons, members of a tuple, cases of a match, and keys of a table; not in the folder of that name."""
+    source = """
+if name == "gemini" or name in ("gemini", "other"):
+    pass
+match name:
+    case "gemini":
+        pass
+TABLE = {"gemini": 1}
+said = "gemini"
+"""
+    assert named_branches(Path("cli/a.py"), ast.parse(source), ["gemini"]) == [7, 2, 2, 5]
+    assert named_branches(Path("providers/gemini/a.py"), ast.parse(source), ["gemini"]) == []
+    assert named_branches(Path("providers/laws/a.py"), ast.parse(source), ["gemini"]) == []
+
+
+def test_vague_docstrings():
+    """A quarter of eight words or more that name nothing."""
+    vague = "What it is that one which was there has been"
+    assert vague_docstrings(ast.parse(f'"""{vague}."""')) == [f"{vague}."]
+    assert (
+        vague_docstrings(ast.parse('"""What it is."""\ndef f():\n    """Return the price of a token from the cache."""')) == []
+    )
+
+
+def test_names_and_limits(tmp_path: Path):
+    """Classes, functions and fields count by their names; a name of before that only points to the new one does not."""
+    assert defined_names(ast.parse("class A:\n    b: int\n    c = d\ndef e(): pass")) == ["A", "e", "b"]
+    made = package(tmp_path, a="class Course:\n    pass\n", b="\n" * 501)
+    known = knowledge_of(made)
+    assert (known.old_names, known.long_files, known.long_functions) == (["a.py: Course"], 1, 0)

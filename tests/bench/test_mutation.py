@@ -10,8 +10,8 @@ import pytest
 from bench.mutation.mutants import mutants_of
 
 ROOT = Path(__file__).resolve().parents[2]
-EAGER = ROOT / "src" / "redline" / "schedules" / "eager.py"
-TEST = "tests/schedules/test_eager.py"
+MASKED = ROOT / "src" / "redline" / "rules" / "masked_results.py"
+TEST = "tests/rules/test_masked_results.py"
 
 FAULTS = [
     ("return a < b", {"a < b → a <= b", "return a < b → return None"}),
@@ -73,7 +73,7 @@ def watch():
 os.waitpid(start(watch, folder), 0)
 seconds, lines = json.loads((folder / "touched").read_text())
 outcomes = {}
-for mutant in [*mutants_of(path), *mutants_of(path.with_name("budget.py"))[:1]]:
+for mutant in [*mutants_of(path), *mutants_of(path.with_name("old_images.py"))[:1]]:
     pid = start(partial(try_mutant, mutant, [seconds], folder), folder)
     outcomes[f"{mutant.path.name}: {mutant.before} → {mutant.after}"] = os.waitpid(pid, 0)[1]
 print(json.dumps([lines, outcomes]))
@@ -82,11 +82,11 @@ print(json.dumps([lines, outcomes]))
 
 def test_tests_are_tried_on_faults(tmp_path):
     """In processes of their own: what a test touches is known, a fault there is noticed, one elsewhere is not."""
-    command = [sys.executable, "-c", RUN, str(tmp_path), str(EAGER), TEST]
+    command = [sys.executable, "-c", RUN, str(tmp_path), str(MASKED), TEST]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
     lines, outcomes = json.loads(done.stdout)
-    decide = next(number for number, line in enumerate(EAGER.read_text().splitlines(), 1) if "return" in line)
+    decide = next(number for number, line in enumerate(MASKED.read_text().splitlines(), 1) if "return" in line)
     assert all(name.startswith(TEST) for name in lines[str(decide)])
     noticed = {what for what, status in outcomes.items() if status}
     assert any("→ return None" in what for what in noticed)
-    assert not any(what.startswith("budget.py") for what in noticed)
+    assert not any(what.startswith("old_images.py") for what in noticed)

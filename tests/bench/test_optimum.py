@@ -3,17 +3,18 @@ from statistics import mean
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from bench.optimum import MOST_MARKS, distances_to_optimum, optimal_cost
 from redline.errors import ValidationError
 from redline.schedules import Rates
 from tests.bench.marked_sessions import cost_under, cost_with, mark, marked_sessions
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
-from tests.replay.sessions import RULE, rules, session
+from tests.effort import tries
+from tests.sessions.replay.sessions import RULE, rules, session
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(marked_sessions(most_marks=4, most_messages=8), rules)
 def test_nothing_is_cheaper_than_the_optimum(marked, rule):
     """Trying every request for every mark, or never, finds nothing cheaper, and finds it."""

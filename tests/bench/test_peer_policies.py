@@ -9,9 +9,9 @@ from bench.peer_policies import (
     prune_like_opencode,
     reclear_every_time,
 )
-from redline.replay.replayed import SessionReplay
-from tests.replay.sessions import RULE
-from tests.replay.test_clearing import by_request, result_size, steps
+from redline.sessions.replay.simulated_run import SessionReplay
+from tests.sessions.replay.sessions import RULE
+from tests.sessions.replay.test_clearing import by_request, result_size, steps
 
 
 def test_deciding_anew_clears_one_more_each_time():

@@ -17,7 +17,9 @@ class Chat:
 
     def __init__(self, address):
         self._now = 1_760_000_000_000.0
-        self.talk = redline.open(address, format="anthropic", clock=self._tick, policy=Policy(schedule="eager"))
+        self.talk = redline.open(
+            address, format="anthropic", clock=self._tick, policy=Policy(schedule="eager", words="documents")
+        )
         self._steps = 0
 
     def _tick(self):

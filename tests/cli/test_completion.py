@@ -11,7 +11,7 @@ import click
 import pytest
 
 from redline.cli import COMMANDS, GROUPS
-from redline.cli.session_argument import SESSION_COMMANDS, SessionType
+from redline.cli.arguments import SESSION_COMMANDS, SessionType
 from tests.cli.run import FROM_HERE, SOURCE, redline
 from tests.cli.sample import write_session
 
@@ -131,8 +131,10 @@ def test_completing_a_session_loads_no_command(home):
     )
     assert f"plain,{names_at(home)[0][0]}" in done.stdout
     loaded = set(done.stderr.split())
-    assert "redline.cli.session_argument" in loaded
-    assert loaded.isdisjoint({"redline.cli.replay", "redline.transcripts", "redline.formats", "msgspec", "multiprocessing"})
+    assert "redline.cli.arguments" in loaded
+    assert loaded.isdisjoint(
+        {"redline.cli.replay", "redline.agents.readers", "redline.providers", "msgspec", "multiprocessing"}
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

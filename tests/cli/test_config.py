@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.cli.setting_options import with_settings
-from redline.presets import PRESETS
-from redline.settings import SETTINGS, VARIABLES
+from redline.policy.presets import PRESETS
+from redline.policy.settings import SETTINGS, VARIABLES
 from redline.testing import fake_provider
 from tests.cli.run import FROM_HERE, SOURCE, redline
 from tests.cli.sample import write_session

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from redline.cli.printable import width_of
+from redline.cli.formatting import width_of
 from tests.cli.chat import places, write_branches, write_chat, write_hostile
 from tests.cli.run import redline
 from tests.cli.sample import write_session

@@ -1,8 +1,8 @@
 import json
 import os
 
-from redline.agents import AGENTS
-from redline.agents.ports import free_port
+from redline.agents.launching.runs import free_port
+from redline.agents.registry import AGENTS
 from tests.cli.run import redline
 
 
@@ -64,3 +64,14 @@ def test_no_key_is_shown(tmp_path):
         done = redline("doctor", *options, width=200, **place)
         assert "https://gateway" in done.stdout
         assert "sk-secret" not in done.stdout + done.stderr
+
+
+def test_the_place_of_whole_results_is_told(tmp_path):
+    """A folder, or why no line can be left out of results."""
+    home = {"HOME": str(tmp_path), "width": 80}
+    assert json.loads(redline("doctor", "--json", **home).stdout)["whole_in"] == str(tmp_path / ".redline" / "whole")
+    done = redline("doctor", **home, REDLINE_STORE="postgresql://me:secret@host/chats")
+    said = " ".join(done.stdout.split())
+    assert "Lines left out of results: not possible: the store postgresql://me:***@host/chats is not in a folder" in said
+    report = json.loads(redline("doctor", "--json", **home, REDLINE_WHOLE_IN="off").stdout)
+    assert (report["whole_in"], report["whole_in_none"]) == ("", "it is switched off (--whole-in off)")

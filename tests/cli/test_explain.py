@@ -83,8 +83,8 @@ def test_a_summary_adds_up_by_rule(tmp_path):
     assert rule["saved_usd"] == pytest.approx(-0.0181209)
     assert len(found["largest"]) == 7
     told = explained(address)
-    assert "Redline struck 7 parts." in told
-    assert "7 1,120 -$0.0181" in told
+    assert "Redline struck 7 parts (1,120 tokens)." in told
+    assert "7 0 1,120 -$0.0181" in told
 
 
 def test_a_part_is_named_by_its_place_or_its_number(tmp_path):

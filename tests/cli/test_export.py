@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from redline import FORMATS, Conversation, check, read_transcript
-from redline.log.opening import open_log
+from redline.record.opening import open_log
 from redline.testing import asks, conversation, says
 from tests.cli.chat import KEY, PICTURE, write_chat, write_hostile
 from tests.cli.run import redline
@@ -235,6 +235,8 @@ def test_json_has_everything_that_show_has(tmp_path):
         }
     one = json.loads(redline("export", address, "--to", "json", "--request", 8).stdout)
     assert (len(one["messages"]), one["session"]["request"], len(one["requests"])) == (17, 8, 1)
+    beyond = redline("export", address, "--to", "json", "--request", 13)
+    assert (beyond.returncode, "There is no request 13; there are 13, numbered from 0." in beyond.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("target", ["markdown", "html", "json"])

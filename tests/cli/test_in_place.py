@@ -3,7 +3,7 @@ import os
 import pytest
 
 from redline import ExecutionError, mend_transcript, read_transcript
-from redline.cli.in_place import programs_with, replace_in_place
+from redline.cli.repair import programs_with, replace_in_place
 from tests.cli.sample import write_session
 
 

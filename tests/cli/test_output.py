@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from redline.cli import output
+from redline.cli.formatting import width_of
 from redline.cli.output import Column
-from redline.cli.printable import width_of
 
 ROWS = [("a", 1234), ("b", 5)]
 

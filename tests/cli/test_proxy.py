@@ -261,3 +261,23 @@ def test_a_bucket_that_is_down_holds_nobody_up(tmp_path, monkeypatch):
     last = json.dumps(provider.exchanges[-1].body)
     assert "line 0\\n" not in last
     assert "line 22\\n" in last
+
+
+def test_the_status_says_where_whole_results_are(tmp_path):
+    """With the store, or in a folder of the user's; or nowhere, and why."""
+    told = {}
+    for options in ((), ("--whole-in", tmp_path / "mine"), ("--whole-in", "off")):
+        with fake_provider() as provider, started(provider, tmp_path / "store", *options) as process:
+            told[options[1:]] = ask(process.url, "/redline/status")["whole_in"]
+    assert list(told.values()) == [
+        str(tmp_path / "store" / "whole"),
+        str(tmp_path / "mine"),
+        "nowhere: it is switched off (--whole-in off)",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--store", "--whole-in"])
+def test_nobodys_home_is_an_error(option):
+    """It is no bug of Redline's."""
+    done = redline("proxy", "--port", "0", option, "~nobody-at-all/here")
+    assert (done.returncode, "nobody-at-all" in done.stderr) == (2, True), done.stderr

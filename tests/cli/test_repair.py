@@ -8,9 +8,7 @@ import pytest
 
 from redline import check, read_transcript
 from redline import open as open_conversation
-from redline.cli.repair import AGENT_PLACES
-from redline.mending import MENDERS
-from redline.transcripts import READERS
+from redline.agents.menders import MENDERS
 from tests.cli.run import redline
 from tests.cli.sample import write_session
 
@@ -170,22 +168,11 @@ def test_a_file_that_a_program_has_open_is_left_alone(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["s.jsonl"]
 
 
-@pytest.mark.parametrize(
-    "mender", [mender for mender in MENDERS if mender.name != "plain lists of messages"], ids=lambda m: m.name
-)
-def test_every_agent_whose_files_are_repaired_has_its_place(mender):
-    """What was repaired must be put somewhere."""
-    assert set(mender.formats) <= AGENT_PLACES.keys()
+AGENTS = [mender for mender in MENDERS if mender.name != "plain lists of messages"]
 
 
-def test_places_are_of_agents_that_are_read():
-    """Nothing is left over from a reader that is gone."""
-    assert AGENT_PLACES.keys() <= {reader.name for reader in READERS}
-    assert str(AGENT_PLACES["codex"]).startswith("Codex looks for its sessions at ~/.codex/sessions/")
-
-
-@pytest.mark.parametrize("place", AGENT_PLACES.values(), ids=lambda place: place.name)
-def test_every_place_is_documented(place):
-    """The page on repairing files has the same table."""
+@pytest.mark.parametrize("mender", AGENTS, ids=lambda mender: mender.name)
+def test_every_place_is_documented(mender):
+    """What was repaired must be put somewhere, and the page on repairing files has the same table."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "formats-and-transcripts.md").read_text(encoding="utf-8")
-    assert f"| {place.name} | {place.looks_at} | {place.resumes_by} |" in page.replace("`", "")
+    assert f"| {mender.name} | {mender.looks_at} | {mender.resumes_by} |" in page.replace("`", "")

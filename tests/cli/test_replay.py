@@ -4,7 +4,7 @@ import pytest
 
 from redline import open as open_conversation
 from redline.prices import PRICE_RULES
-from redline.replay.comparison import POLICIES
+from redline.sessions.replay.comparison import POLICIES
 from tests.cli.sample import write_session
 from tests.cli.test_inspect import redline
 
@@ -17,6 +17,14 @@ def test_json_has_every_policy_and_price(tmp_path):
     assert list(found["prices"]) == list(PRICE_RULES)
     for price in found["prices"].values():
         assert list(price["policies"]) == list(POLICIES)
+
+
+def test_other_programs_are_compared_by_name(tmp_path):
+    """What they make of results before they are first sent stands beside sending everything, and beside Redline's policies."""
+    done = redline("replay", "--json", "--policy", "rtk", "--policy", "careful", write_session(tmp_path / "s.jsonl"))
+    found = json.loads(done.stdout)
+    assert [list(price["policies"]) for price in found["prices"].values()] == [["none", "rtk", "careful"]] * len(PRICE_RULES)
+    assert "rtk" not in {one["policy"] for one in found["advice"]["weighed"]}
 
 
 def test_many_files_add_up_whatever_the_number_of_processes(tmp_path):
@@ -36,7 +44,7 @@ def test_first_comes_what_to_do(tmp_path):
     assert said.startswith("This session of claude-code (4 requests to claude-opus-4-6): the provider reported $")
     assert "; our model of the bill says $" in said
     assert "With `balanced` it would have cost $" in said
-    assert "Why: `careful` strikes nothing here; " in said
+    assert "Why: `folded` changes nothing here; `careful` changes nothing here; " in said
     assert "In detail" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -155,7 +163,7 @@ def test_the_presets_are_beside_the_other_policies(tmp_path):
         assert (masked["risk"], masked["risk_requests"]) == (0.2, 1 / 16)
         assert (masked["strict"], masked["strict_requests"]) == (0.2, 1 / 16)
         assert masked["kinds"]["terminal"] == {"strikes": 5, "quoted": 1, "strict": 1}
-    assert [one["policy"] for one in found["advice"]["weighed"]] == ["careful", "balanced", "bold"]
+    assert [one["policy"] for one in found["advice"]["weighed"]] == ["folded", "careful", "balanced", "bold"]
 
 
 def test_tables_for_people(tmp_path):
@@ -192,7 +200,7 @@ def test_a_model_that_binds_its_reasoning_is_struck_only_where_it_may_be(tmp_pat
         found = json.loads(redline("replay", path, "--json", "--prices", model).stdout)
         strikes[model] = found["prices"][model]["policies"]["documents"]["strikes"]
     assert strikes == {"claude-opus-4-6": 10, "claude-opus-5-5": 0}
-    assert [one["policy"] for one in found["advice"]["weighed"]][3:] == ["clear_tool_uses", "clear_tool_uses_min_gain"]
+    assert [one["policy"] for one in found["advice"]["weighed"]][4:] == ["clear_tool_uses", "clear_tool_uses_min_gain"]
     said = " ".join(redline("replay", path, "--prices", "claude-opus-5-5").stdout.split())
     assert "claude-opus-5-5 refuses a request in which anything before its reasoning was changed, so little can be" in said
 

@@ -2,11 +2,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from redline.cli.replay_curves import bars, draw_curves, show_curves
+from redline.cli.replay_report import bars, draw_curves, show_curves
 from redline.errors import MissingExtraError
-from redline.replay.comparison import compare
-from tests.replay.sessions import RULE
-from tests.replay.test_comparison import long_session
+from redline.sessions.replay.comparison import compare
+from tests.sessions.replay.sessions import RULE
+from tests.sessions.replay.test_comparison import long_session
 
 
 def test_bars_are_as_high_as_their_values():

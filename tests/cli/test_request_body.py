@@ -1,9 +1,9 @@
 import pytest
 
 from redline import FORMATS, ValidationError
-from redline.cli.request_body import next_messages, request_body
-from redline.inspection.session_files import find_sessions
-from redline.lists.convert import Conversion
+from redline.cli.export import next_messages, request_body
+from redline.conversation.lists import Conversion
+from redline.sessions.catalog.session_files import find_sessions
 from tests.cli.sample import write_session
 
 

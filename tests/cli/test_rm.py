@@ -5,7 +5,7 @@ import time
 import pytest
 
 from redline import Store
-from redline.blobs import DirectoryBlobs
+from redline.record.blobs import DirectoryBlobs
 from tests.cli.run import redline
 from tests.store.places import KINDS, files_with, new_place, talk
 

@@ -11,11 +11,11 @@ from threading import Thread
 
 import pytest
 
-from redline.agents.ports import free_port, is_dead
+from redline.agents.launching.runs import free_port, is_dead
 from redline.testing import fake_provider
 from tests.cli.run import SOURCE, redline
 
-STAND_IN = Path(__file__).resolve().parents[1] / "agents" / "stand_in.py"
+STAND_IN = Path(__file__).resolve().parents[1] / "agents" / "launching" / "stand_in.py"
 TOKEN = "a-token-of-16-letters"
 PRINT = "import os, sys; print(os.environ['ANTHROPIC_BASE_URL'], *sys.argv[1:]); sys.exit(7)"
 
@@ -186,7 +186,7 @@ def test_an_address_where_nothing_listens_stops_it(tmp_path):
 
 def test_a_program_asks_a_provider_through_a_proxy_of_its_own(tmp_path):
     """With a real proxy: the request arrives, the answer comes back, nothing is left running or lying about."""
-    pytest.importorskip("redline.editor")
+    pytest.importorskip("redline.conversation.editor")
     ask = (
         "import json, os, urllib.request as u\n"
         "body = {'model': 'claude-sonnet-4-5', 'max_tokens': 9, 'messages': [{'role': 'user', 'content': 'hi'}]}\n"
@@ -283,7 +283,9 @@ def ask(**headers):
     headers = {"x-api-key": "sk-made-up", "content-type": "application/json", **headers}
     request = u.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), headers)
     try:
-        return u.urlopen(request, timeout=20).status
+        with u.urlopen(request, timeout=20) as answer:
+            answer.read()  # who leaves with the head alone is a client that went before its answer
+            return answer.status
     except urllib.error.HTTPError as problem:
         return problem.code
     except OSError:
@@ -372,7 +374,8 @@ def proxies():
             words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\\0")
         except OSError:
             continue
-        if b"proxy" in words and port in words and b"redline.agents.keeper" not in words and b"run" not in words:
+        supervisor = b"redline.agents.launching.proxy_supervisor"
+        if b"proxy" in words and port in words and supervisor not in words and b"run" not in words:
             yield int(name)
 """
 KILL = (

@@ -1,5 +1,5 @@
 from redline import read_transcript
-from redline.cli.sample_session import write_sample_session
+from redline.cli.demo import write_sample_session
 
 
 def test_sample_is_a_session_that_crashed(tmp_path):

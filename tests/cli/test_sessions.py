@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import redline as library
-from redline.cli.printable import width_of
+from redline.cli.formatting import width_of
+from tests.agents.transcripts.opencode_store import make_database
 from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session
-from tests.transcripts.opencode_store import make_database
 
 MODEL = "claude-opus-4-6"
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from redline.cli.printable import width_of
+from redline.cli.formatting import width_of
 from tests.cli.chat import LINES, TRICK, Chat, places, write_branches, write_chat, write_hostile
 from tests.cli.run import FROM_HERE, redline
 from tests.cli.sample import write_session

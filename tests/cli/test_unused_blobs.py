@@ -4,8 +4,8 @@ import os
 import pytest
 
 from redline import Conversation
-from redline.blobs.directory import DirectoryBlobs
-from redline.log.opening import open_log
+from redline.record.blobs.directory import DirectoryBlobs
+from redline.record.opening import open_log
 from tests.cli.run import redline
 from tests.cli.sample import write_session
 

@@ -4,14 +4,15 @@ import itertools
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import redline
 from redline import Conversation, Editor, Policy
 from redline.errors import ExecutionError, RedlineError
 from redline.rules.masked_results import MaskedResults
-from redline.testing.binding import ReasoningBinder
+from redline.testing.provider import ReasoningBinder
+from tests.effort import tries
 
 MODEL = "claude-sonnet-5-5"
 RULES = (MaskedResults(keep_recent=1),)
@@ -61,8 +62,10 @@ def test_a_strike_stays_on_its_branch(schedule, is_reported, tmp_path):
     assert provider.refused == []
 
 
-@settings(max_examples=60, deadline=None)
+@tries(60, deadline=None)
 @given(seed=st.integers(0, 10**6), schedule=st.sampled_from(["eager", "when_free"]))
+@example(seed=98, schedule="eager")  # rolled back to reasoning before which a strike was lifted meanwhile
+@example(seed=9, schedule="when_free")
 def test_every_request_is_taken_whatever_was_hidden(seed, schedule):
     """R157: truncate, filter, rewind, roll back or undo in mid-turn either leaves a request that is taken, or is refused."""
     random, provider = Random(seed), Provider()

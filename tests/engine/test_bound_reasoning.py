@@ -3,22 +3,22 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Conversation, ExecutionError
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning, restoring_problem
 from redline.engine.state import State
-from redline.formats import find_format
-from redline.log.memory import MemoryLog
-from redline.log.records import Destination, MessageAdded, Strike, StrikesApplied, StrikeUndone
 from redline.prices import Price
+from redline.providers import find_format
+from redline.record.backends.memory import MemoryLog
+from redline.record.records import Destination, MessageAdded, Strike, StrikesApplied, StrikeUndone
 from redline.rules.masked_results import MaskedResults
 from redline.rules.old_reasoning import OldReasoning
-from redline.testing.binding import ReasoningBinder
-from redline.testing.provider import FakeProvider
+from redline.testing.provider import FakeProvider, ReasoningBinder
 from redline.values import payloads
 from redline.values.messages import Reasoning, Text, ToolCall
+from tests.effort import tries
 
 MINUTE = 60_000
 MODEL = "claude-opus-5-5"
@@ -278,7 +278,7 @@ turns = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@tries(30, deadline=None)
 @given(turns, st.sampled_from(["when_free", "eager"]), st.sampled_from([(), RULES, (*RULES, OldReasoning(bound_too=True))]))
 def test_no_request_is_refused(story, schedule, rules):
     """Whatever the pauses, the schedule, what is undone or pinned or changed between turns: the provider takes each request."""

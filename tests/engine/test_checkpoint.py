@@ -3,19 +3,19 @@ from typing import ClassVar
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation
-from redline.blobs.memory import MemoryBlobs
-from redline.engine import snapshot
-from redline.engine.snapshot import Checkpoints, Snapshot, fingerprint
+from redline.engine import derived_state
+from redline.engine.derived_state import Checkpoints, Settings, Snapshot, fingerprint
 from redline.engine.state import State
-from redline.engine.workings import Settings
-from redline.log.log import ROOT
-from redline.log.memory import MemoryLog
-from redline.log.records import Checkpoint, MessageAdded
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
+from redline.record.log import ROOT
+from redline.record.records import Checkpoint, MessageAdded
 from redline.rules.failed_inputs import FailedInputs
+from redline.rules.folded import Folded
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.long_results import LongResults
 from redline.rules.masked_results import MaskedResults
@@ -30,6 +30,7 @@ from redline.rules.superseded_reads import SupersededReads
 from redline.schedules import Decision
 from redline.testing import asks, conversation, conversations
 from redline.tokens import Calibrated, Estimate
+from tests.effort import tries
 
 STRICT = (
     StaleTerminal(max_age_ms=1000, keep_recent=1, may_grow=True),
@@ -42,6 +43,7 @@ STRICT = (
     OldReasoning(keep_recent=1, bound_too=True),
     OldImages(keep_messages=1),
     OffloadResults(min_chars=5, keep_recent=1, stub="[{reference}]"),
+    Folded(),
 )
 """Rules that have something to say about short conversations."""
 
@@ -63,7 +65,7 @@ class Holding:
     """Applies nothing."""
 
     name: ClassVar[str] = "holding"
-    weighs_requests: ClassVar[bool] = False
+    needs_ledger: ClassVar[bool] = False
 
     def decide(self, case):
         return [Decision(mark, is_applied=False, why="later") for mark in case.pending]
@@ -72,8 +74,8 @@ class Holding:
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """A checkpoint whenever anything was said."""
-    monkeypatch.setattr(snapshot, "_LEAST_MESSAGES", 1)
-    monkeypatch.setattr(snapshot, "_LEAST_SHARE", 0)
+    monkeypatch.setattr(derived_state, "_LEAST_MESSAGES", 1)
+    monkeypatch.setattr(derived_state, "_LEAST_SHARE", 0)
 
 
 def seen(request):
@@ -83,7 +85,7 @@ def seen(request):
     return request.body, sorted(strikes, key=repr), held, request.refused, request.repairs
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), strategy=st.sampled_from(["drop", "answer", "strip"]))
 def test_opened_again_nothing_is_different(data, format, strategy):
     """Whatever was said in whatever order, with any rules and schedule: a conversation that goes on from what was worked out
@@ -173,7 +175,7 @@ def test_a_checkpoint_of_another_view_is_not_taken_up():
 
 
 def replace_known(record, content):
-    return Checkpoint(record.made_with, content, record.votes)
+    return Checkpoint(record.stored_under, content, record.votes)
 
 
 class Forgetful:
@@ -214,7 +216,7 @@ def test_log_grows_by_little(monkeypatch):
     stored = sum(len(one.known) for one in log.checkpoints)
     said = sum(len(one.record.payload) for one in log.read(ROOT) if isinstance(one.record, MessageAdded))
     assert 0 < len(log.checkpoints) < 16
-    assert stored < said / snapshot._LEAST_SHARE
+    assert stored < said / derived_state._LEAST_SHARE
 
 
 def test_closing_stores_what_is_new():
@@ -257,9 +259,9 @@ def test_another_counter_starts_from_the_beginning():
     """Tokens that one counter counted are not mixed with those of another."""
     log = LastingLog()
     work(log, counter=Estimate())
-    made_with = {one.made_with for one in log.checkpoints}
+    stored_under = {one.stored_under for one in log.checkpoints}
     Conversation(log=log, counter=Calibrated(Estimate(), 2.0)).request(now=9)
-    assert len({one.made_with for one in log.checkpoints} - made_with) == 1
+    assert len({one.stored_under for one in log.checkpoints} - stored_under) == 1
 
 
 def test_name_of_settings_is_the_same_everywhere():

@@ -9,11 +9,11 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 import redline
 from redline import Conversation
-from redline.blobs.memory import MemoryBlobs
-from redline.engine import snapshot
-from redline.log.memory import MemoryLog
-from redline.log.records import Checkpoint
-from redline.rules import HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
+from redline.engine import derived_state
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
+from redline.record.records import Checkpoint
+from redline.rules import Folded, HistoricalReads, MaskedResults, OffloadResults, StaleTerminal
 from redline.testing import asks, conversation, says
 
 EXAMPLES = int(os.environ.get("REDLINE_LOG_EXAMPLES", "5"))
@@ -24,6 +24,7 @@ RULE_SETS = [
     [MaskedResults(keep_recent=2)],
     [StaleTerminal(max_age_ms=MINUTE, keep_recent=1), HistoricalReads(keep_recent=1)],
     [OffloadResults(min_chars=100, keep_recent=1)],
+    [Folded(), MaskedResults(keep_recent=2)],
 ]
 rule_sets = st.sampled_from(range(len(RULE_SETS)))
 schedules = st.sampled_from(["eager", "when_free", "budget"])
@@ -32,8 +33,8 @@ schedules = st.sampled_from(["eager", "when_free", "budget"])
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """A checkpoint whenever anything was said."""
-    monkeypatch.setattr(snapshot, "_LEAST_MESSAGES", 1)
-    monkeypatch.setattr(snapshot, "_LEAST_SHARE", 0)
+    monkeypatch.setattr(derived_state, "_LEAST_MESSAGES", 1)
+    monkeypatch.setattr(derived_state, "_LEAST_SHARE", 0)
 
 
 class Forgetful:

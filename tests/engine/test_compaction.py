@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, ExecutionError, ValidationError, check
 from redline.engine.compaction import LEAD, Breaker
-from redline.formats import find_format
+from redline.providers import find_format
 from redline.testing import asks, conversation, conversations, says
-from redline.tokens.counting import count_message
+from redline.tokens import count_message
 
 
 def talk(steps=4):

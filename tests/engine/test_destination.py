@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 
 from redline import ValidationError
-from redline.engine.destination import DestinationFinder
-from redline.log.records import Destination
+from redline.engine.project import DestinationFinder
 from redline.prices import Price
-from redline.prices.model import price_of
+from redline.prices.find import price_of
+from redline.record.records import Destination
 from redline.testing import json_values
 from redline.tokens import Estimate
 

@@ -1,10 +1,10 @@
 import pytest
 
 from redline import FORMATS
-from redline.engine.draft import Draft
+from redline.engine.project import Draft
 from redline.engine.repaired import RepairedView
 from redline.engine.state import State
-from redline.log.records import MessageAdded, Strike
+from redline.record.records import MessageAdded, Strike
 from redline.testing import asks, conversation, says
 from redline.values.payloads import decode, encode
 
@@ -30,10 +30,10 @@ def sent(draft):
 
 
 def test_a_legal_strike_is_taken(draft):
-    """It is part of what is sent, is numbered, and its blob is to be stored."""
+    """It is part of what is sent, and its blob is to be stored."""
     assert draft.take(strike(2, ("content",), "[gone]"), b"long") is None
     assert sent(draft) == [*HISTORY[:2], {**HISTORY[2], "content": "[gone]"}, *HISTORY[3:]]
-    assert (len(draft.strikes), draft.next_number, draft.blobs) == (1, 1, [b"long"])
+    assert (len(draft.strikes), draft.blobs) == (1, [b"long"])
 
 
 def test_a_strike_that_breaks_a_law_is_not(draft):

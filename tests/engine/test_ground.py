@@ -3,14 +3,15 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, check
-from redline.log.memory import MemoryLog
+from redline.record.backends.memory import MemoryLog
 from redline.rules import HistoricalReads, Mark, TimelessFold
 from redline.testing import asks, conversation, says
 from redline.values.words import is_placeholder
+from tests.effort import tries
 
 MINUTE = 60_000
 SCHEDULES = ["eager", "when_free"]
@@ -125,7 +126,7 @@ moves = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@tries(40, deadline=None)
 @given(
     format=st.sampled_from(sorted(FORMATS)),
     strategy=st.sampled_from(["drop", "answer", "strip"]),

@@ -10,7 +10,7 @@ import pytest
 import redline
 from bench.generate import history
 from redline import Conversation
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.schedules import Budget, Eager, WhenFree
 from redline.tokens import Estimate
 from redline.values.messages import Text, ToolCall, ToolResult

@@ -1,11 +1,10 @@
 import pytest
 
 from redline import Conversation, ValidationError
-from redline.engine.marks import Marks
+from redline.engine.marks import Marks, Sizes
 from redline.engine.repaired import RepairedView
-from redline.engine.sizes import Sizes
 from redline.engine.state import State
-from redline.log.records import MessageAdded, PinSet
+from redline.record.records import MessageAdded, PinSet
 from redline.rules.masked_results import MaskedResults
 from redline.rules.protection import Protection
 from redline.rules.rule import Mark, TimelessFold
@@ -125,7 +124,7 @@ class Holding:
     """A schedule of one's own that applies nothing."""
 
     name = "holding"
-    weighs_requests = False
+    needs_ledger = False
 
     def decide(self, case):
         return [Decision(mark, is_applied=False, why="later") for mark in case.pending]
@@ -135,7 +134,7 @@ class OneByOne:
     """A schedule of one's own: the first mark goes, the others wait."""
 
     name = "one_by_one"
-    weighs_requests = False
+    needs_ledger = False
 
     def decide(self, case):
         return [Decision(mark, is_applied=number == 0, why="in turn") for number, mark in enumerate(case.pending)]

@@ -3,17 +3,18 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import EN, Conversation, Editor, Policy, check
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.rules import DEFAULT_RULES, RULES, Faded, HistoricalReads, MaskedResults, RepeatedCalls
-from redline.rules.back_pointers import pointer_kind
+from redline.rules.facts import pointer_kind
 from redline.testing import conversation
 from redline.tokens import Estimate
 from redline.values.messages import Media, Text, ToolCall, ToolResult
-from redline.values.words import is_placeholder
+from redline.values.words import ZH, is_placeholder
+from tests.effort import tries
 from tests.rules.folding import PIXEL, step
 
 WASTED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
@@ -133,11 +134,11 @@ def test_words_are_given_back_where_they_were_asked_for():
     assert walk.talk.request(now=walk.now).messages[-1]["content"][0]["content"] == WASTED
 
 
-@pytest.mark.parametrize("words", [EN, None])
+@pytest.mark.parametrize("words", [EN, ZH])
 def test_six_reads_of_which_five_are_pointers_leave_the_file(words):
     """R102: the only real read stays, with the default rules and with all of them."""
     for rules in (DEFAULT_RULES, [name for name in RULES if name not in ("offload_results", "long_results")]):
-        policy = Policy(rules=rules, schedule="eager", **({"words": words} if words else {}))
+        policy = Policy(rules=rules, schedule="eager", words=words)
         walk = Walk(policy=policy)
         walk(read_turn(0, "a.py", words_of("a")))
         for number in range(1, 6):
@@ -200,8 +201,8 @@ def test_a_pointer_to_what_is_hidden_gives_the_words():
 def test_a_placeholder_never_points_to_one():
     """Older reads say that the latest one has the words: no other rule takes those away."""
     rules = [HistoricalReads(keep_recent=1), RepeatedCalls(), MaskedResults(keep_recent=2), Faded(0)]
-    for words in (EN, None):
-        walk = Walk(policy=Policy(rules=rules, schedule="eager", **({"words": words} if words else {})))
+    for words in (EN, ZH):
+        walk = Walk(policy=Policy(rules=rules, schedule="eager", words=words))
         for number in range(4):
             walk(read_turn(number, "a.py", words_of(f"version {number}")))
         walk(filler(10, 12))
@@ -231,7 +232,7 @@ def test_what_changed_is_no_loop():
 
 
 @pytest.mark.parametrize("name", ["careful", "balanced", "bold"])
-@settings(max_examples=25, deadline=None)
+@tries(25, deadline=None)
 @given(data=st.data())
 def test_every_pointer_leads_to_words(name, data):
     """Reads, pointers, commands in any order: at each request, every pointer that is sent leads to words, live and reopened,
@@ -266,7 +267,7 @@ def test_an_editor_gives_words_back_too(format_name):
     assert words_of("a").strip() in "\n".join(texts_sent(sent, format_name))
 
 
-@pytest.mark.parametrize("words", [EN, None], ids=["EN", "documents"])
+@pytest.mark.parametrize("words", [EN, ZH], ids=["EN", "ZH"])
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -281,7 +282,7 @@ def test_an_editor_gives_words_back_too(format_name):
 def test_a_placeholder_says_what_it_was_in_thirty_tokens(tool, arguments, words):
     """R104: the tool, its file or command, the size, and how to get it back."""
     turns = [("user", (Text("go"),)), *step(0, tool, arguments, words_of("x", 200)), *filler(1, 1)]
-    policy = Policy(rules=[MaskedResults(keep_recent=1)], schedule="eager", **({"words": words} if words else {}))
+    policy = Policy(rules=[MaskedResults(keep_recent=1)], schedule="eager", words=words)
     talk = Conversation(conversation("anthropic", turns), policy=policy)
     text = talk.request(now=10**6).messages[2]["content"][0]["content"]
     assert is_placeholder(text)
@@ -294,14 +295,14 @@ def test_a_placeholder_says_what_it_was_in_thirty_tokens(tool, arguments, words)
 def test_the_file_in_which_an_agent_saved_the_output_stays_named():
     """It is the way back to the words."""
     saved = f"<persisted-output>\nOutput too large (1.2MB). Full output saved to: /t/x/1.txt\n\nPreview:\n{words_of('p')}"
-    turns = [("user", (Text("go"),)), *step(0, "Bash", {"command": "make"}, saved), *filler(1, 1)]
+    turns = [("user", (Text("go"),)), *step(0, "Bash", {"command": "make"}, saved), *filler(1, 8)]
     talk = Conversation(conversation("anthropic", turns), policy=Policy(rules=[Faded(0)], words=EN, schedule="eager"))
-    assert "; /t/x/1.txt]" in talk.request(now=10**6).messages[2]["content"][0]["content"]
+    assert "; all of it: /t/x/1.txt]" in talk.request(now=10**6).messages[2]["content"][0]["content"]
 
 
 def test_a_strike_says_the_chance_of_its_decision():
     """R107: the number of the rule, in the record, and no other."""
-    turns = [("user", (Text("go"),)), *step(0, "Bash", {"command": "make"}, words_of("x")), *filler(1, 1)]
+    turns = [("user", (Text("go"),)), *step(0, "Bash", {"command": "make"}, words_of("x")), *filler(1, 8)]
     talk = Conversation(conversation("anthropic", turns), policy=Policy(rules=[Faded(0)], words=EN, schedule="eager"))
     strike = talk.request(now=10**6).new_strikes[0]
     assert strike.chance is not None

@@ -1,15 +1,16 @@
 """A preview changes nothing: neither requests, nor records, nor bytes."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Conversation, Policy
-from redline.blobs.memory import MemoryBlobs
-from redline.log.log import ROOT
-from redline.log.memory import MemoryLog
+from redline.record.backends.memory import MemoryLog
+from redline.record.blobs.blobs import MemoryBlobs
+from redline.record.log import ROOT
 from redline.rules import MaskedResults, OffloadResults, OldReasoning, StaleTerminal, TimelessFold
 from redline.testing import asks, conversation, conversations, says
+from tests.effort import tries
 
 MINUTE = 60_000
 RULE_SETS = [
@@ -49,7 +50,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@tries(40, deadline=None)
 @given(
     history=conversations("anthropic", max_steps=6, with_extras=False),
     steps=steps,

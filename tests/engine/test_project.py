@@ -1,8 +1,8 @@
-from redline.engine.project import Ask, project
+from redline.engine.derived_state import DerivedState, Settings
+from redline.engine.project import RequestContext, project
 from redline.engine.state import State
-from redline.engine.workings import Settings, Workings
-from redline.formats import FORMATS
-from redline.log.records import MessageAdded, StrikesApplied
+from redline.providers import FORMATS
+from redline.record.records import MessageAdded, StrikesApplied
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
 from redline.schedules import Decision, Eager
@@ -20,7 +20,7 @@ def parts():
     state = State()
     for payload in HISTORY:
         state.apply(MessageAdded(encode(payload)))
-    return state, Workings(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
+    return state, DerivedState(state, Settings((MaskedResults(keep_recent=1),)), Estimate())
 
 
 def record(state, one, done):
@@ -34,7 +34,7 @@ class OnlyTheFirst:
     """A schedule of one's own."""
 
     name = "only_the_first"
-    weighs_requests = False
+    needs_ledger = False
 
     def decide(self, case):
         return [Decision(mark, is_applied=number == 0, why="one at a time") for number, mark in enumerate(case.pending)]
@@ -43,17 +43,17 @@ class OnlyTheFirst:
 def test_projecting_changes_nothing():
     """The same projection twice is the same; only what is recorded and kept counts."""
     _, one = parts()
-    assert project(one, Ask(0, Eager())).request.body == project(one, Ask(0, Eager())).request.body
-    assert len(project(one, Ask(0, Eager())).strikes) == 4
+    assert project(one, RequestContext(0, Eager())).request.body == project(one, RequestContext(0, Eager())).request.body
+    assert len(project(one, RequestContext(0, Eager())).strikes) == 4
 
 
 def test_schedule_decides_and_the_rest_is_held():
     """What a schedule does not apply waits, with its reason, and comes up again."""
     state, one = parts()
-    done = project(one, Ask(0, OnlyTheFirst()))
+    done = project(one, RequestContext(0, OnlyTheFirst()))
     assert (len(done.strikes), [decision.why for decision in done.request.held]) == (1, ["one at a time"] * 3)
     record(state, one, done)
-    again = project(one, Ask(0, OnlyTheFirst()))
+    again = project(one, RequestContext(0, OnlyTheFirst()))
     assert (len(again.request.strikes), len(again.request.held)) == (2, 2)
 
 
@@ -75,7 +75,7 @@ def test_strike_that_would_break_a_law_is_refused():
     state = State(FORMATS["anthropic"])
     for payload in history:
         state.apply(MessageAdded(encode(payload)))
-    done = project(Workings(state, Settings((Silencer(),)), Estimate()), Ask(0, Eager()))
+    done = project(DerivedState(state, Settings((Silencer(),)), Estimate()), RequestContext(0, Eager()))
     assert [(refusal.mark.index, refusal.problem.law) for refusal in done.request.refused] == [
         (0, "present_content"),
         (1, "present_content"),
@@ -86,8 +86,9 @@ def test_strike_that_would_break_a_law_is_refused():
 def test_all_settings_agree_on_what_is_struck():
     """Strikes recorded through one set of rules are in force for every other."""
     state, one = parts()
-    other = Workings(state, Settings(()), Estimate())
-    project(other, Ask(0, Eager()))
-    done = project(one, Ask(0, Eager()))
+    other = DerivedState(state, Settings(()), Estimate())
+    project(other, RequestContext(0, Eager()))
+    done = project(one, RequestContext(0, Eager()))
     record(state, one, done)
-    assert project(other, Ask(0, Eager())).request.body == project(one, Ask(0, Eager())).request.body == done.request.body
+    requests = [project(work, RequestContext(0, Eager())).request for work in (other, one)]
+    assert requests[0].body == requests[1].body == done.request.body

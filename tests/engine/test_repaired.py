@@ -1,14 +1,15 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import FORMATS, Conversation, make_legal
 from redline.engine.repaired import RepairedView
 from redline.engine.state import State
-from redline.log.records import MessageAdded, Strike, StrikesApplied
+from redline.record.records import MessageAdded, Strike, StrikesApplied
 from redline.rules import MaskedResults, OldImages
 from redline.testing import asks, conversation, conversations, says
 from redline.values.payloads import decode, encode
+from tests.effort import tries
 
 
 def state_of(payloads, format):
@@ -22,7 +23,7 @@ def sent(view):
     return [decode(one.native) for one in view.sent() if one.native]
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(data=st.data(), format=st.sampled_from(list(FORMATS)), strategy=st.sampled_from(["drop", "answer", "strip"]))
 def test_growing_conversation_sends_what_the_whole_one_would(data, format, strategy):
     """Whatever is left out or comes twice: message by message the result is that of `make_legal` on the list so far."""

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from redline import Conversation, ValidationError
-from redline.blobs import DirectoryBlobs
-from redline.formats import FORMATS
+from redline.providers import FORMATS
+from redline.record.blobs import DirectoryBlobs
 from redline.rules import Mark, MaskedResults, OffloadResults, TimelessFold
 from redline.testing import asks, conversation, says
 

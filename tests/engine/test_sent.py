@@ -6,14 +6,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Conversation, Policy
-from redline.formats import FORMATS
-from redline.log.memory import MemoryLog
+from redline.providers import FORMATS
+from redline.record.backends.memory import MemoryLog
 from redline.rules import MaskedResults, OldReasoning, StaleTerminal
 from redline.testing import asks, conversation, conversations, says
+from tests.effort import tries
 
 RULES = [MaskedResults(keep_recent=1), OldReasoning(keep_recent=1), StaleTerminal(max_age_ms=60_000, keep_recent=1)]
 
@@ -28,7 +29,7 @@ moves = st.lists(
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-@settings(max_examples=15, deadline=None)
+@tries(15, deadline=None)
 @given(data=st.data(), moves=moves, schedule=st.sampled_from(["eager", "when_free"]))
 def test_requests_do_not_disturb_each_other(format, data, moves, schedule):
     """Whichever request is looked at when, and as what, it sends what a conversation opened anew for each request does."""
@@ -111,3 +112,19 @@ def test_threads_may_look_at_requests_at_once(attempt):
     finally:
         sys.setswitchinterval(switched)
     assert all(len(one) == 301 and one == sent[0] for one in sent)
+
+
+def test_a_struck_message_is_made_once():
+    """What one request worked out of a struck message, the requests after it send (R146)."""
+    talk = Conversation(policy=Policy(rules=[MaskedResults(keep_recent=1)], schedule="eager"))
+    for number in range(4):
+        for message in conversation("anthropic", asks("Bash", {"command": "make"}, "cc -c orders.c\n" * 100, id=f"t{number}")):
+            talk.add(message)
+    first = talk.request()
+    assert first.body
+    places = [strike.index for strike in first.new_strikes]
+    talk.add({"role": "user", "content": "Go on."})
+    second = talk.request()
+    assert second.body.startswith(first.body[:-1])
+    assert places
+    assert all(first.sent[place] is second.sent[place] for place in places)

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from redline import LogError
 from redline.engine.state import State, runs_of
-from redline.formats import FORMATS
-from redline.log.records import (
+from redline.providers import FORMATS
+from redline.record.records import (
     HeadMoved,
     Lift,
     MessageAdded,

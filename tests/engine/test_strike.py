@@ -2,9 +2,9 @@
 
 import pytest
 
-from redline.engine.strike import struck_message as strike
+from redline.engine.sent import struck_message as strike
 from redline.errors import ExecutionError, ValidationError
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.rules.rule import Mark
 
 

@@ -1,4 +1,4 @@
-from redline.engine.token_watch import TokenWatch
+from redline.engine.compaction import TokenWatch
 
 
 def test_one_event_for_each_crossing():

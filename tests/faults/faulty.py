@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.log.logs import environment
+from tests.record.logs import environment
 
 __all__ = ["FaultKind", "Struck", "armed", "move_clock", "needs_compiler", "run_faulty"]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import redline
 from redline import Policy
-from redline.blobs import DirectoryBlobs
 from redline.errors import RedlineError
+from redline.record.blobs import DirectoryBlobs
 from redline.rules import OffloadResults, StaleTerminal
 from redline.testing import asks, conversation, says
 from tests.faults.faulty import FaultKind, armed

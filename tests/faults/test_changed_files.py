@@ -11,8 +11,8 @@ import pytest
 
 import redline
 from redline import LogError, StaleLogError
-from redline.log.jsonl import JsonlLog
-from tests.log.logs import append_each, said, without_privileges
+from redline.record.backends.jsonl import JsonlLog
+from tests.record.logs import append_each, said, without_privileges
 
 STALE = r"was deleted or replaced while it was open. Open it again"
 
@@ -159,7 +159,7 @@ def test_read_only_folder_is_read_and_says_why_it_is_not_written(open_folder, ki
 
 def test_database_that_another_program_keeps_locked_is_named(tmp_path, monkeypatch):
     """The error says who must go; after that the conversation goes on."""
-    monkeypatch.setattr("redline.log.sqlite._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("redline.record.backends.sqlite_file._WAIT_SECONDS", 0.05)
     talk = redline.open(address_of("sqlite", tmp_path))
     talk.add(user("one"))
     with contextlib.closing(sqlite3.connect(tmp_path / "chats.db", isolation_level=None)) as other:

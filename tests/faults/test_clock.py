@@ -9,7 +9,7 @@ import pytest
 
 import redline
 from redline import Policy
-from redline.blobs import DirectoryBlobs
+from redline.record.blobs import DirectoryBlobs
 from redline.testing import asks, conversation, says
 from tests.faults.faulty import move_clock, needs_compiler, run_faulty
 

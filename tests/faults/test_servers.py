@@ -14,7 +14,7 @@ import pytest
 
 import redline
 from redline import BlobStoreError, LogError, Policy
-from redline.blobs import ObjectStoreBlobs
+from redline.record.blobs import ObjectStoreBlobs
 from redline.rules import MaskedResults, OffloadResults
 from redline.testing import asks, conversation, says
 from tests.postgres import running_postgres

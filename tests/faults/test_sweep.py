@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.faulty import needs_compiler, run_faulty
 from tests.faults.sweep import FACES, FAULTS
-from tests.log.logs import needs_small_file_system, run_with_room
+from tests.record.logs import needs_small_file_system, run_with_room
 
 STEP = 1 if os.environ.get("REDLINE_FAULTS") else 9
 

@@ -12,7 +12,7 @@ import pytest
 
 import redline
 from redline import LogError
-from redline.log.migrations import VERSION
+from redline.record.records import VERSION
 
 ROOT = Path(__file__).parents[2]
 NEWER = b'"version":%d,"number":%d,"parent":%d,"record":{"type":"unheard of"}}\n'
@@ -90,8 +90,9 @@ def test_unknown_record_of_this_version_is_passed_over(shared):
 def older(tmp_path_factory):
     """The sources of the last commit that wrote records of the version before."""
     folder = tmp_path_factory.mktemp("older")
-    find = ["git", "-C", str(ROOT), "log", "-1", "--format=%H", f"-SVERSION = {VERSION}", "--", "src/redline/log/migrations.py"]
-    found = subprocess.run(find, capture_output=True, text=True, check=False).stdout.strip()
+    places = ("src/redline/record/records.py", "src/redline/log/migrations.py")  # where it is, and where it was
+    find = ["git", "-C", str(ROOT), "log", "--format=%H", f"-SVERSION = {VERSION}", "--", *places]
+    found = (subprocess.run(find, capture_output=True, text=True, check=False).stdout.split() or [""])[-1]  # the first of all
     archive = subprocess.run(["git", "-C", str(ROOT), "archive", f"{found}^", "src"], capture_output=True, check=False)
     if not found or archive.returncode:
         pytest.skip("the history of the repository is not here, so there is no older Redline to run")
@@ -101,7 +102,7 @@ def older(tmp_path_factory):
 
 OLD_PROGRAM = """
 import sys, redline
-from redline.log.migrations import VERSION
+from redline.log.migrations import VERSION  # where it was then
 talk = redline.open(sys.argv[1])
 for text in sys.argv[2:]:
     talk.add({"role": "user", "content": text})

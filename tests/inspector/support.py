@@ -128,7 +128,11 @@ def write_transcript(path, turns=30, *, words=None, model="claude-sonnet-4-5"):
     line("user", words or "Fix the parser of dates")
     for number in range(turns):
         kind, arguments, answer = [
-            ("Bash", {"command": f"pytest -k part{number}"}, f"collected {number} items\n" + "a line of test output\n" * 60),
+            (
+                "Bash",
+                {"command": f"pytest -k part{number}"},
+                f"collected {number} items\n" + "".join(f"line {n} of test output {number}\n" for n in range(60)),
+            ),
             (
                 "Read",
                 {"file_path": "/srv/app/dates.py"},

@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 import redline
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.testing import conversation, says
+from tests.agents.transcripts.opencode_store import make_database
 from tests.cli.run import redline as redline_command
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.inspector.claude_code import write_compacted
 from tests.inspector.support import NOW, inspector, write_log, write_transcript
-from tests.transcripts.opencode_store import make_database
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 30).decode()
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from redline.errors import ValidationError
-from redline.inspector.settings import InspectorSettings
+from redline.inspector.guard import InspectorSettings
 from tests.cli.run import FROM_HERE
 from tests.inspector.support import inspector, write_transcript
 

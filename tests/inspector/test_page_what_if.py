@@ -43,6 +43,7 @@ class WhatIf:
             ("Bill", money(told["cost"])),
             ("Rewrites", f"{told['rewrites']:,}"),
             ("Strikes", f"{told['strikes']:,}"),
+            ("Folds", f"{told['folds']:,}"),
         ):
             expect(figures.nth(names.index(name)).get_by_role("strong")).to_have_text(value)
         for kind, name in (("quoted", "Read or quoted again"), ("strict", "Named again")):
@@ -119,7 +120,7 @@ def test_the_policy_is_taken_away(view, tmp_path):
     (tmp_path / "redline.toml").write_text(copied["toml"])
     loaded = redline.Policy.load(tmp_path / "redline.toml")
     assert loaded.toml() == told["toml"]
-    assert {rule.name for rule in loaded.rules} == {"faded"}
+    assert {rule.name for rule in loaded.rules} == {"folded", "faded"}
     write_log(tmp_path / "chat.jsonl")
     env = {"PATH": os.environ["PATH"], **FROM_HERE, "HOME": str(tmp_path)}
     done = subprocess.run(

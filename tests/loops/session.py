@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import redline
-from redline.formats.answers import read_answer
-from redline.formats.arguments import sdk_arguments
+from redline.providers.answers import read_answer
+from redline.providers.arguments import sdk_arguments
 from redline.rules.historical_reads import HistoricalReads
 from redline.rules.offload_results import OffloadResults
 from redline.rules.stale_terminal import StaleTerminal

@@ -4,13 +4,14 @@ import itertools
 
 import anthropic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
 from redline.rules.masked_results import MaskedResults
 from redline.testing import fake_provider
 from redline.values.messages import Reasoning, Text, ToolCall
+from tests.effort import tries
 
 MODEL = "claude-sonnet-5-5"
 MINUTE = 60_000
@@ -51,7 +52,7 @@ def run(client, talk, pauses, **settings):
             now += MINUTE / 10
 
 
-@settings(max_examples=15, deadline=None)
+@tries(15, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.sampled_from([1, 60])), min_size=1, max_size=5),
     st.sampled_from(["eager", "when_free"]),

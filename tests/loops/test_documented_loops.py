@@ -8,7 +8,7 @@ from anthropic.types import Message
 from anthropic.types import Usage as AnthropicUsage
 
 import redline
-from tests.formats.answered import BODIES, SENDABLE, USAGES, as_object
+from tests.providers.answered import BODIES, SENDABLE, USAGES, as_object
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "loops.md"
 

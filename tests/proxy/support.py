@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import uvicorn
 
-from redline.listening import bind
+from redline.providers.apis import find_api
 from redline.proxy.accounts import Accounts
-from redline.proxy.http_protocol import HttpProtocol
+from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
-from redline.proxy.settings import ProxySettings
-from redline.proxy.upstreams import parse_upstreams
-from redline.wire import find_api
-from redline.wire.editing import Edited
+from redline.proxy.settings import ProxySettings, parse_upstreams
+from redline.servers.listening import bind
+from redline.transport.editing import Edited
 
 ANSWER = {
     "id": "msg_1",
@@ -204,6 +203,8 @@ def upstream(serve=say_hello):
 class PlainEditor:
     """Edits by replacing bytes, as the contract of WireEditor has it, and remembers what it was told."""
 
+    whole_problem = ""
+
     def __init__(self, old=b"", new=b"", *, delay=0.0, retreat_delay=0.0):
         self.old, self.new, self.delay, self.retreat_delay = old, new, delay, retreat_delay
         self.calls, self.retreats, self.refusals, self.answers, self.withdrawn = [], [], [], [], []
@@ -213,7 +214,7 @@ class PlainEditor:
         time.sleep(self.delay)
         return self._edited(call, call.body.replace(self.old, self.new) if self.old in call.body and self.old else call.body)
 
-    def retreat(self, call):
+    def fall_back(self, call):
         self.retreats.append(call)
         time.sleep(self.retreat_delay)
         return self._edited(call, call.body)

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from redline.editor import Editor
+from redline.conversation.editor import Editor
 from redline.errors import ValidationError
-from redline.listening import Access, is_loopback
-from redline.policy import Policy
-from redline.proxy.access import Target, parse_target
-from redline.proxy.settings import ProxySettings
-from redline.wire.editing import WireEditor
+from redline.policy.policy import Policy
+from redline.proxy.settings import ProxySettings, Target, parse_target
+from redline.servers.listening import Access, is_loopback
+from redline.transport.editing import WireEditor
 from tests.proxy.support import proxy, upstream
 
 TOKEN = "a-token-of-16-letters"

@@ -5,9 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from redline.formats.usage import Usage
+from redline.providers.usage import Usage
 from redline.proxy.accounts import Accounts, ProxiedRequest, accounts_path
-from tests.log.logs import file_size_limit
+from tests.record.logs import file_size_limit
 
 
 def request(**fields):
@@ -19,15 +19,15 @@ def test_sums_by_session_project_and_lifetime(tmp_path):
     accounts = Accounts(tmp_path / "a.accounts")
     accounts.add(request(session="s", project="p", model="m", usage=Usage(1, 2, 3, 4), struck_tokens=5, cost=0.5, saved=0.1))
     accounts.add(request(session="t", project="p", model="m", usage=Usage(1, 2, 3, 4), cost=0.5, saved=0.2, is_unchanged=True))
-    accounts.add(request(session="s", status=529, retreat="too slow", cut="client", why="miss", untouched="x"))
+    accounts.add(request(session="s", status=529, fallback="too slow", cut="client", why="miss", untouched="x"))
     accounts.refresh()
     totals = accounts.totals.report()
     assert (totals["requests"], totals["sent_tokens"], totals["output_tokens"]) == (3, 16, 4)
     assert (totals["cost_usd"], totals["saved_usd"], totals["would_save_usd"]) == (1.0, 0.1, 0.2)
     assert totals["cache_hit_rate"] == 0.375
     assert (totals["errors"], totals["retreats"], totals["cut"], totals["why"]) == ({"529": 1}, 1, {"client": 1}, {"miss": 1})
-    assert accounts.sessions["s"].requests == 2
-    assert accounts.projects["p"].struck_tokens == 5
+    assert accounts.sessions["s"].sums["requests"] == 2
+    assert accounts.projects["p"].sums["struck_tokens"] == 5
     accounts.close()
 
 
@@ -39,7 +39,7 @@ def test_a_new_process_goes_on_with_the_sums(tmp_path):
     second = Accounts(tmp_path / "a.accounts", since=200.0)
     second.add(request(at=300.0))
     second.refresh()
-    assert (second.totals.requests, second.run.requests) == (2, 1)
+    assert (second.totals.sums["requests"], second.run.sums["requests"]) == (2, 1)
     second.close()
 
 
@@ -49,7 +49,7 @@ def test_a_damaged_line_is_passed_over(tmp_path):
     path.write_bytes(b'{"at": 1.0, "status": 200}\n{"at": 1.0, "sta\nnonsense\n{"at": 2.0, "status": 200, "later": 1}\n')
     accounts = Accounts(path)
     accounts.refresh()
-    assert accounts.totals.requests == 2
+    assert accounts.totals.sums["requests"] == 2
     accounts.close()
 
 
@@ -65,7 +65,7 @@ def test_a_full_disk_loses_no_request_and_spoils_no_line(tmp_path):
     accounts.add(request(session="four"))
     assert accounts.problem == ""
     accounts.refresh()
-    assert accounts.totals.requests == 4
+    assert accounts.totals.sums["requests"] == 4
     assert set(accounts.sessions) == {"one", "two", "three", "four"}
     accounts.close()
 
@@ -83,7 +83,7 @@ def test_several_processes_write_one_file(tmp_path):
     assert [writer.wait(60) for writer in writers] == [0] * 4
     accounts = Accounts(path)
     accounts.refresh()
-    assert accounts.totals.requests == 2000
+    assert accounts.totals.sums["requests"] == 2000
     accounts.close()
 
 

@@ -3,11 +3,15 @@
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from redline.proxy.accounts import Accounts
-from redline.store.proxy_accounts import accounts_path
+from redline.record.reading import read_log_file
+from redline.record.records import SavedTokens
+from redline.sessions.replay.history import history_of_log
+from redline.store.proxy_files import accounts_path
 from redline.testing import fake_provider
 from tests.cli.run import redline
 from tests.inspector.support import inspector
@@ -25,6 +29,8 @@ for number in range(turns):
     lines = "".join(f"part_{number}_{line}.c compiled\\n" for line in range(900 if number < 8 else 4))
     name = "src/parts.py" if number % 3 else f"src/part_{number}.py"
     said += asks("Read", {"file_path": name}, lines, id=f"c{number}")
+    if number % 5 == 2:
+        said += asks("Bash", {"command": "make"}, "compiling all the parts of it\\n" * 60, id=f"b{number}")
     messages = conversation(format, said)
     if format == "anthropic":
         *before, last = messages[-1]["content"]
@@ -43,6 +49,9 @@ APIS = {
     "openai_responses": ("/responses", "gpt-5.1", "openai"),
     "gemini": ("/v1beta/models/gemini-2.5-pro:generateContent", "gemini-2.5-pro", "gemini"),
 }
+
+
+_TOKENS = (("would_strike_tokens", "struck_tokens"), ("would_fold_tokens", "folded_tokens"))
 
 
 def run_agent(tmp_path, format, policy, *options, turns=26):
@@ -70,9 +79,14 @@ def told(*arguments, home):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("is_dry_run", [False, True], ids=["edited", "dry run"])
-@pytest.mark.parametrize("policy", ["documents", "bold"])
-@pytest.mark.parametrize("format", APIS)
+@pytest.mark.parametrize(
+    ("format", "policy", "is_dry_run"),
+    [
+        (format, ("documents", "bold")[(number + is_dry_run) % 2], is_dry_run)
+        for number, format in enumerate(APIS)
+        for is_dry_run in (False, True)
+    ],
+)
 def test_every_surface_says_the_same_of_a_run(tmp_path, format, policy, is_dry_run):
     """The closing lines, the accounts, `sessions`, `replay`, `explain`, `inspect` and the inspector (R111, R115)."""
     closing = run_agent(tmp_path, format, policy, *(["--dry-run"] if is_dry_run else []))
@@ -80,7 +94,10 @@ def test_every_surface_says_the_same_of_a_run(tmp_path, format, policy, is_dry_r
     accounts.refresh()
     totals = accounts.totals.report()
     saved = totals["would_save_usd" if is_dry_run else "saved_usd"]
-    assert totals["struck_tokens" if not is_dry_run else "would_strike_tokens"] > 0
+    struck, folded = (totals[would if is_dry_run else did] for would, did in _TOKENS)
+    assert struck > 0
+    assert (folded > 0) == (policy == "bold")
+    assert f"{f'{folded:,} tokens folded' if folded else ''}" in closing or is_dry_run
     assert totals["saved_usd" if is_dry_run else "would_save_usd"] == 0
     paid, verb, amount = re.search(
         r"paid \$([\d.]+) at list prices; (would have )?(?:saved|cost more, by) \$([\d.]+)", closing
@@ -92,6 +109,10 @@ def test_every_surface_says_the_same_of_a_run(tmp_path, format, policy, is_dry_r
     assert (row["cost_usd"], row["saved_usd"]) == (pytest.approx(totals["cost_usd"], abs=2e-6), pytest.approx(saved, abs=2e-6))
     assert row["is_observed"] == is_dry_run
     log = row["path"]
+    bills = [
+        SavedTokens() if one.usage is None else one.bill.saved for one in history_of_log(read_log_file(Path(log))).requests
+    ]
+    assert (sum(one.struck for one in bills), sum(one.folded for one in bills)) == (struck, folded)
     (replayed,) = told("replay", log, "--json", home=tmp_path)
     bill = replayed["advice"]["paid"]
     assert bill["usd"] == pytest.approx(totals["cost_usd"], abs=2e-6)
@@ -126,7 +147,9 @@ def test_sizes_of_a_struck_session_are_those_that_were_sent(tmp_path):
     shown = redline("export", row["path"], "--to", "json", HOME=str(tmp_path))
     value = json.loads(shown.stdout)
     assert any(request["struck_tokens"] for request in value["requests"])
-    for request in value["requests"][1:]:  # the first was answered before the client came to the proxy
+    made = [request for request in value["requests"] if request["usage"]]  # the others were answered elsewhere
+    assert len(made) == 26
+    for request in made:
         assert request["sent_tokens"] == pytest.approx(request["usage"]["input"], rel=0.1, abs=100)
 
 
@@ -138,7 +161,7 @@ def test_the_agents_own_file_is_not_counted_again(tmp_path):
     (plain,) = told("replay", session, "--json", home=tmp_path)
     assert plain["advice"]["sessions_thinned"] == 0
     (tmp_path / ".redline").mkdir()
-    line = {"at": 1.0, "status": 200, "session": "s", "struck_tokens": 5_000}
+    line = {"at": 1.0, "status": 200, "session": "s", "struck_tokens": 4_000, "folded_tokens": 1_000}
     (tmp_path / ".redline" / "proxy.accounts").write_text(json.dumps(line) + "\n")
     (known,) = told("replay", session, "--json", home=tmp_path)
     assert (known["advice"]["sessions_thinned"], known["advice"]["policy"]) == (1, None)

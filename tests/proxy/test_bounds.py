@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 import redline
-from redline.editor import Editor
+from redline.conversation.editor import Editor
+from redline.conversation.resent.incoming import Digests
 from redline.errors import ValidationError
-from redline.formats import find_format
-from redline.histories.digests import Digests
-from redline.listening import Access
-from redline.policy import Policy
+from redline.policy.policy import Policy
+from redline.providers import find_format
+from redline.providers.compression import compress, decompress
 from redline.proxy.accounts import Accounts, ProxiedRequest, accounts_path
-from redline.proxy.upstreams import parse_upstreams
+from redline.proxy.settings import parse_upstreams
+from redline.servers.listening import Access
 from redline.testing import asks, conversation, says
 from redline.tokens import Estimate
-from redline.wire.compression import compress, decompress
-from redline.wire.editing import Call, WireEditor
+from redline.transport.editing import Call, WireEditor
 from tests.proxy.support import QUESTION, proxy, upstream
 
 
@@ -83,7 +83,7 @@ def test_hosts_of_this_machine(host):
 @pytest.mark.parametrize("said", [b"", b"POST /v1/messages HTTP/1.1\r\nHost: loc", None])
 def test_half_open_connections_end(tmp_path, monkeypatch, said):
     """R139: a client that says nothing, half a head or half a body is let go of; one that waits for its answer is not."""
-    monkeypatch.setattr("redline.proxy.http_protocol._IDLE_S", 0.4)
+    monkeypatch.setattr("redline.proxy.http._IDLE_S", 0.4)
     half = b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{" if said is None else said
 
     def serve(peer):
@@ -148,11 +148,11 @@ def test_accounts_are_bounded(tmp_path):
         name = f"name-{number}"
         accounts.add(ProxiedRequest(1.0, 200, session=name, project=name, chain=name, model=name, untouched=name, why=name))
     accounts.refresh()
-    assert accounts.totals.requests == 10_000
+    assert accounts.totals.sums["requests"] == 10_000
     assert max(len(accounts.projects), len(accounts.sessions)) <= 1_000
     assert "name-9999" in accounts.projects
-    assert max(len(accounts.totals.untouched), len(accounts.totals.why), len(accounts.totals.models)) <= 101
-    assert accounts.totals.untouched["others"] == 9_900
+    assert max(map(len, accounts.totals.labels.values())) <= 101
+    assert accounts.totals.labels["untouched"]["others"] == 9_900
 
 
 def test_what_is_remembered_of_sessions_holds_nothing_that_was_said():
@@ -168,7 +168,7 @@ def test_what_is_remembered_of_sessions_holds_nothing_that_was_said():
 
 def test_what_is_known_of_logs_is_bounded(tmp_path, monkeypatch):
     """R139: of sessions that begin alike, and of any others, the last are known, and their forks keep their strikes."""
-    monkeypatch.setattr("redline.histories.forest._MOST_INDEXED", 60)
+    monkeypatch.setattr("redline.conversation.resent.open_histories._MOST_INDEXED", 60)
     policy = Policy.documents(words=redline.EN)
     turns = [says("user", "Go on.")]
     for number in range(9):
@@ -182,9 +182,9 @@ def test_what_is_known_of_logs_is_bounded(tmp_path, monkeypatch):
         assert len(before.strikes) > 2
         assert [strike.index for strike in after.strikes] == [strike.index for strike in before.strikes]
         assert not after.new_strikes
-        index = editor._forest._index
-        assert (len(index._by_session), len(index._by_chain) <= 60, index.stored) == (60, True, {})
-        assert max(map(len, index._by_chain.values())) < 10
+        index = editor._histories._index
+        assert (len(index.by_session), len(index.by_chain) <= 60, index.stored) == (60, True, {})
+        assert max(map(len, index.by_chain.values())) < 10
 
 
 def test_remembered_messages_are_bounded_by_all_that_they_take():
@@ -216,4 +216,4 @@ def test_a_sessions_name_is_gone_after_it_is_deleted(tmp_path, address):
     assert not [one for one in held if b"secret-name" in one]
     again = Accounts(accounts_path(store))
     again.refresh()
-    assert (again.totals.requests, set(again.sessions)) == (3, {"other"})
+    assert (again.totals.sums["requests"], set(again.sessions)) == (3, {"other"})

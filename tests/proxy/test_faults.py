@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from redline.agents.ports import free_port
+from redline.agents.launching.runs import free_port
 from redline.errors import LogError
 from tests.proxy.support import ANSWER, QUESTION, PlainEditor, proxy, upstream
 
@@ -417,7 +417,7 @@ def test_an_editor_that_raises_costs_nothing(tmp_path):
         def edit(self, call):
             raise RuntimeError("a bug")
 
-        def retreat(self, call):
+        def fall_back(self, call):
             raise RuntimeError("another")
 
         def answered(self, edited, answer):

@@ -4,15 +4,14 @@ import json
 
 import pytest
 
-from redline.editor import Editor
-from redline.formats.costs import cost_of
-from redline.formats.usage import Usage
-from redline.log.opening import open_log
-from redline.log.records import UsageReported
-from redline.policy import Policy
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy
 from redline.prices import find_price
+from redline.providers.usage import Usage, cost_of
+from redline.record.opening import open_log
+from redline.record.records import UsageReported
 from redline.store import Store
-from redline.wire.editing import Call, WireEditor
+from redline.transport.editing import Call, WireEditor
 from tests.cli.test_proxy import reads
 from tests.proxy.support import ANSWER, proxy, upstream
 
@@ -32,7 +31,7 @@ def test_what_was_only_observed_is_not_in_force_afterwards(is_dry_run, headers):
     observed = WireEditor(editor, is_dry_run=is_dry_run).edit(call(**headers))
     assert observed.body == BODY
     assert observed.request.strikes
-    assert WireEditor(editor, edits_subscriptions=True).retreat(call(**headers)).body == BODY
+    assert WireEditor(editor, edits_subscriptions=True).fall_back(call(**headers)).body == BODY
 
 
 def test_a_withdrawn_edit_is_not_in_force():
@@ -41,9 +40,9 @@ def test_a_withdrawn_edit_is_not_in_force():
     late = editor.edit(call())
     assert late.is_changed
     editor.withdraw(late)
-    assert editor.retreat(call()).body == BODY
+    assert editor.fall_back(call()).body == BODY
     sent = editor.edit(call())
-    assert editor.retreat(call()).body == sent.body != BODY
+    assert editor.fall_back(call()).body == sent.body != BODY
 
 
 def test_the_proxy_edits_with_the_editor(tmp_path):
@@ -52,7 +51,7 @@ def test_the_proxy_edits_with_the_editor(tmp_path):
     with upstream() as up, proxy(up.url, tmp_path, editor=editor) as running:
         running.ask(body=BODY, headers=[("x-api-key", "k")])
         totals = running.settled(1)["totals"]
-    assert up.seen[0].body == editor.retreat(call()).body != BODY
+    assert up.seen[0].body == editor.fall_back(call()).body != BODY
     assert totals["struck_tokens"] > 1000
 
 

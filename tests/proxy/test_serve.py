@@ -9,7 +9,7 @@ from redline.proxy.serve import _open_editor
 from redline.proxy.settings import ProxySettings
 from redline.rules.worth import shipped_model
 from redline.testing import asks, conversation, says
-from redline.wire.editing import Call
+from redline.transport.editing import Call
 from tests.measure_bytes import PATHS
 
 turns = [says("user", "go"), *asks("Read", {"file_path": "/a"}, "one line " * 400, id="c")]

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from redline import EN
-from redline.editor import Editor
-from redline.policy import Policy
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy
 from redline.testing import asks, conversation, says
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 from tests.measure_bytes import PATHS
 from tests.proxy.support import proxy, upstream
 

@@ -6,11 +6,10 @@ import time
 
 import pytest
 
-from redline.editor import Editor
-from redline.proxy import relay
-from redline.proxy.accounts import accounts_path
+from redline.conversation.editor import Editor
+from redline.proxy.accounts import Accounts, accounts_path
 from redline.tokens import Estimate
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 from tests.cli.run import redline
 from tests.proxy.support import QUESTION, proxy, upstream
 
@@ -25,7 +24,8 @@ def test_metrics_are_what_prometheus_reads(tmp_path):
     text = got.body.decode()
     assert got.header("content-type")[0].startswith("text/plain; version=0.0.4")
     assert "redline_requests_total 2\n" in text
-    assert 'redline_dear_requests_total{why="first"} 1\n' in text
+    assert 'redline_expensive_requests_total{why="first"} 1\n' in text
+    assert 'redline_dear_requests_total{why="first"} 1\n' in text  # the name of before
     kinds = set(re.findall(r"^# TYPE (\S+) (?:counter|gauge)$", text, re.MULTILINE))
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -60,13 +60,13 @@ def test_status_and_metrics_tell_nothing_that_was_said_and_no_key(tmp_path):
 
 def test_a_request_is_in_the_status_that_is_asked_for_after_it(tmp_path, monkeypatch):
     """R169: it is counted after its last byte is sent, and who asks at once, as `redline run` does, is not told less."""
-    settle = relay.settle
+    record = Accounts.record_exchange
 
-    def settle_slowly(*arguments):
+    def record_slowly(*arguments):
         time.sleep(0.3)
-        return settle(*arguments)
+        return record(*arguments)
 
-    monkeypatch.setattr(relay, "settle", settle_slowly)
+    monkeypatch.setattr(Accounts, "record_exchange", record_slowly)
     with upstream() as up, proxy(up.url, tmp_path) as running:
         for count in (1, 2):
             assert running.ask().status == 200

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from redline.editor import Editor
-from redline.policy import Policy
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy
 from redline.tokens import Estimate
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 from tests.cli.test_proxy import reads
 from tests.postgres import running_postgres
 from tests.proxy.support import PlainEditor, proxy, upstream
@@ -134,7 +134,7 @@ def test_a_stuck_editor_sends_what_is_recorded(tmp_path):
     """R139: while every thread hangs, requests go out with the strikes that were sent before."""
 
     class Stuck(PlainEditor):
-        def retreat(self, call):
+        def fall_back(self, call):
             self.retreats.append(call)
             return self._edited(call, call.body.replace(b"Hi", b"Ho"))
 

@@ -3,7 +3,8 @@
 import pytest
 
 from redline.errors import ValidationError
-from redline.proxy.upstreams import UPSTREAMS, Upstream, parse_upstreams, provider_of
+from redline.providers.apis import provider_of
+from redline.proxy.settings import UPSTREAMS, Upstream, parse_upstreams
 from tests.proxy.support import QUESTION, proxy, upstream
 
 
@@ -69,7 +70,7 @@ def test_paths_get_one_version_and_the_base(provider, base, path, expected):
 )
 def test_what_names_no_api_goes_by_its_headers(path, headers, provider):
     """The credentials' header tells whose request it is; the rest is OpenAI's and its many likenesses'."""
-    assert provider_of(path, headers) == provider
+    assert provider_of(path, headers).name == provider
 
 
 def test_the_environments_proxy_is_used(monkeypatch):

@@ -37,6 +37,9 @@ class RealAgent:
         """A step as this agent's model would say it."""
         if step.kind == "read" and self.read:
             return self.read(folder / step.what)
+        if step.kind == "tool":
+            name, arguments = json.loads(step.what)
+            return name, arguments
         if step.kind == "delegate" and self.delegate:
             return self.delegate(prompt(step.what))
         return self.shell(f"cat {step.what}" if step.kind == "read" else step.what, tools)

@@ -11,11 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 
-from redline.formats import find_format
-from redline.formats.usage import Usage
-from redline.testing.endpoints import Endpoint, endpoint_at
-from redline.testing.prefix_cache import PrefixCache
-from redline.testing.streams import stream_answer
+from redline.providers import find_format
+from redline.providers.usage import Usage
+from redline.testing.endpoints import Endpoint, endpoint_at, stream_answer
+from redline.testing.provider import PrefixCache
 from redline.values.messages import Message, Part, Text, ToolCall
 from tests.real_agents.task import SCRIPTS, Step
 
@@ -73,7 +72,7 @@ class ScriptedProvider:
             return *_beside(method, path, body), "", ""
         complaint = endpoint.complaint(body) or ""
         if complaint and not _is_usual(complaint):
-            return 400, endpoint.refusal(complaint), "", complaint
+            return 400, endpoint.provider.error(400, complaint), "", complaint
         messages = find_format(endpoint.format).read_request(body)
         tools = set(_names(body))
         script = _script(messages) if tools else ""

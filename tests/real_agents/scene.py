@@ -1,8 +1,9 @@
 """One agent, the scripted provider and perhaps Redline between them, alone in a network with nothing else; run as a program.
 
-`python -m tests.real_agents.scene PROGRAM FOLDER direct|redline|default|eager BIN` writes FOLDER/report.json. It must be
+`python -m tests.real_agents.scene PROGRAM FOLDER direct|redline|default|eager|folded BIN` writes FOLDER/report.json. It must be
 started where there is no way out: `unshare -n` with only the loopback device. `default` and `eager` play the long task through
-`redline run`, with the policy that comes with it and with one that strikes as early as it may.
+`redline run`, with the policy that comes with it and with one that strikes as early as it may; `folded` plays the task on a
+small project, with the policy that comes with it.
 """
 
 import contextlib
@@ -13,16 +14,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from redline.agents import Launch, find_agent
+from redline.agents.launching import Launch
+from redline.agents.registry import find_agent
 from tests.real_agents.descriptions import REAL_AGENTS, RealAgent
 from tests.real_agents.provider import ScriptedProvider, listening
-from tests.real_agents.task import FILES, STARTED
+from tests.real_agents.task import FILES, FOLDING, MAIN, PROJECT, STARTED, prompt
 
-__all__ = ["POLICY", "main", "play"]
+__all__ = ["FOLDED", "POLICY", "SOURCE", "finished", "main", "phases_of", "play"]
 
+FOLDED = "folded"
 _PHASE_SECONDS = 180
 POLICY = """
 schedule = "eager"
@@ -37,7 +41,7 @@ rules = [{name = "stale_terminal", max_age_ms = 1, text_blocks = true, keep_rece
          {name = "historical_reads", keep_recent = 1}, {name = "masked_results", keep_recent = 4}]
 """
 """For the long task: of the files, too, nothing is left but placeholders."""
-_SOURCE = Path(__file__).resolve().parents[2] / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
@@ -45,7 +49,8 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
     agent = next(one for one in REAL_AGENTS if one.program == program)
     home, work = folder / "home", folder / "work"
     work.mkdir(parents=True)
-    for name, text in {"notes.txt": "The notes begin here.\n", **FILES}.items():
+    for name, text in (PROJECT if mode == FOLDED else {"notes.txt": "The notes begin here.\n", **FILES}).items():
+        (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
     for name, text in agent.files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +58,7 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
     home.mkdir(exist_ok=True)
     phases = []
     with listening(lambda step, tools: agent.spell(step, tools, work)) as provider:
-        for name, arguments in (agent.phases if mode in ("direct", "redline") else agent.long).items():
+        for name, arguments in phases_of(agent, mode).items():
             first, began = len(provider.asked), time.monotonic()
             done = play(agent, arguments, folder, mode, binaries, provider)
             result = work / "result.txt"
@@ -69,6 +74,13 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
                 }
             )
     (folder / "report.json").write_text(json.dumps(phases))
+
+
+def phases_of(agent: RealAgent, mode: str) -> Mapping[str, tuple[str, ...]]:
+    """What an agent is started with, one after the other."""
+    if mode == FOLDED:
+        return {FOLDING: tuple(prompt(FOLDING) if word == prompt(MAIN) else word for word in agent.phases[MAIN])}
+    return agent.phases if mode in ("direct", "redline") else agent.long
 
 
 def play(
@@ -93,16 +105,16 @@ def play(
     else:
         upstreams = [word for name in ("anthropic", "openai", "gemini") for word in ("--upstream", f"{name}={provider.url}")]
         redline = [sys.executable, "-m", "redline", "run", "--store", str(folder / "store")]
-        if mode != "default":
+        if mode not in ("default", FOLDED):
             policy = folder / "redline.toml"
             policy.write_text(POLICY if mode == "redline" else _EAGER)
             redline += ["--policy", str(policy)]
         command = [*redline, *upstreams, "--", program, *arguments]
-        environment["PYTHONPATH"] = os.environ.get("PYTHONPATH") or str(_SOURCE)
-    return _finished(command, environment, work)
+        environment["PYTHONPATH"] = os.environ.get("PYTHONPATH") or str(SOURCE)
+    return finished(command, environment, work)
 
 
-def _finished(command: list[str], environment: dict[str, str], work: Path) -> subprocess.CompletedProcess[str]:
+def finished(command: list[str], environment: dict[str, str], work: Path) -> subprocess.CompletedProcess[str]:
     """What a command said until its end. The agent is killed once a command of its has written that it runs."""
     started = work / STARTED
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:

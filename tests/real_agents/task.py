@@ -3,7 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FILES", "FOLLOW_UP", "INTERRUPTED", "LONG", "MAIN", "RESUMED", "SCRIPTS", "STARTED", "Step", "prompt"]
+__all__ = [
+    "FILES",
+    "FOLDING",
+    "FOLLOW_UP",
+    "HOOKED",
+    "INTERRUPTED",
+    "LONG",
+    "MAIN",
+    "PROJECT",
+    "RESUMED",
+    "SCRIPTS",
+    "STARTED",
+    "Step",
+    "prompt",
+]
 
 
 _WORDS = ("river", "stone", "lamp", "window", "paper", "winter", "garden", "bridge", "copper", "island", "signal")
@@ -13,9 +27,9 @@ _WORDS = ("river", "stone", "lamp", "window", "paper", "winter", "garden", "brid
 class Step:
     """One call of a tool, as the description of each agent spells it."""
 
-    kind: Literal["shell", "read", "delegate"]
+    kind: Literal["shell", "read", "delegate", "tool"]
     what: str
-    """The command, the file's name, or the script that a sub-agent is to follow."""
+    """The command, the file's name, the script that a sub-agent is to follow, or a name and arguments of a tool in JSON."""
 
 
 def _appends(number: int) -> Step:
@@ -29,6 +43,10 @@ LONG = "long"
 """A task in one go: files are read, much is printed, and the files, which have not changed, are read again."""
 INTERRUPTED = "interrupted"
 """The session resumed, and the agent killed while a command runs: a call without a result."""
+FOLDING = "folding"
+"""A small project is searched, tested, built and read, each of them again later."""
+HOOKED = "hooked"
+"""The small project three times, with Claude Code's own searches, failures, and a whole result that is read."""
 RESUMED = "resumed"
 """The session resumed after that; every file is read once more."""
 STARTED = "started.txt"
@@ -43,6 +61,20 @@ FILES: dict[str, str] = {
 """The files that do not change, with their words."""
 
 
+_PARTS = [f"part_{number}" for number in range(40)]
+PROJECT: dict[str, str] = {
+    **{f"src/{name}.c": f"/* {name} */\nint total_of_{name}(int count) {{ return count + {len(name)}; }}\n" for name in _PARTS},
+    "src/big.c": "".join(
+        f"/* step {number}: the {word} is weighed */\nint weigh_{number}(int total) {{ return total * {number}; }}\n"
+        for number, word in enumerate(_WORDS * 8)
+    ),
+    "Makefile": f"all: {' '.join(f'{name}.o' for name in _PARTS)}\n\n%.o: src/%.c\n\tcc -c -o $@ $<\n",
+    "test_parts.py": "import unittest\n\n\nclass TestParts(unittest.TestCase):\n"
+    + "".join(f"    def test_{name}(self):\n        self.assertTrue({name!r})\n\n" for name in _PARTS),
+}
+"""A program in C with its tests in Python: what searching, building and testing it prints can be folded."""
+
+
 def _prints(number: int) -> Step:
     """A command that is said once, changes nothing, and answers at length."""
     return Step("shell", f"echo run {number}; seq -s ' ' {number}000 {number}900")
@@ -51,6 +83,19 @@ def _prints(number: int) -> Step:
 def _reads() -> tuple[Step, ...]:
     return tuple(Step("read", name) for name in FILES)
 
+
+_FOLDING = (
+    Step("shell", "grep -rn total_of_part src/ | sort"),
+    Step("shell", "python3 -m unittest -v 2>&1"),
+    Step("shell", "make -B 2>&1"),
+    Step("shell", "find . -name '*.c' | sort"),
+    Step("read", "src/big.c"),
+    Step("shell", "cat src/big.c"),
+    Step("shell", "grep -rn total_of_part src/ | sort; echo searched again"),
+    Step("shell", "make -B 2>&1; python3 -m unittest -v 2>&1"),
+    Step("read", "src/big.c"),
+    Step("shell", "ls *.o | wc -l | tr -d ' ' > result.txt; cat result.txt"),
+)
 
 SCRIPTS: dict[str, tuple[Step, ...]] = {
     MAIN: (
@@ -73,6 +118,19 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     ),
     INTERRUPTED: (Step("read", "beta.txt"), _prints(61), Step("shell", f"echo now > {STARTED}; sleep 100")),
     RESUMED: (_prints(71), *_reads(), _prints(72), *_reads(), Step("shell", "echo done > result.txt")),
+    FOLDING: _FOLDING,
+    HOOKED: (
+        *(Step("shell", f"echo 'line {number} of the notes' >> notes.txt; seq -s ' ' 1 300") for number in range(6)),
+        *_FOLDING * 3,
+        Step("tool", '["Grep", {"pattern": "total_of_part", "output_mode": "content"}]'),
+        Step("tool", '["Grep", {"pattern": "total_of_part"}]'),
+        Step("tool", '["Glob", {"pattern": "src/*.c"}]'),
+        Step("tool", '["mcp__code__find", {}]'),
+        Step("shell", "make -B 2>&1; exit 3"),
+        Step("shell", "python3 -m unittest -v 2>&1; python3 -c 'import nothing_at_all' 2>&1 | cat"),
+        Step("tool", '["Read", {"file_path": "WHOLE"}]'),
+        Step("shell", "ls *.o | wc -l | tr -d ' ' > result.txt; cat result.txt"),
+    ),
     "short": (Step("read", "notes.txt"),),
     "helper": tuple(Step("read", "notes.txt") for _ in range(3)),
 }

@@ -73,7 +73,7 @@ HARMLESS = [
     "the seed of the random generator is 42, and the words that follow are only words about some other thing",
     "seed phrase: ask the user, do not print it, and never write it to a file of the log",
     "set a random seed before you split data into train and test sets, then fit, score and plot it",
-    "from redline.inspection.catalog_cache import CatalogCache as TheCatalogCacheOfSessions",
+    "from redline.sessions.catalog.catalog_row import CatalogCache as TheCatalogCacheOfSessions",
     "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13",
     "de:ad:be:ef:00:01:02:03:04:05:06:07:08:09:0a:0b:0c:0d:0e:0f",
 ]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.testing import conversations, json_values
 from redline.values.messages import ToolCall, ToolResult
 

@@ -1,6 +1,6 @@
 """Short Anthropic and OpenAI histories for the tests of the repair."""
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 
 ANTHROPIC = FORMATS["anthropic"]
 CHAT = FORMATS["openai_chat"]

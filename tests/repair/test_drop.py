@@ -1,17 +1,6 @@
 from redline import clean_orphaned_tool_calls
 from redline.repair import clean
-from tests.repair.histories import (
-    ANTHROPIC,
-    RESPONSES,
-    assistant,
-    item_call,
-    item_output,
-    read,
-    reasoning,
-    result,
-    use,
-    user,
-)
+from tests.repair.histories import ANTHROPIC, RESPONSES, assistant, item_call, item_output, read, reasoning, result, use, user
 
 
 def dropped(history, format="anthropic"):

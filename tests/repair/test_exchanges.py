@@ -1,10 +1,11 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.formats import FORMATS
-from redline.repair.changes import Item
-from redline.repair.exchanges import Exchanges
+from redline.providers import FORMATS
+from redline.repair import Item
+from redline.repair.legalizer import Exchanges
 from redline.values.pairs import Spot, pair_up
+from tests.effort import tries
 from tests.repair.damage import damaged
 from tests.repair.histories import (
     ANTHROPIC,
@@ -107,7 +108,7 @@ def test_refusing_changes_nothing():
     assert exchanges.current.step.is_answered
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(st.sampled_from(sorted(FORMATS)).flatmap(lambda name: st.tuples(st.just(name), damaged(name))))
 def test_matching_is_that_of_pair_up(case):
     """The calls left open are those that `pair_up` finds unanswered, each where it was said."""

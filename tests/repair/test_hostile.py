@@ -3,19 +3,20 @@
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
-from redline.formats import FORMATS
-from redline.repair.strategies import STRATEGIES
+from redline.providers import FORMATS
+from redline.repair import STRATEGIES
 from redline.testing import hostile_messages
+from tests.effort import tries
 
 everywhere = pytest.mark.parametrize(("format", "strategy"), [(format, one) for format in FORMATS for one in STRATEGIES])
 
 
 @everywhere
-@settings(max_examples=60)
+@tries(60)
 @given(data=st.data())
 def test_hostile_lists_are_made_legal_once(format, strategy, data):
     """R138: the result passes `check`, repairing it again changes nothing, and the input is as it was."""
@@ -31,7 +32,7 @@ def test_hostile_lists_are_made_legal_once(format, strategy, data):
 
 
 @everywhere
-@settings(max_examples=25)
+@tries(25)
 @given(data=st.data())
 def test_requests_over_hostile_lists_are_legal(format, strategy, data):
     """R138: so is what a conversation sends of them; what cannot be taken is an error of Redline's."""

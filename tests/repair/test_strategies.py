@@ -1,9 +1,9 @@
 import pytest
 
 from redline import ValidationError, clean_orphaned_tool_calls, make_legal
-from redline.repair.changes import ExchangeDraft, Item
-from redline.repair.exchanges import Exchanges
-from redline.repair.strategies import STRATEGIES, apply_strategy, match_again
+from redline.providers.laws.answered_calls import STRATEGIES, apply_strategy
+from redline.providers.laws.law import ExchangeDraft, Item
+from redline.repair.legalizer import Exchanges, match_again
 from tests.repair.histories import ANTHROPIC, GEMINI, assistant, natives, use
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from redline.engine.strike import struck_message as strike
-from redline.formats import FORMATS
+from redline.engine.sent import struck_message as strike
+from redline.providers import FORMATS
 from redline.rules.facts import Facts, Seen
 from redline.rules.results import size_chars
 from redline.rules.rule import Fold, Mark, Rule

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from redline.rules import RULES, MaskedResults
-from redline.rules.back_pointers import SENTENCES, pointer_kind, points_to_latest
+from redline.rules.facts import SENTENCES, pointer_kind, points_to_latest
 from redline.values.messages import Media, Text, ToolResult
 from tests.rules.folding import marked, step, steps
 
@@ -17,6 +17,8 @@ UNCHANGED = (
 SAID = {
     WASTED: "earlier",
     UNCHANGED: "earlier",
+    '{"status": "unchanged", "message": "File unchanged since last read. The content from the earlier read_file result in this '
+    'conversation is still current — refer to that instead of re-reading.", "path": "a.py", "dedup": true}': "earlier",
     '<system-reminder>This file is already in your context (see "Contents of /p/CLAUDE.md" above) and has not changed on disk.'
     " Use that content instead of re-reading.</system-reminder>": "earlier",
     "Image not read again: Read has already returned this unchanged image at least 3 times.": "earlier",

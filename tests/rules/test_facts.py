@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.rules.facts import Facts, FactsSnapshot, Seen
 from redline.testing import conversation, conversations
 from redline.tools import DEFAULT, Reads

@@ -9,23 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import EN, Conversation, Policy
-from redline.blobs import MemoryBlobs
 from redline.errors import ValidationError
-from redline.formats import FORMATS
-from redline.replay.sizes import SessionSizes
-from redline.replay.under_policy import strikes_under
+from redline.providers import FORMATS
+from redline.record.blobs import MemoryBlobs
 from redline.rules import OffloadResults
 from redline.rules.faded import Faded
-from redline.rules.presets import PRESET_RULES
-from redline.rules.worth import shipped_model
-from redline.rules.worth_facts import FEATURES, JUDGED_AGES, FollowedPart, ResultFollower, WorthMemory, features_of
-from redline.rules.worth_kinds import INPUT_KINDS, JUDGED_KINDS, kind_of_actions
+from redline.rules.results import kind_of_actions
+from redline.rules.worth import (
+    FEATURES,
+    INPUT_KINDS,
+    JUDGED_AGES,
+    JUDGED_KINDS,
+    FollowedPart,
+    ResultFollower,
+    WorthMemory,
+    features_of,
+    shipped_model,
+)
 from redline.rules.worth_words import NAME_SORTS, hashed_words
+from redline.sessions.replay.under_policy import SessionSizes, strikes_under
 from redline.testing import Turn
 from redline.tools import Lists, Reads, Runs, Searches, Writes
 from redline.values.messages import Message, Text, ToolCall
-from tests.replay.test_under_policy import RULE, generated, live_strikes, replayed_strikes
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, seen_in, step, steps
+from tests.sessions.replay.test_under_policy import RULE, generated, live_strikes, replayed_strikes
 
 DULL = "all is well and nothing of it matters to anybody\n" * 400
 FILE = "\n".join(f"def make_part_{number}(src/part_{number}.py): return part_{number}.total" for number in range(400))
@@ -92,8 +99,8 @@ def test_a_changed_file_makes_long_inputs_due():
 
 def test_how_often_a_conversation_comes_back():
     """A share of the assistant's turns; before any, a third of one is taken for granted."""
-    assert WorthMemory().habit == 1 / 3
-    assert WorthMemory(step=7, turns_of_use=4).habit == 0.5
+    assert WorthMemory().quote_rate == 1 / 3
+    assert WorthMemory(step=7, turns_of_use=4).quote_rate == 0.5
 
 
 def memory_after(turns: list[Turn]) -> WorthMemory:
@@ -126,7 +133,7 @@ def test_what_a_chance_is_worked_out_from():
     names = math.log1p(2)
     common = {"size": math.log1p(100), "age": age, "all names": names, "all names, squared": names**2, NAME_SORTS[1]: names}
     common |= {"silence": math.log1p(2), "never mentioned": 1.0, "user spoke since": math.log1p(2)}
-    common |= {"context": math.log1p(3), "habit": 2 / 7}
+    common |= {"context": math.log1p(3), "quote rate": 2 / 7}
     aged = {"file read": "age of a read", "terminal": "age of a terminal"} | dict.fromkeys(INPUT_KINDS, "age of an input")
     for kind in JUDGED_KINDS:
         part = FollowedPart(0, 1, 2, 0, ("content", 0), 1, kind, 100, 1, 2, [0, 2, 0, 0])
@@ -321,11 +328,11 @@ def test_memory_is_bounded():
     assert sum(map(len, memory.due.values())) <= JUDGED_AGES[-1] + 1
 
 
-@pytest.mark.parametrize("name", PRESET_RULES)
+@pytest.mark.parametrize("name", ["careful", "balanced", "bold"])
 @pytest.mark.parametrize("schedule", ["eager", "when_free"])
 def test_replay_and_a_conversation_strike_the_same(name, schedule):
     """The same parts in the same requests for the same reasons."""
-    policy = Policy(rules=PRESET_RULES[name], schedule=schedule)
+    policy = Policy(rules=Policy.named(name).rules, schedule=schedule)
     for seed in range(2):
         session = generated(seed, is_compacted=seed == 1)
         tried = replayed_strikes(session, policy)
@@ -368,7 +375,7 @@ def test_careful_strikes_nothing_likely_and_nothing_new():
     """R105: no strike has more than 15 % chance of use, and each part was sent whole three times; `bold` does both."""
     found = {}
     for name in ("careful", "bold"):
-        policy = Policy(rules=PRESET_RULES[name], schedule="eager")
+        policy = Policy(rules=Policy.named(name).rules, schedule="eager")
         strikes = [one for seed in range(6) for one in strikes_under([policy], SessionSizes(generated(seed)), RULE)[0]]
         faded = [one for one in strikes if one.rule == "faded"]
         ages = [int(re.search(r", (\d+) requests? old", one.because)[1]) for one in faded]  # type: ignore[index]
@@ -384,3 +391,26 @@ def test_caps_are_checked(wrong):
     """A cap that is no share, and an age before the first request, are refused."""
     with pytest.raises(ValidationError, match=f"faded: .*{next(iter(wrong))}"):
         Faded(**wrong)
+
+
+def test_what_is_written_anew_may_go_at_a_higher_chance():
+    """In a request that finds no cache, whatever stays is paid in full once more: a part goes that would stay in a warm one,
+    and its strike keeps its ground when the view moves."""
+    turns = [*steps(("Read", {"file_path": "a.py"}, FILE)), *later(6)]
+    rule = next(rule for rule in (Faded(1.1**power) for power in range(60, 200)) if not marked(rule, turns))
+    policy = Policy(rules=[rule], schedule="when_free", words="en")
+
+    def strikes(pause_ms: float) -> list[int]:
+        talk, now = Conversation(policy=policy, model="claude-opus-4-6"), 0.0
+        for message in native([*turns, *later(1, first=90)]):
+            now += pause_ms if len(talk.messages) == len(turns) else 1_000.0
+            talk.add(message)
+            if message["role"] == "user":
+                sent = talk.request(now=now)
+        assert all("what stays is written anew" in one.why_now for one in sent.new_strikes)
+        talk.process({"operation": "truncate", "truncate": {"keep_last": len(turns)}})
+        assert not talk.request(now=now + 1_000.0).lifted
+        return [one.index for one in sent.strikes]
+
+    assert strikes(1_000.0) == []
+    assert strikes(3_600_000.0) == [2]

@@ -2,11 +2,11 @@
 
 from hypothesis import given
 
-from redline.engine.strike import struck_message as strike
-from redline.formats import FORMATS
+from redline.engine.sent import struck_message as strike
+from redline.providers import FORMATS
 from redline.rules.failed_inputs import FailedInputs
 from redline.values.messages import Message, ToolCall
-from redline.values.words import DOCUMENTS
+from redline.values.words import ZH
 from tests.rules.folding import check_laws, histories, marked, marks_of, native, read, step, steps
 
 FAILED = step(0, "Write", {"file_path": "a.py", "content": "x" * 500}, "no such folder", is_error=True)
@@ -29,7 +29,7 @@ def test_the_call_keeps_its_name_and_the_result_its_words():
         struck = strike(messages[0], [mark], FORMATS[name])
         assert struck is not None
         (call,) = struck.calls
-        assert (call.name, call.arguments) == ("Write", {"note": DOCUMENTS.failed_input})
+        assert (call.name, call.arguments) == ("Write", {"note": ZH.failed_input})
         assert marks_of(FailedInputs(after_steps=0, min_chars=0), [struck, *messages[1:]]) == []
 
 

@@ -51,7 +51,7 @@ OWN = DEFAULT.with_tool("my-read", reads="where")
 )
 def test_tools_of_ones_own_work_in_a_conversation_as_in_the_function(tools, argument):
     """Names in any collection, or a book of tools (R12)."""
-    messages = native(steps(*[("my-read", {argument: "a.py"}, CONTENT)] * 2))
+    messages = native(steps(*[("my-read", {argument: "a.py"}, CONTENT * 20)] * 2))
     simpler = simplify_historical_file_reads(messages, project_root="/p", keep_recent=1, tools=tools)
     assert [new != old for new, old in zip(simpler, messages, strict=True)] == [False, False, True, False, False]
     rule = HistoricalReads(keep_recent=1, tools=tools)

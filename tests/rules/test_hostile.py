@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Conversation
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.rules import RULES, make_rules
-from redline.rules.failures import command_failed
 from redline.testing import conversation, json_values
 from redline.tools import Reads, Writes, describe, normalize_path
+from redline.tools.failures import command_failed
 from redline.values.messages import Message, Text, ToolCall, ToolResult
 from tests.rules.folding import applied, check_laws, marks_of, read
 

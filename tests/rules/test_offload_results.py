@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from redline.blobs.memory import MemoryBlobs
-from redline.blobs.retrieval import recall
 from redline.errors import ValidationError
+from redline.record.blobs.blobs import MemoryBlobs
+from redline.record.blobs.retrieval import recall
 from redline.rules.offload_results import OffloadResults
 from redline.values.messages import Message
 from redline.values.words import EN

@@ -25,10 +25,13 @@ def test_images_of_the_latest_messages_stay():
     assert images_in(applied(messages, marks_of(OldImages(keep_messages=2), messages))) == [2]
 
 
-def test_the_stub_says_type_and_size():
+def test_the_stub_says_type_and_may_say_the_size():
     """The size is that of the picture, not of its base64."""
     (mark, *_) = marks_of(OldImages(keep_messages=0, placeholder=EN.old_image), read(native([SHOWN])))
-    assert mark.replacement == "[Image removed: image/png, 0.1 kB]"
+    assert mark.replacement == "[Image left out: user, image/png]"
+    shown = native(step(0, "Read", {"file_path": "a.png"}, (PICTURE,)))
+    (mark,) = marks_of(OldImages(keep_messages=0, words=EN), read(shown))
+    assert mark.replacement == "[Image left out: Read a.png, image/png; if it exists, read it again]"
     large: Turn = ("user", (Media("image/png", "A" * 400_000),))
     (mark,) = marks_of(OldImages(keep_messages=0, placeholder="{size}"), read(native([large])))
     assert mark.replacement == "300.0 kB"

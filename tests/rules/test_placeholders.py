@@ -28,7 +28,7 @@ def test_fields_are_filled_in_once():
     read_of = seen("Read", {"file_path": "a {size}.py"}, "x" * 2000)
     assert (
         placeholder_for(read_of, "{what} | {size} | {again} | {other}", EN)
-        == "Read a {size}.py | 2 kB | read it again | {other}"
+        == "Read a {size}.py | 2 kB | if it exists, read it again | {other}"
     )
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.rules.facts import Facts
 from redline.rules.protection import Protection
 from redline.testing import asks, conversation

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from redline.rules.results import (
     is_replaced,
+    kind_of_actions,
     line_count,
     long_texts,
     plain_words,
@@ -13,8 +14,9 @@ from redline.rules.results import (
     size_chars,
     written_paths,
 )
-from redline.values.messages import Media, Opaque, Text, ToolResult
-from redline.values.words import DOCUMENTS, EN
+from redline.tools import DEFAULT, describe
+from redline.values.messages import Media, Opaque, Text, ToolCall, ToolResult
+from redline.values.words import EN, ZH
 from tests.rules.folding import native, read, seen_in, step
 
 
@@ -25,7 +27,7 @@ def result(*parts: Text | Media | Opaque) -> ToolResult:
 def test_placeholders_are_not_replaced():
     """Neither the rule's own nor any other."""
     assert is_replaced(result(Text("own")), EN, "own")
-    assert is_replaced(result(Text(EN.masked_result)), DOCUMENTS)
+    assert is_replaced(result(Text(EN.masked_result)), ZH)
     assert not is_replaced(result(Text("own"), Text("more")), EN, "own")
 
 
@@ -109,3 +111,29 @@ def test_a_call_changes_files():
     patch = "*** Begin Patch\n*** Update File: b.py\n*** End Patch"
     assert written_paths(seen("apply_patch", {"input": patch}), "/p") == {"b.py"}
     assert written_paths(seen("Read", {"file_path": "a.py"}), "/p") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind"),
+    [
+        ("Bash", {"command": "make"}, "terminal"),
+        ("Bash", {"command": "cat a.py"}, "file read"),
+        ("Bash", {"command": "make && cat a.py"}, "terminal"),
+        ("Read", {"file_path": "a.py"}, "file read"),
+        ("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "edit"),
+        ("Write", {"file_path": "a.py", "content": "a"}, "edit"),
+        ("Grep", {"pattern": "a"}, "search"),
+        ("Glob", {"pattern": "*.py"}, "search"),
+        ("TodoWrite", {"todos": []}, "other"),
+        ("nobody_knows_it", {"path": "a.py"}, "other"),
+    ],
+)
+def test_the_kind_is_what_the_call_does(name, arguments, kind):
+    """Whatever the tool is called; a command that only shows a file is a read of it."""
+    assert kind_of_actions(describe(ToolCall("c", name, arguments))) == kind
+
+
+def test_tools_of_ones_own_have_a_kind():
+    """As the book says."""
+    call = ToolCall("c", "mine", {"where": "a.py"})
+    assert kind_of_actions(describe(call, DEFAULT.with_tool("mine", reads="where"))) == "file read"

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 import redline.rules
+from redline.agents.readers import read_transcript
 from redline.errors import ValidationError
 from redline.rules import DEFAULT_RULES, RULES, HistoricalReads, OldReasoning, default_rules, make_rules
 from redline.rules.rule import Fold, Rule, TimelessFold
-from redline.transcripts import read_transcript
 from redline.values.messages import Media, Text
-from redline.values.words import DOCUMENTS, EN, Words
+from redline.values.words import EN, ZH, Placeholders
 from tests.corpus import corpus_path, corpus_rows, needs_corpus
 from tests.rules.folding import PIXEL, check_laws, marks_of, native, read, step, steps
 
@@ -60,6 +60,8 @@ SETTINGS: dict[str, object] = {
     "project_root": "/p",
     "tools": ["Read", "my-read"],
     "spared_tools": ["Read"],
+    "spared_folds": ["repeated_lines"],
+    "whole_in": "/wholes",
     "recall_tool": "back",
     "placeholder": "[gone]",
     "input_placeholder": "[cut out]",
@@ -96,7 +98,7 @@ def test_rules_compare_and_hash_by_value(name):
 def test_no_setting_takes_everything(name, value):
     """A value of another kind is an error that names the rule and the setting; what is taken works (R51)."""
     for field in dataclasses.fields(RULES[name]):  # type: ignore[arg-type]
-        if field.name in ("tools", "spared_tools") and value == ():
+        if field.name in ("tools", "spared_tools", "spared_folds") and value == ():
             RULES[name](**{field.name: value}).fold()
             continue
         with pytest.raises(ValidationError, match=f"{name}: .*{field.name}"):
@@ -118,7 +120,7 @@ def test_numbers_are_numbers(name, value):
 
 def test_rules_are_made_for_a_project_and_in_one_language():
     """By name or as objects; what an object says itself stays (R13, R33)."""
-    given = ["historical_reads", HistoricalReads(keep_recent=1), HistoricalReads(project_root="/own", words=DOCUMENTS)]
+    given = ["historical_reads", HistoricalReads(keep_recent=1), HistoricalReads(project_root="/own", words=ZH)]
     first, second, third = make_rules(given, words=EN, project_root="/p")
     assert first == HistoricalReads(project_root="/p", words=EN)
     assert second == HistoricalReads(1, "/p", words=EN)
@@ -182,7 +184,7 @@ def test_settings_for_all_rules_are_checked(settings):
 # --- the words
 
 
-def struck_words(words: Words | None) -> dict[str, str]:
+def struck_words(words: Placeholders | None) -> dict[str, str]:
     """By rule, what it leaves in the place of something."""
     picture = Media("image/png", PIXEL)
     turns = [
@@ -204,15 +206,15 @@ def struck_words(words: Words | None) -> dict[str, str]:
 
 
 def test_one_setting_changes_the_words_of_all_rules():
-    """All that a rule leaves comes from the words (R33)."""
-    own = Words(**{field.name: f"<{field.name}>" for field in dataclasses.fields(Words)})
+    """All that a rule leaves comes from the words (R33); folds keep to the language of the programs."""
+    own = Placeholders(**{field.name: f"<{field.name}>" for field in dataclasses.fields(Placeholders)})
     english, documents = struck_words(EN), struck_words(None)
-    assert documents == struck_words(DOCUMENTS)
-    assert english.keys() == RULES.keys() - {"old_reasoning"}, "struck_words needs a turn that it strikes"
+    assert documents == struck_words(ZH)
+    assert english.keys() == RULES.keys() - {"old_reasoning", "folded"}, "struck_words needs a turn that it strikes"
     for name, said in struck_words(own).items():
         assert re.search(r"<\w+>", said), name
     assert not any(re.search("[一-龥]", said) for said in english.values())
-    assert sum(bool(re.search("[一-龥]", said)) for said in documents.values()) == len(RULES) - 1
+    assert sum(bool(re.search("[一-龥]", said)) for said in documents.values()) == len(documents)
 
 
 STRICT = {

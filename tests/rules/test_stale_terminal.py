@@ -101,7 +101,7 @@ def test_named_tools_count_alone_and_their_failures_are_seen():
 def test_tools_of_ones_own_work_in_a_conversation(tools):
     """Names in any collection, or a book of tools (R12)."""
     rule = StaleTerminal(keep_recent=1, tools=tools)
-    messages = native(steps(*[("my-shell", {"line": "make"}, OUTPUT)] * 2))
+    messages = native(steps(*[("my-shell", {"line": "make"}, OUTPUT * 20)] * 2))
     request = Conversation(messages, format="anthropic").request(now=10**9, rules=[rule])
     assert [strike.index for strike in request.strikes] == [2]
 

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import Budget, Conversation, Protection, ValidationError, check
-from redline.log.memory import MemoryLog
+from redline.record.backends.memory import MemoryLog
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark
-from redline.schedules import Case
+from redline.schedules import ScheduleInput
 from redline.testing import asks, conversation, says
 
 RULES = (MaskedResults(keep_recent=0),)
@@ -20,7 +20,7 @@ def history(count, size=300, format="anthropic"):
 def case_of(savings, size):
     """Marks that save so many tokens each, the oldest first, in a request of a size."""
     marks = [Mark("r", index, ("content",), "", "old") for index in range(len(savings))]
-    return Case(marks, 0.0, size=lambda: size, saving=lambda mark: savings[mark.index])
+    return ScheduleInput(marks, 0.0, size=lambda: size, saving=lambda mark: savings[mark.index])
 
 
 def decided(budget, savings, size):

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import redline
@@ -12,6 +12,7 @@ from redline import Conversation, Editor
 from redline.prices import Price
 from redline.schedules import Budget, WhenFree
 from redline.testing import asks, conversation, says
+from tests.effort import tries
 
 MINUTE = 60_000
 FREE = Price(model="house-model", input=0, output=0, cache_read=0, cache_write=0)
@@ -70,7 +71,7 @@ def test_free_model_in_an_editor():
 prices = st.floats(1e-6, 1e6) | st.sampled_from([0, 0.0, 1e-12])
 
 
-@settings(max_examples=40, deadline=None)
+@tries(40, deadline=None)
 @given(fresh=prices, output=prices, read=prices, write=prices, minutes=st.floats(0, 1e6), gap=st.integers(0, 10**7))
 def test_any_price_makes_requests(fresh, output, read, write, minutes, gap):
     """R159: whatever it costs, and also if nothing does."""

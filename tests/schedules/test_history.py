@@ -1,5 +1,5 @@
-from redline.log.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.prices import Survival
+from redline.record.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.schedules.history import RequestHistory, what_changed
 
 MINUTE = 60_000

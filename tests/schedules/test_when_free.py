@@ -2,18 +2,19 @@ import itertools
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.schedule import decisions
 from redline import Conversation, ValidationError
-from redline.log.memory import MemoryLog
-from redline.log.records import StrikesApplied
 from redline.prices import Price, PriceRule, Tier, find_price
+from redline.record.backends.memory import MemoryLog
+from redline.record.records import StrikesApplied
 from redline.rules.masked_results import MaskedResults
 from redline.rules.rule import Mark, TimelessFold
 from redline.schedules import Rates, WhenFree
 from redline.testing import asks, conversation, says
+from tests.effort import tries
 
 MINUTE = 60_000
 RULES = (MaskedResults(keep_recent=2),)
@@ -139,7 +140,7 @@ happenings = st.lists(st.tuples(asked, asked, asked, meanwhile), min_size=1, max
 
 def ledger_of(talk):
     rules = talk.policy.made_rules(RULES)
-    (parts,) = (one for one in talk._engine._workings if one.settings.rules == rules)
+    (parts,) = (one for one in talk._engine._derived_states if one.settings.rules == rules)
     return parts, parts.open_ledger(None)
 
 
@@ -205,7 +206,7 @@ class TwoTalks:
                 self.to[what] = value
 
 
-@settings(max_examples=20, deadline=None)
+@tries(20, deadline=None)
 @given(happenings)
 def test_a_reopened_conversation_decides_as_the_one_that_went_on(story):
     """Whatever was reported, undone, pinned, struck by others or changed: the record is all that a decision depends on."""

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from redline import Store
-from redline.log import Header, codec
+from redline.record import Header, codec
 
 KINDS = ("folder", "sqlite", "postgres")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from redline import Store, ValidationError
+from redline.record.opening import LogStore
 from tests.store.places import KINDS, new_store, talk
 
 NOW_MS = 1_700_000_000_000.0
@@ -34,8 +35,8 @@ def test_pages_follow_each_other(kind, tmp_path, request):
 def test_only_a_page_is_read(kind, tmp_path, request, monkeypatch):
     """R165: of the other conversations no more than the end is looked at."""
     store, read = filled(kind, tmp_path, request), []
-    whole = Store._read
-    monkeypatch.setattr(Store, "_read", lambda self, name: read.append(name) or whole(self, name))
+    whole = LogStore.read
+    monkeypatch.setattr(LogStore, "read", lambda self, name: read.append(name) or whole(self, name))
     page = store.list(limit=4)
     assert sorted(read) == sorted(one.name for one in page)
     read.clear()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from redline import ValidationError
-from redline.log import ROOT, MessageAdded, open_log
+from redline.record import ROOT, MessageAdded, open_log
 from tests.store.places import KINDS, new_store, talk
 
 

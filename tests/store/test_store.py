@@ -15,14 +15,14 @@ import pytest
 
 import redline
 from redline import Editor, LogError, Store, ValidationError
-from redline.blobs import DirectoryBlobs
-from redline.inspection.catalog import Catalog
-from redline.inspection.session_files import find_sessions
-from redline.inspection.short_names import known_names, name_sessions
-from redline.log import ROOT, open_log
+from redline.record import ROOT, open_log
+from redline.record.blobs import DirectoryBlobs
+from redline.sessions.catalog.catalog import Catalog
+from redline.sessions.catalog.last_listing import known_names, name_sessions
+from redline.sessions.catalog.session_files import find_sessions
 from tests.cli.sample import write_session
-from tests.log.logs import environment, message
 from tests.postgres import running_postgres
+from tests.record.logs import environment, message
 from tests.store.places import KINDS, files_with, new_place, new_store, talk, unreadable_log
 
 PHRASE = "xyzzy-4711-marked"

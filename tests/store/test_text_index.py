@@ -4,9 +4,9 @@ import sqlite3
 
 import pytest
 
-from redline.inspection.catalog import Catalog
-from redline.store import text_index
-from redline.store.text_index import TextIndex, excerpt_of, scan_session
+from redline.sessions.catalog.catalog import Catalog
+from redline.store import search
+from redline.store.search import TextIndex, excerpt_of, scan_session
 from tests.cli.test_sessions import write_at_home
 
 
@@ -42,7 +42,7 @@ def test_the_oldest_leave_where_there_is_no_room(tmp_path, monkeypatch, cache):
     with TextIndex() as index:
         list(index.update(found_in(tmp_path)))
         assert len(index.keys()) == 4
-        monkeypatch.setattr(text_index, "MOST_TEXT_BYTES", 2_000)  # each has more than half of it
+        monkeypatch.setattr(search, "MOST_TEXT_BYTES", 2_000)  # each has more than half of it
         list(index.update(found_in(tmp_path)))
         assert {key.rpartition("/")[2] for key in index.keys()} == {"0.jsonl", "1.jsonl"}  # noqa: SIM118
     assert (b"unicorn-0" in cache.read_bytes(), b"unicorn-3" in cache.read_bytes()) == (True, False)
@@ -52,7 +52,7 @@ def test_without_an_index_nothing_is_in_the_way(tmp_path, monkeypatch):
     """No cache folder, or a SQLite without FTS5: sessions are read instead (R120)."""
     write_at_home(tmp_path, "a.jsonl", "a zebra")
     (found,) = found_in(tmp_path)
-    monkeypatch.setattr(text_index, "_TABLES", "CREATE VIRTUAL TABLE said USING no_such_module(text);")
+    monkeypatch.setattr(search, "_TABLES", "CREATE VIRTUAL TABLE said USING no_such_module(text);")
     for switch in ("on", "off"):
         monkeypatch.setenv("REDLINE_CACHE", switch)
         with TextIndex() as index:
@@ -64,7 +64,7 @@ def test_without_an_index_nothing_is_in_the_way(tmp_path, monkeypatch):
 
 def test_who_keeps_the_file_for_long_does_not_stop_a_search(tmp_path, cache, monkeypatch):
     """What is indexed already is found; the rest is indexed another time (R120)."""
-    monkeypatch.setattr(text_index, "_WAIT_S", 0.1)
+    monkeypatch.setattr(search, "_WAIT_S", 0.1)
     write_at_home(tmp_path, "a.jsonl", "a zebra", minutes=5)
     with TextIndex() as index:
         list(index.update(found_in(tmp_path)))

@@ -10,7 +10,7 @@ import pytest
 from redline import Conversation, Editor, Policy
 from redline.telemetry import instrument, uninstrument
 from redline.testing import fake_provider
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 from tests.proxy.support import proxy, upstream
 from tests.telemetry.support import MODELS, history
 from tests.telemetry.test_proxy import answer_with, observer_of, post, refuse_changes

@@ -10,10 +10,11 @@ from typing import ClassVar
 import httpx
 import pytest
 
-from redline import Conversation, Editor, Policy, RedlineTransport, aio
-from redline.formats.costs import cost_of
-from redline.formats.usage import Usage
+from redline import Conversation, Editor, Policy, RedlineTransport
+from redline.conversation import aio
 from redline.prices import find_price
+from redline.providers.usage import Usage, cost_of
+from redline.record.records import SavedTokens
 from redline.rules import HistoricalReads
 from redline.schedules.bill import OpenBill, PaidRequest
 from redline.telemetry import instrument, uninstrument
@@ -101,7 +102,7 @@ def test_money_is_worked_out_as_in_the_accounts(calls):
         editor.report(request, usage)
     struck = sum(strike.tokens_saved for strike in request.strikes)
     paid = PaidRequest(before, 0, None, None) if calls == 2 else None
-    expected = OpenBill(struck, struck, before=paid).settle(usage, find_price(MODEL)).saved
+    expected = OpenBill(SavedTokens(0, struck), SavedTokens(0, struck), before=paid).settle(usage, find_price(MODEL)).saved
     assert struck > 1000
     assert seen.totals(redline__currency="USD")["redline.saved"] == pytest.approx(expected)
     assert (expected < 0) == (calls == 2)
@@ -111,7 +112,7 @@ def test_a_list_that_is_left_alone_says_so():
     """Why nothing was looked at is an attribute; a reason in the user's own words stays here."""
     with instrumented() as seen:
         editor = Editor(policy=Policy.documents())
-        editor.leave_alone(editor.edit(history(8), session="chat"), f"because of {MARK}")
+        editor.stop_editing(editor.edit(history(8), session="chat"), f"because of {MARK}")
         editor.edit(history(8), session="chat")
         editor.edit([])
     assert [span.attributes.get("redline.untouched") for span in seen.spans] == [
@@ -244,7 +245,7 @@ def test_a_tracer_that_raises_breaks_no_request(caplog):
 
 def test_switched_off_nothing_is_imported_and_nothing_told():
     """Without `instrument` no module of OpenTelemetry is loaded; after `uninstrument` no span is made."""
-    code = "import sys, redline; redline.Conversation([]).request(); import redline.telemetry, redline.observing\n"
+    code = "import sys, redline; redline.Conversation([]).request(); import redline.telemetry, redline.conversation.observing\n"
     code += "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE)}, check=True

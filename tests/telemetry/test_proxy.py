@@ -10,10 +10,10 @@ from unittest.mock import patch
 
 import pytest
 
-from redline.editor import Editor
-from redline.policy import Policy
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy
 from redline.testing import fake_provider
-from redline.wire.editing import WireEditor
+from redline.transport.editing import WireEditor
 from tests.cli.run import redline
 from tests.cli.test_proxy import ask, send, settled, started
 from tests.proxy.support import proxy, upstream
@@ -163,7 +163,7 @@ def test_telemetry_that_raises_costs_no_request_and_no_account(tmp_path):
     """The answer is with the client, and counted, before telemetry is told."""
 
     class Broken:
-        def settled(self, exchange, entry):
+        def recorded(self, exchange, entry):
             raise RuntimeError("telemetry is broken")
 
         def close(self):

@@ -2,8 +2,7 @@
 
 import copy
 
-from redline.testing.binding import ReasoningBinder
-from redline.testing.provider import FakeProvider
+from redline.testing.provider import FakeProvider, ReasoningBinder
 from redline.values.messages import Reasoning, Text, ToolCall
 
 THINKS = ("assistant", (Reasoning("hm"), Text("so"), Reasoning("aha"), ToolCall("c0", "ls", {})))

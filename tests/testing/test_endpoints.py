@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.formats import FORMATS
-from redline.formats.answers import read_answer
-from redline.formats.usage import Usage
+from redline.providers import FORMATS
+from redline.providers.answers import read_answer
+from redline.providers.usage import Usage
 from redline.testing import conversations
-from redline.testing.endpoints import ENDPOINTS
-from redline.testing.streams import stream_answer
+from redline.testing.endpoints import ENDPOINTS, stream_answer
 from redline.values.messages import Reasoning, Text, ToolCall
 
 TYPES = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from redline.formats import find_format
-from redline.testing.prefix_cache import PrefixCache
+from redline.providers import find_format
+from redline.testing.provider import PrefixCache
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 

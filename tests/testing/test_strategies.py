@@ -2,15 +2,16 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redline import FORMATS, check, detect_format
 from redline.testing import conversations, turns
+from tests.effort import tries
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=200)
+@tries(200)
 @given(data=st.data())
 def test_generated_conversations_are_legal(format, data):
     """What the strategy makes breaks no law of its format, and is recognised as that format once a tool was used."""

@@ -11,10 +11,9 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from redline.formats.answers import read_answer
-from redline.formats.usage import Usage
-from redline.testing.endpoints import ENDPOINTS
-from redline.testing.streams import stream_answer
+from redline.providers.answers import read_answer
+from redline.providers.usage import Usage
+from redline.testing.endpoints import ENDPOINTS, stream_answer
 from redline.values.messages import Reasoning, Text, ToolCall
 
 PARTS = (Reasoning("I should look into it first."), Text("Let me see what is in there."), ToolCall("c1", "read", {"path": "ä"}))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.tokens import Estimate, Exact
-from redline.tokens.pieces import MOST_COUNTED, PIECE, count_sampled, pieces
+from redline.tokens.estimate import MOST_COUNTED, PIECE, count_sampled, pieces
 
 WORDS = st.sampled_from(
     ["word", "Größe", "你好世界", "，", "。", " ", "\n", "1234567", "don't", "a_b", "/", ";\n", "\r\n", "x=1;", "👩‍👧", "\t"]

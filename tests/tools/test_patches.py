@@ -1,5 +1,5 @@
-from redline.tools.actions import Writes
-from redline.tools.patches import patch_writes
+from redline.tools.paths import patch_writes
+from redline.tools.tool import Writes
 
 PATCH = """*** Begin Patch
 *** Add File: docs/new page.md

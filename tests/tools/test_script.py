@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.tools.script import read_script
+from redline.tools.description import read_script
 from redline.values.messages import ToolCall
 
 

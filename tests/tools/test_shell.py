@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.tools.actions import Lists, Reads, Searches, Writes
 from redline.tools.shell import command_text, shell_actions
 from redline.tools.shell_commands import Actions
+from redline.tools.tool import Lists, Reads, Searches, Writes
 
 
 @pytest.mark.parametrize(

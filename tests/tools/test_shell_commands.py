@@ -2,8 +2,8 @@ import shlex
 
 import pytest
 
-from redline.tools.actions import Lists, Reads, Searches
 from redline.tools.shell_commands import Actions, UncertainError, command_actions, filtered_actions
+from redline.tools.tool import Lists, Reads, Searches
 
 
 @pytest.mark.parametrize(

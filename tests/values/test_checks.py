@@ -12,7 +12,7 @@ from redline.values.checks import (
     check_methods,
     has_methods,
     make_list,
-    shown,
+    short_repr,
 )
 
 
@@ -65,5 +65,5 @@ def test_a_single_one_is_no_list(values):
 
 def test_what_cannot_be_written_is_named_by_its_type():
     """A number of thousands of digits, or a value that is nested too deep."""
-    assert shown("x") == "'x'"
-    assert shown(10**5000) == "a value of type int"
+    assert short_repr("x") == "'x'"
+    assert short_repr(10**5000) == "a value of type int"

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.formats import FORMATS
+from redline.providers import FORMATS
 from redline.testing import asks, conversation, conversations, says
 from redline.values.messages import ToolCall, ToolResult
 from redline.values.pairs import CallFinder, CallMatcher, OpenCalls, Spot, ToolStep, pair_up

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redline.errors import ValidationError
-from redline.values.times import check_time_ms
+from redline.values.checks import check_time_ms
 
 
 @given(st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15))

@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from redline.formats import read_messages
-from redline.formats.check_message import check_message
-from redline.formats.tool_definitions import describe_tools
+from redline.providers import check_message, read_messages
+from redline.providers.arguments import describe_tools
 from redline.values.messages import Message
-from redline.view.batches import Batches
 from redline.view.operations import Context, Operation, OperationOutcome, StartBatch, parse_operation
-from redline.view.view import View
+from redline.view.view import Batches, View
 
 
 class Stored:
@@ -41,7 +39,7 @@ class Driven:
 
     def add(self, payload: Any) -> None:
         check_message(payload)
-        self.view = self.view.appended(len(self.store))
+        self.view = self.view.extended((len(self.store),))
         self._store(payload)
 
     def process(self, config: Any) -> None:

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from redline.errors import ExecutionError, RedlineError, ValidationError
-from redline.view.batches import Batches
-from redline.view.view import View
+from redline.view.view import Batches, View
 from tests.view.driver import Driven, clear, insert, keep, numbered, replace, truncate
 
 

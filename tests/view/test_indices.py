@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.view.indices import Indices
+from redline.view.view import Indices
 
 
 def test_appending_leaves_the_earlier_value_alone():
     """The value that was extended shows what it showed before."""
     before = Indices([4, 7])
-    after = before.appended(9)
+    after = before.extended((9,))
     assert list(before) == [4, 7]
     assert list(after) == [4, 7, 9]
 
@@ -21,8 +21,8 @@ def test_appending_leaves_the_earlier_value_alone():
 def test_two_values_grown_from_one_do_not_see_each_other():
     """Whoever appends to a value that is not the newest gets a list of its own."""
     root = Indices([0])
-    left, right = root.appended(1), root.appended(2)
-    longer_left, longer_right = left.appended(3), right.appended(4)
+    left, right = root.extended((1,)), root.extended((2,))
+    longer_left, longer_right = left.extended((3,)), right.extended((4,))
     assert [list(each) for each in (root, left, right)] == [[0], [0, 1], [0, 2]]
     assert [list(each) for each in (longer_left, longer_right)] == [[0, 1, 3], [0, 2, 4]]
 
@@ -30,7 +30,7 @@ def test_two_values_grown_from_one_do_not_see_each_other():
 def test_later_items_cannot_be_reached():
     """What a longer value has after the end of a shorter one is out of reach, whichever way it is asked for."""
     short = Indices([5, 6])
-    short.appended(7)
+    short.extended((7,))
     with pytest.raises(IndexError):
         short[2]
     assert short[-1] == 6
@@ -51,7 +51,7 @@ def test_it_is_isolated_from_what_it_was_made_of():
 
 def test_it_equals_any_sequence_with_the_same_items():
     """A list, a tuple or another value with the same items is equal; a longer, shorter or other one is not."""
-    indices = Indices([1, 2]).appended(3)
+    indices = Indices([1, 2]).extended((3,))
     assert indices == [1, 2, 3]
     assert indices == (1, 2, 3)
     assert indices == Indices([1, 2, 3])
@@ -67,7 +67,7 @@ def test_it_is_sliced_like_a_list(items, place, later):
     indices = Indices(items)
     longer = indices
     for index in later:
-        longer = longer.appended(index)
+        longer = longer.extended((index,))
     assert indices[place] == tuple(items[place])
     assert longer == items + later
 
@@ -78,7 +78,7 @@ def test_no_value_ever_changes(data):
     grown = [(Indices(), [])]
     for index in range(data.draw(st.integers(1, 30))):
         indices, shown = data.draw(st.sampled_from(grown))
-        grown.append((indices.appended(index), [*shown, index]))
+        grown.append((indices.extended((index,)), [*shown, index]))
     assert all(list(indices) == shown and len(indices) == len(shown) for indices, shown in grown)
 
 
@@ -98,7 +98,7 @@ def test_threads_that_extend_the_same_value_do_not_mix():
     root = Indices([0])
     root._shared = Hesitant([0])
     with ThreadPoolExecutor(2) as threads:
-        grown = list(threads.map(root.appended, (1, 2)))
+        grown = list(threads.map(root.extended, ((1,), (2,))))
     assert [list(indices) for indices in grown] == [[0, 1], [0, 2]]
 
 
@@ -107,7 +107,7 @@ def test_appending_costs_the_same_at_every_length():
     started = time.perf_counter()
     kept = [Indices()]
     for index in range(100_000):
-        kept.append(kept[-1].appended(index))
+        kept.append(kept[-1].extended((index,)))
     assert time.perf_counter() - started < 5
     assert len(kept[50_000]) == 50_000
     assert kept[50_000][-1] == 49_999

@@ -14,7 +14,7 @@ def test_a_view_starts_empty():
 def test_every_change_gives_another_view():
     """A view that was changed from shows what it showed before."""
     before = View.of([1, 2], {1: 3})
-    after = (before.appended(5), before.with_indices([2]), before.with_versions({2: 1}))
+    after = (before.extended((5,)), before.with_indices([2]), before.with_versions({2: 1}))
     assert before == View.of([1, 2], {1: 3})
     assert [list(view.indices) for view in after] == [[1, 2, 5], [2], [1, 2]]
     assert [dict(view.versions) for view in after] == [{1: 3}, {1: 3}, {1: 3, 2: 1}]

@@ -2,20 +2,28 @@
 
 import asyncio
 import copy
-import functools
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, Message, tool
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, GivenMessages, rewritten_parts
-from redline.editor import Editor
+from redline.adapters.framework_editor import (
+    CallSettings,
+    EditedCall,
+    FrameworkAdapter,
+    PartMessages,
+    blocks_in,
+    reported_usage,
+    rewritten_parts,
+)
+from redline.conversation.editor import Editor
 from redline.errors import FormatError
-from redline.formats.usage import Usage
-from redline.policy import Policy
+from redline.policy.policy import Policy
+from redline.policy.presets import PresetName
+from redline.providers.usage import Usage
 from redline.values import payloads
 
 __all__ = ["RedlineChatMiddleware"]
@@ -24,7 +32,109 @@ _logger = logging.getLogger("redline.adapters")
 Block = dict[str, Any]
 
 
-class RedlineChatMiddleware(ChatMiddleware):
+_content_fields = attrgetter(
+    *("type", "id", "text", "protected_data", "uri", "call_id", "name", "arguments", "result", "exception", "items"),
+)
+
+
+class _AgentMessages(PartMessages[Message, Content]):
+    """Messages read in the AI SDK's format, which has the same roles."""
+
+    format = "ai_sdk"
+
+    def fields(self, message: Message) -> object:
+        return message.role, *map(_content_fields, message.contents)
+
+    def role(self, message: Message) -> str:
+        if message.role in ("system", "developer"):
+            return "system"
+        return message.role if message.role in ("assistant", "tool") else "user"
+
+    def read(self, message: Message) -> Block:
+        payload = super().read(message)
+        if payload["role"] == "system":
+            said = (block for _, block in self.parts(message) if block is not None)
+            payload["content"] = "\n".join(block["text"] for block in said if block["type"] == "text")
+        return payload
+
+    def parts(self, message: Message) -> list[tuple[Content, Block | None]]:
+        return [(content, _block(content)) for content in message.contents]
+
+    def rewrite(self, part: Content, block: Block) -> Content:
+        written = copy.copy(part)
+        written.raw_representation = None
+        match part.type:
+            case "text":
+                written.text = block["text"]
+            case "function_call":
+                is_text = isinstance(part.arguments, str)
+                written.arguments = payloads.encode(block["input"]).decode() if is_text else block["input"]
+                written.call_id = block["toolCallId"]
+            case "function_result":
+                blocks = blocks_in(block["output"]["value"])
+                written.call_id = block["toolCallId"]
+                written.items = rewritten_parts(_items(part), blocks, rewrite=self.rewrite, compose=self.compose)
+                written.result = "\n".join(item.text for item in written.items if item.type == "text" and item.text)
+            case _:
+                raise FormatError(f"A content of type {part.type} cannot be changed.")
+        return written
+
+    def compose(self, block: Block, role: str = "", tool: str = "tool") -> Content:
+        match block["type"]:
+            case "text":
+                return Content.from_text(block["text"])
+            case "tool-call":
+                return Content.from_function_call(block["toolCallId"], block["toolName"], arguments=block["input"])
+            case "tool-result":
+                said = block["output"]["value"]
+                failure = said if block.get("isError") else None
+                return Content.from_function_result(block["toolCallId"], result=said, exception=failure)
+        raise FormatError(f"A block of type {block['type']} cannot be written into a message of Agent Framework.")
+
+    def make(self, message: Message | None, role: str, parts: list[Content]) -> Message:
+        if message is None:
+            return Message(role, parts)
+        written = copy.copy(message)
+        written.additional_properties = dict(message.additional_properties)
+        written.contents = parts
+        return written
+
+
+def _block(content: Content) -> Block | None:
+    """The block that a content is read as; None for what is not looked at: it stays."""
+    match content.type:
+        case "text":
+            return {"type": "text", "text": content.text} if content.text else None
+        case "text_reasoning":  # with an id it is an item of OpenAI's Responses, which belongs to the one after it
+            signed = {"signature": content.protected_data} if content.protected_data else {}
+            return None if content.id else {"type": "reasoning", "text": content.text or "", **signed}
+        case "function_call":
+            given = content.parse_arguments()
+            return {"type": "tool-call", "toolCallId": content.call_id, "toolName": content.name, "input": given or {}}
+        case "function_result":
+            failed = content.exception is not None
+            inner = [block for _, block in _items(content) if block is not None]
+            output: Block = {"type": "content", "value": inner}
+            if all(block["type"] == "text" for block in inner):
+                output = {"type": "error-text" if failed else "text", "value": "".join(block["text"] for block in inner)}
+            result = {"type": "tool-result", "toolCallId": content.call_id, "toolName": "tool"}
+            return {**result, "output": output, "isError": failed}
+        case "data" | "uri" if (content.media_type or "").startswith("image/"):
+            return {"type": "image", "image": content.uri, "mediaType": content.media_type}
+    return {"type": f"agent-framework-{content.type}", "item": content.to_dict(exclude={"raw_representation"})}
+
+
+def _items(content: Content) -> list[tuple[Content, Block | None]]:
+    """What a result holds; one that was made by hand may have its words only."""
+    said = content.result
+    words = said or "" if said is None or isinstance(said, str) else payloads.encode(said).decode()
+    return [(item, _block(item)) for item in content.items or [Content.from_text(words)]]
+
+
+_mapping = _AgentMessages()
+
+
+class RedlineChatMiddleware(FrameworkAdapter[Message], ChatMiddleware):
     """Strikes what is out of date from what the model is sent; what history providers keep stays whole.
 
     Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
@@ -32,24 +142,19 @@ class RedlineChatMiddleware(ChatMiddleware):
     agents apart that share a session, which is all that a middleware is told.
     """
 
+    mapping = _mapping
+
     def __init__(
         self,
         store: str | os.PathLike[str] | Editor | None = None,
         *,
-        policy: Policy | str | None = None,
+        policy: Policy | PresetName | None = None,
         namespace: str = "",
         name: str = "",
     ) -> None:
-        self._messages = FrameworkEditor[Message](
-            store, policy, format="ai_sdk", read=_read, write=_write, fields=_fields, namespace=namespace
-        )
+        super().__init__(store, policy=policy, namespace=namespace)
         self._name = name
         self._warned: set[str] = set()
-
-    @property
-    def editor(self) -> Editor:
-        """The Editor that is asked."""
-        return self._messages.editor
 
     @property
     def recall_tool(self) -> FunctionTool:
@@ -131,12 +236,11 @@ def _settings_of(context: ChatContext, name: str) -> CallSettings:
 def _usage_of(response: ChatResponse) -> Usage | None:
     """What the provider reported: of Anthropic without what was cached, of others with it."""
     usage: dict[str, Any] = {name: count for name, count in (response.usage_details or {}).items() if isinstance(count, int)}
-    if not usage.get("input_token_count"):
-        return None
-    read, written = (_first(usage, names) for names in (_READ_NAMES, _WRITE_NAMES))
-    is_apart = any(name.startswith("anthropic.") for name in usage)
-    fresh = usage["input_token_count"] - (0 if is_apart else read + written)
-    return Usage(max(fresh, 0), usage.get("output_token_count", 0), read, written)
+    read, written = (next((usage[name] for name in names if name in usage), 0) for names in (_READ_NAMES, _WRITE_NAMES))
+    sent = usage.get("input_token_count", 0)
+    if sent and any(name.startswith("anthropic.") for name in usage):
+        sent += read + written
+    return reported_usage(sent, usage.get("output_token_count", 0), read, written)
 
 
 _READ_NAMES = (
@@ -144,124 +248,3 @@ _READ_NAMES = (
     *("openai.cached_input_tokens", "prompt/cached_tokens"),
 )
 _WRITE_NAMES = ("cache_creation_input_token_count", "anthropic.cache_creation_input_tokens", "openai.cache_write_tokens")
-
-
-def _first(usage: dict[str, Any], names: Sequence[str]) -> int:
-    return next((usage[name] for name in names if name in usage), 0)
-
-
-# --- from a message to one of the AI SDK's format, which has the same roles
-
-
-_content_fields = attrgetter(
-    *("type", "id", "text", "protected_data", "uri", "call_id", "name", "arguments", "result", "exception", "items"),
-)
-
-
-def _fields(message: Message) -> object:
-    return message.role, *map(_content_fields, message.contents)
-
-
-def _read(message: Message) -> Block:
-    blocks = [block for _, block in _blocks(message) if block is not None]
-    if message.role in ("system", "developer"):
-        return {"role": "system", "content": "\n".join(block["text"] for block in blocks if block["type"] == "text")}
-    role = message.role if message.role in ("assistant", "tool") else "user"
-    return {"role": role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
-
-
-def _blocks(message: Message) -> list[tuple[Content, Block | None]]:
-    """Each content and the block that it is read as; None for what is not looked at: it stays."""
-    return [(content, _block(content)) for content in message.contents]
-
-
-def _block(content: Content) -> Block | None:
-    match content.type:
-        case "text":
-            return {"type": "text", "text": content.text} if content.text else None
-        case "text_reasoning":  # with an id it is an item of OpenAI's Responses, which belongs to the one after it
-            signed = {"signature": content.protected_data} if content.protected_data else {}
-            return None if content.id else {"type": "reasoning", "text": content.text or "", **signed}
-        case "function_call":
-            given = content.parse_arguments()
-            return {"type": "tool-call", "toolCallId": content.call_id, "toolName": content.name, "input": given or {}}
-        case "function_result":
-            return _result_block(content)
-        case "data" | "uri" if (content.media_type or "").startswith("image/"):
-            return {"type": "image", "image": content.uri, "mediaType": content.media_type}
-    return {"type": f"agent-framework-{content.type}", "item": content.to_dict(exclude={"raw_representation"})}
-
-
-def _result_block(content: Content) -> Block:
-    failed = content.exception is not None
-    inner = [block for _, block in _items(content) if block is not None]
-    words = "".join(block["text"] for block in inner) if all(block["type"] == "text" for block in inner) else None
-    text: Block = {"type": "error-text" if failed else "text", "value": words}
-    output = {"type": "content", "value": inner} if words is None else text
-    return {"type": "tool-result", "toolCallId": content.call_id, "toolName": "tool", "output": output, "isError": failed}
-
-
-def _items(content: Content) -> list[tuple[Content, Block | None]]:
-    """What a result holds; one that was made by hand may have its words only."""
-    items = content.items or [Content.from_text(_as_text(content.result))]
-    return [(item, _block(item)) for item in items]
-
-
-def _as_text(value: object) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    return payloads.encode(value).decode()
-
-
-# --- and back, for a message that was changed
-
-_NOTHING_GIVEN = GivenMessages[Message]()
-
-
-def _write(message: Message | None, payload: Block, given: GivenMessages[Message] = _NOTHING_GIVEN) -> Sequence[Message]:
-    said = payload["content"]
-    blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
-    compose = functools.partial(_composed, given=given)
-    if message is None:
-        return [Message(payload["role"], [compose(block) for block in blocks])]
-    written = copy.copy(message)
-    written.additional_properties = dict(message.additional_properties)
-    written.contents = rewritten_parts(_blocks(message), blocks, rewrite=_rewritten, compose=compose)
-    return [written]
-
-
-def _rewritten(content: Content, block: Block) -> Content:
-    written = copy.copy(content)
-    written.raw_representation = None
-    match content.type:
-        case "text":
-            written.text = block["text"]
-        case "function_call":
-            is_text = isinstance(content.arguments, str)
-            written.arguments = payloads.encode(block["input"]).decode() if is_text else block["input"]
-            written.call_id = block["toolCallId"]
-        case "function_result":
-            said = block["output"]["value"]
-            blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said
-            written.call_id = block["toolCallId"]
-            written.items = rewritten_parts(_items(content), blocks, rewrite=_rewritten, compose=_composed)
-            written.result = "\n".join(item.text for item in written.items if item.type == "text" and item.text)
-        case _:
-            raise FormatError(f"A content of type {content.type} cannot be changed.")
-    return written
-
-
-def _composed(block: Block, given: GivenMessages[Message] = _NOTHING_GIVEN) -> Content:
-    """A content for what the repair added: a result of another message, or the answer to a call that was left open, say."""
-    match block["type"]:
-        case "text":
-            return Content.from_text(block["text"])
-        case "tool-call":
-            return Content.from_function_call(block["toolCallId"], block["toolName"], arguments=block["input"])
-        case "tool-result" if found := given.result(block, _blocks):
-            content, before = found
-            return content if block == before else _rewritten(content, block)
-        case "tool-result":
-            failure = block["output"]["value"] if block.get("isError") else None
-            return Content.from_function_result(block["toolCallId"], result=block["output"]["value"], exception=failure)
-    raise FormatError(f"A block of type {block['type']} cannot be written into a message of Agent Framework.")

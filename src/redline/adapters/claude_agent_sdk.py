@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from redline.agents.agent import Launch
-from redline.agents.claude_code import ClaudeCodeAgent
-from redline.agents.runs import ProxyPort, started_proxy
-from redline.agents.survivors import RUN_VARIABLE
+from redline.agents.claude_code.launch import ClaudeCodeAgent
+from redline.agents.launching import Launch
+from redline.agents.launching.leftover_processes import RUN_VARIABLE
+from redline.agents.launching.runs import ProxyPort, started_proxy
 from redline.errors import ExecutionError
 
 __all__ = ["proxy_env", "redline_proxy"]

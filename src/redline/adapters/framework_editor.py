@@ -1,4 +1,8 @@
-"""What the adapters share: the Editor asked about a framework's messages, and never in the way of its model calls."""
+"""The core of the adapters: the Editor asked about a framework's messages, and never in the way of its model calls.
+
+An adapter says how its framework's messages are read and written (a `MessageMapping`, mostly `PartMessages`), where a call of
+the model begins and ends (`FrameworkEditor.edit`, `answered`, `failed`), and what the framework knows of it (`CallSettings`).
+"""
 
 import logging
 import os
@@ -6,17 +10,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from redline.editor import EditedRequest, Editor
-from redline.errors import RedlineError, ValidationError
-from redline.formats.usage import Usage
-from redline.policy import Policy
+from redline.conversation.editor import EditedRequest, Editor
+from redline.errors import RedlineError
+from redline.policy.policy import Policy
+from redline.policy.presets import PresetName
+from redline.providers.usage import Usage
+from redline.transport.editing import REFUSALS, make_editor
 from redline.values import payloads
 from redline.values.checks import check_text
-from redline.wire.editing import REFUSALS, wire_policy
-
-__all__ = ["CallSettings", "CallsUnderWay", "EditedCall", "FrameworkEditor", "GivenMessages", "origins_of", "rewritten_parts"]
 
 _logger = logging.getLogger("redline.adapters")
 
@@ -29,7 +32,6 @@ _MOST_COPIED = 5
 _MOST_SESSIONS = 64
 """Whose last calls are remembered."""
 
-K = TypeVar("K")
 M = TypeVar("M")
 P = TypeVar("P")
 Block = dict[str, Any]
@@ -42,7 +44,8 @@ class CallSettings:
     model: str = ""
     preamble: object = None
     session: str = ""
-    lifetime: str = ""
+    lifetime: object = ""
+    """How long the provider keeps its cache, as the framework's settings say it; all but `5m` and `1h` counts as unknown."""
     time_of: Callable[[Any], float | None] | None = None
     """The time of a message, in milliseconds since 1970, where that can be known; asked once for each."""
 
@@ -67,31 +70,25 @@ class GivenMessages(Generic[M]):
         self._results: dict[str, list[tuple[Any, Block]]] | None = None
         self._tools: dict[str, str] = {}
 
-    def result(self, block: Block, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> tuple[P, Block] | None:
-        """The part that answers the same call as a block, and what that part was read as; None if there is no such part.
+    def find(
+        self, result: Block, parts_of: Callable[[M], Sequence[tuple[P, Block | None]]]
+    ) -> tuple[tuple[P, Block] | None, str]:
+        """The part that answers the same call as a result, with its block, and the tool that was called.
 
-        Where several parts answer a call of this id, the one that says what the block says.
+        Where several parts answer a call of this id, the one that says what the result says; None if there is none.
         """
-        found = self._read(blocks_of).get(_answered_call(block), [])
-        return next((one for one in found if one[1] == block), found[0] if found else None)
-
-    def tool_of(self, block: Block, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> str:
-        """The name of the tool whose call a block answers; `tool` if there is no such call."""
-        self._read(blocks_of)
-        return self._tools.get(_answered_call(block), "tool")
-
-    def _read(self, blocks_of: Callable[[M], Sequence[tuple[P, Block | None]]]) -> dict[str, list[tuple[P, Block]]]:
-        """All results by the calls that they answer, found when the first is asked for."""
         if self._results is None:
             self._results = {}
-            for part, block in (pair for message in self._messages for pair in blocks_of(message)):
+            for part, block in (pair for message in self._messages for pair in parts_of(message)):
                 if block is None:
                     continue
                 if (call := _answered_call(block)) and block["type"] in _RESULTS:
                     self._results.setdefault(call, []).append((part, block))
                 elif block["type"] in _CALLS:
                     self._tools[block.get("id") or block["toolCallId"]] = block.get("name") or block["toolName"]
-        return self._results
+        call = _answered_call(result)
+        found = self._results.get(call, [])
+        return next((one for one in found if one[1] == result), found[0] if found else None), self._tools.get(call, "tool")
 
 
 _RESULTS = ("tool_result", "tool-result")
@@ -103,21 +100,79 @@ def _answered_call(block: Block) -> str:
     return str(block.get("tool_use_id") or block.get("toolCallId") or "")
 
 
-class CallsUnderWay(Generic[K, M]):
-    """The calls that are not answered yet, for frameworks that tell of question and answer in two places."""
+class MessageMapping(Generic[M]):
+    """How the messages of a framework are read as messages of a format of Redline's, and written back."""
 
-    def __init__(self) -> None:
-        self._calls: OrderedDict[K, EditedCall[M]] = OrderedDict()
+    format: ClassVar[str]
 
-    def begin(self, key: K, call: EditedCall[M]) -> None:
-        """Remember a call; the oldest is forgotten where there are too many."""
-        self._calls[key] = call
-        while len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
+    def read(self, message: M) -> Block:
+        """The message in the format."""
+        raise NotImplementedError
 
-    def end(self, key: K) -> EditedCall[M] | None:
-        """The call, which is over now; None if it is not known."""
-        return self._calls.pop(key, None)
+    def write(self, message: M | None, payload: Block, given: GivenMessages[M]) -> Sequence[M]:
+        """Messages of the framework for one that was changed: its own, or None where the repair made a new one; what it says
+        now; and all messages of the call."""
+        raise NotImplementedError
+
+    def fields(self, message: M) -> object:
+        """What `read` looks at, in lists, tuples and dicts: while all in them is the same, a message is not read again."""
+        return message
+
+    def key(self, message: M) -> Hashable:
+        """By what a message is found that comes at another place than in the call before. Messages with one key and the same
+        fields are taken for one."""
+        return id(message)
+
+
+class PartMessages(MessageMapping[M], Generic[M, P]):
+    """Messages that hold parts, such as texts, calls and results, each of which is read as one block."""
+
+    def nothing(self, message: M) -> str:
+        """What stands for a message of which no part is looked at."""
+        return "(nothing)"
+
+    def parts(self, message: M) -> Sequence[tuple[P, Block | None]]:
+        """Each part and the block that it is read as; None for a part that is not looked at: it stays."""
+        raise NotImplementedError
+
+    def role(self, message: M) -> str:
+        """Who says it."""
+        raise NotImplementedError
+
+    def rewrite(self, part: P, block: Block) -> P:
+        """The part with what its block says now."""
+        raise NotImplementedError
+
+    def compose(self, block: Block, role: str = "", tool: str = "tool") -> P:
+        """A new part. A result is told the name of its tool, because some providers want it."""
+        raise NotImplementedError
+
+    def make(self, message: M | None, role: str, parts: list[P]) -> M:
+        """The message with other parts; a new one if there is none."""
+        raise NotImplementedError
+
+    def read(self, message: M) -> Block:
+        """The message with a block for each part."""
+        blocks = [block for _, block in self.parts(message) if block is not None]
+        return {"role": self.role(message), "content": blocks or [{"type": "text", "text": self.nothing(message)}]}
+
+    def write(self, message: M | None, payload: Block, given: GivenMessages[M] | None = None) -> Sequence[M]:
+        """The message with its own parts where they are not changed, and new ones for what the repair added: a result of
+        another message, or the answer to a call that was left open, say."""
+        all_given = given or GivenMessages[M]()
+
+        def compose(block: Block) -> P:
+            if block["type"] not in _RESULTS:
+                return self.compose(block, payload["role"])
+            found, tool = all_given.find(block, self.parts)
+            if found is None:
+                return self.compose(block, payload["role"], tool)
+            part, before = found
+            return part if block == before else self.rewrite(part, block)
+
+        own = [] if message is None else self.parts(message)
+        blocks = blocks_in(payload["content"])
+        return [self.make(message, payload["role"], rewritten_parts(own, blocks, rewrite=self.rewrite, compose=compose))]
 
 
 @dataclass(slots=True)
@@ -135,73 +190,64 @@ class _SeenMessage(Generic[M]):
     """The messages that say so."""
 
 
-@dataclass(frozen=True, slots=True)
-class _SeenList(Generic[M]):
-    """The messages of a call of the model: those of the next one are mostly the same."""
-
-    messages: list[_SeenMessage[M]]
-    fields: list[object]
-    payloads: list[bytes]
-    times: list[float | None]
-
-
-_NOTHING_SEEN: _SeenList[Any] = _SeenList([], [], [], [])
-
-
 class FrameworkEditor(Generic[M]):
-    """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it.
-
-    `read` gives a message as one of `format`. `write` makes messages of the framework of one that was changed: its own
-    message, or None where the repair made a new one; what it says now; and all messages of the call. `fields` gives what
-    `read` looks at, in lists, tuples and dicts: while all in them is the same, a message is not read again. One that comes at
-    another place than in the call before is found by `key`; messages with one key and the same fields are taken for one.
-    """
+    """Asks the Editor about messages of a framework. Whatever goes wrong here is logged, and the call goes on without it."""
 
     def __init__(
         self,
         store: str | os.PathLike[str] | Editor | None,
-        policy: Policy | str | None,
+        policy: Policy | PresetName | None,
+        mapping: MessageMapping[M],
         *,
-        format: str,
-        read: Callable[[M], Block],
-        write: Callable[[M | None, Block, GivenMessages[M]], Sequence[M]],
-        fields: Callable[[M], object],
-        key: Callable[[M], Hashable] = id,
         namespace: str = "",
     ) -> None:
-        if isinstance(store, Editor) and policy is not None:
-            raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
-        self.editor = store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy())
-        self._format, self._read, self._write = format, read, write
-        self._fields, self._key = fields, key
+        self.editor = make_editor(store, policy)
+        self._mapping = mapping
         self._namespace = check_text("namespace", namespace)
         self._seen: dict[Hashable, _SeenMessage[M]] = {}
-        self._last: OrderedDict[str, _SeenList[M]] = OrderedDict()
-        """By session, the messages of its last call."""
+        self._last: OrderedDict[str, list[_SeenMessage[M]]] = OrderedDict()
+        """By session, the messages of its last call: those of the next one are mostly the same."""
+        self._under_way: OrderedDict[Hashable, EditedCall[M]] = OrderedDict()
+
+    def begin(self, key: Hashable, call: EditedCall[M]) -> None:
+        """Remember a call until it is answered, for frameworks that tell of question and answer in two places."""
+        self._under_way[key] = call
+        while len(self._under_way) > _MOST_CALLS:
+            self._under_way.popitem(last=False)
+
+    def end(self, key: Hashable) -> EditedCall[M]:
+        """The call, which is over now; one of no request if it is not known."""
+        return self._under_way.pop(key, EditedCall(()))
 
     def edit(self, messages: Sequence[M], read_settings: Callable[[], CallSettings]) -> EditedCall[M]:
         """What to send in place of the messages: if no rule can be asked, what was struck before; if not even that, all."""
         try:
             settings = read_settings()
+            lifetime = str(settings.lifetime) if settings.lifetime in ("5m", "1h") else ""
             seen = self._seen_messages(messages, settings)
+            said = [one.payload for one in seen]
         except Exception as problem:
             _log_failure("The messages are sent as they are: one could not be read", problem)
             return EditedCall(messages)
+        whose: Any = {"format": self._mapping.format, "session": settings.session, "namespace": self._namespace}
         try:
             request = self.editor.edit(
-                seen.payloads,
-                format=self._format,
-                session=settings.session,
-                namespace=self._namespace,
+                said,
+                **whose,
                 model=settings.model or None,
                 preamble=settings.preamble,
-                lifetime=settings.lifetime,
-                times=seen.times,
+                lifetime=lifetime,
+                times=[one.time for one in seen],
             )
         except Exception as problem:
             _log_failure("The messages could not be edited; what is recorded for them is kept", problem)
-            return self._retreat(messages, seen, settings.session)
-        return replace(self._written(messages, seen, request), lifetime=settings.lifetime)
+            try:
+                request = self.editor.recorded(said, **whose)
+            except Exception as trouble:
+                _log_failure("The messages are sent as they are: what is recorded for them could not be read", trouble)
+                return EditedCall(messages)
+            lifetime = ""
+        return replace(self._written(messages, seen, request), lifetime=lifetime)
 
     def answered(self, call: EditedCall[M], read_usage: Callable[[], Usage | None]) -> None:
         """What the provider reported for a call; None if it reported nothing."""
@@ -214,11 +260,16 @@ class FrameworkEditor(Generic[M]):
 
     def failed(self, call: EditedCall[M], problem: Exception) -> None:
         """The call raised an error. A history that was changed and then refused is left alone from now on."""
-        status = _status_of(problem)
+        # What the provider answered, as the SDKs of Anthropic and OpenAI, of AWS, and of Google say it.
+        match getattr(problem, "response", None):
+            case {"ResponseMetadata": {"HTTPStatusCode": of_aws}}:
+                status = getattr(problem, "status_code", None) or of_aws
+            case _:
+                status = getattr(problem, "status_code", None) or getattr(problem, "code", None)
         if call.request is None or not call.request.is_changed or status not in REFUSALS:
             return
         try:
-            self.editor.leave_alone(call.request, f"the provider answered {status} to messages that were changed")
+            self.editor.stop_editing(call.request, f"the provider answered {status} to messages that were changed")
         except Exception as trouble:
             _log_failure("It could not be recorded that the provider refused changed messages", trouble)
 
@@ -237,50 +288,35 @@ class FrameworkEditor(Generic[M]):
         except RedlineError as problem:  # the words are for the model
             return str(problem)
 
-    def _seen_messages(self, messages: Sequence[M], settings: CallSettings) -> _SeenList[M]:
+    def _seen_messages(self, messages: Sequence[M], settings: CallSettings) -> list[_SeenMessage[M]]:
         """The messages as they were read, now or before."""
         session, time_of = settings.session, settings.time_of
-        before, now = self._last.get(session, _NOTHING_SEEN), list(map(self._fields, messages))
-        count = len(before.fields)
-        if _are_same(now[:count], before.fields):
-            seen = [self._find(*one, time_of) for one in zip(messages[count:], now[count:], strict=True)]
+        before, now = self._last.get(session, []), list(map(self._mapping.fields, messages))
+        count = len(before)
+        if _are_same(now[:count], [one.fields for one in before]):
+            seen = before + [self._find(*one, time_of) for one in zip(messages[count:], now[count:], strict=True)]
         else:
             seen = [
                 one if one is not None and _are_same(one.fields, fields) else self._find(message, fields, time_of)
-                for message, fields, one in zip_longest(messages, now, before.messages[: len(now)])
+                for message, fields, one in zip_longest(messages, now, before[: len(now)])
             ]
-            before = _NOTHING_SEEN
-        found = _SeenList(
-            before.messages + seen,
-            before.fields + [one.fields for one in seen],
-            before.payloads + [one.payload for one in seen],
-            before.times + [one.time for one in seen],
-        )
-        self._last[session] = found
+        self._last[session] = seen
         if len(self._last) > _MOST_SESSIONS:
             self._last.popitem(last=False)
-        return found
+        return seen
 
     def _find(self, message: M, fields: object, time_of: Callable[[M], float | None] | None) -> _SeenMessage[M]:
-        key = self._key(message)
+        key = self._mapping.key(message)
         known = self._seen.get(key)
         if known is None or not _are_same(known.fields, fields):
-            payload = payloads.encode(self._read(message))
+            payload = payloads.encode(self._mapping.read(message))
             known = _SeenMessage(message, _copied(fields), payload, time_of(message) if time_of else None)
             if len(self._seen) >= _MOST_MESSAGES:
                 self._seen.clear()
             self._seen[key] = known
         return known
 
-    def _retreat(self, messages: Sequence[M], seen: _SeenList[M], session: str) -> EditedCall[M]:
-        try:
-            request = self.editor.recorded(seen.payloads, session=session, namespace=self._namespace, format=self._format)
-        except Exception as problem:
-            _log_failure("The messages are sent as they are: what is recorded for them could not be read", problem)
-            return EditedCall(messages)
-        return self._written(messages, seen, request)
-
-    def _written(self, messages: Sequence[M], seen: _SeenList[M], request: EditedRequest) -> EditedCall[M]:
+    def _written(self, messages: Sequence[M], seen: list[_SeenMessage[M]], request: EditedRequest) -> EditedCall[M]:
         """What a request says in the framework's messages; all as it was if that cannot be said in them."""
         if not request.is_changed:
             return EditedCall(messages, request)
@@ -289,29 +325,45 @@ class FrameworkEditor(Generic[M]):
         try:
             for position, payload in zip(request.positions, request.said, strict=True):
                 if position is None:
-                    sent += self._write(None, payloads.decode(payload), given)
-                elif payload is seen.payloads[position]:
+                    sent += self._mapping.write(None, payloads.decode(payload), given)
+                elif payload is seen[position].payload:
                     sent.append(messages[position])
                 else:
-                    sent += self._changed(seen.messages[position], messages[position], payloads.encoded(payload), given)
+                    said, now = seen[position], payloads.encoded(payload)
+                    if said.changed != now:  # else it was written before
+                        said.changed, said.made = b"", self._mapping.write(messages[position], payloads.decode(now), given)
+                        said.changed = now
+                    sent += said.made
         except Exception as problem:
             _log_failure("The messages are sent as they are: a change cannot be said in them", problem)
-            self._withdraw(request)
+            try:
+                self.editor.withdraw(request)
+            except Exception as trouble:
+                _log_failure("Strikes that were never sent could not be withdrawn", trouble)
             return EditedCall(messages)
         return EditedCall(sent, request)
 
-    def _changed(self, seen: _SeenMessage[M], message: M, payload: bytes, given: GivenMessages[M]) -> Sequence[M]:
-        """The messages that say it, made once."""
-        if seen.changed != payload:
-            seen.changed, seen.made = b"", self._write(message, payloads.decode(payload), given)
-            seen.changed = payload
-        return seen.made
 
-    def _withdraw(self, request: EditedRequest) -> None:
-        try:
-            self.editor.withdraw(request)
-        except Exception as problem:
-            _log_failure("Strikes that were never sent could not be withdrawn", problem)
+class FrameworkAdapter(Generic[M]):
+    """The part of an adapter's public class that does not depend on its framework: how it is made, and its Editor."""
+
+    mapping: ClassVar[MessageMapping[Any]]
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Editor | None = None,
+        *,
+        policy: Policy | PresetName | None = None,
+        namespace: str = "",
+        **of_framework: Any,
+    ) -> None:
+        super().__init__(**of_framework)
+        self._messages = FrameworkEditor[M](store, policy, self.mapping, namespace=namespace)
+
+    @property
+    def editor(self) -> Editor:
+        """The Editor that is asked."""
+        return self._messages.editor
 
 
 def _are_same(fields: object, others: object) -> bool:
@@ -333,12 +385,14 @@ def _copied(value: object, depth: int = _MOST_COPIED) -> object:
     return value
 
 
-def _status_of(problem: Exception) -> object:
-    """What the provider answered, as the SDKs of Anthropic and OpenAI, of AWS, and of Google say it."""
-    response = getattr(problem, "response", None)
-    about: object = response.get("ResponseMetadata") if isinstance(response, dict) else None
-    of_aws = about.get("HTTPStatusCode") if isinstance(about, dict) else None
-    return getattr(problem, "status_code", None) or of_aws or getattr(problem, "code", None)
+def reported_usage(sent: int, output: int, read: int, written: int, written_1h: int = 0) -> Usage | None:
+    """The usage of a call of which the provider counts what it cached among what was sent; None if it reported nothing."""
+    return Usage(max(sent - read - written, 0), output, read, written, written_1h) if sent > 0 else None
+
+
+def blocks_in(content: str | Sequence[Block]) -> Sequence[Block]:
+    """The blocks of a content, which may be a text."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def rewritten_parts(

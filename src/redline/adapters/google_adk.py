@@ -15,10 +15,11 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools import FunctionTool
 from google.genai import types
 
-from redline.adapters.framework_editor import CallSettings, CallsUnderWay, FrameworkEditor
-from redline.editor import Editor
-from redline.formats.usage import Usage, read_usage
-from redline.policy import Policy
+from redline.adapters.framework_editor import CallSettings, FrameworkAdapter, MessageMapping
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy
+from redline.policy.presets import PresetName
+from redline.providers.usage import read_usage
 from redline.values import payloads
 
 __all__ = ["RedlinePlugin"]
@@ -26,7 +27,47 @@ __all__ = ["RedlinePlugin"]
 _logger = logging.getLogger("redline.adapters")
 
 
-class RedlinePlugin(BasePlugin):
+class _Contents(MessageMapping[types.Content]):
+    """Contents, which are Gemini's already, also where the model is another one."""
+
+    format = "gemini"
+
+    def key(self, message: types.Content) -> Hashable:  # contents are copied for each request; what is in them is not
+        part = message.parts[0] if message.parts else types.Part()
+        held = part.function_call or part.function_response
+        if held is None:
+            return part.text
+        said = held.args if isinstance(held, types.FunctionCall) else held.response
+        return type(held), held.id, held.name, next((text for text in (said or {}).values() if isinstance(text, str)), None)
+
+    def fields(self, message: types.Content) -> object:
+        return message.role, *map(vars, message.parts or ())
+
+    def read(self, message: types.Content) -> dict[str, Any]:
+        """The fields that say something: a session that was stored has the same ones."""
+        said: dict[str, Any] = message.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {"parts": [], **said}
+
+    def write(self, message: types.Content | None, payload: dict[str, Any], _: object = None) -> Sequence[types.Content]:
+        """Parts that are not changed are the very same objects."""
+        own = [] if message is None else list(zip(message.parts or (), self.read(message)["parts"], strict=True))
+        parts: list[types.Part] = []
+        for block in payload["parts"]:
+            part = next((part for part, said in own if said == block), None)
+            if part is None:
+                part = types.Part.model_validate_json(payloads.encode(block))
+                answer = part.function_response
+                if answer is not None and answer.response is not None and answer.response.keys() == {"output"}:
+                    # ADK's own wrapper of a text, which it takes off for models of other providers.
+                    answer.response = {"result": answer.response["output"]}
+            parts.append(part)
+        return [types.Content(role=payload.get("role"), parts=parts)]
+
+
+_mapping = _Contents()
+
+
+class RedlinePlugin(FrameworkAdapter[types.Content], BasePlugin):
     """Strikes what is out of date from what the model is sent; what the session service keeps stays whole.
 
     Put it last in the list of plugins, so that it sees what the others made of the contents. It is there for every agent of the
@@ -34,69 +75,57 @@ class RedlinePlugin(BasePlugin):
     the same bytes.
     """
 
+    mapping = _mapping
+    _has_looked = False
+
     def __init__(
         self,
         store: str | os.PathLike[str] | Editor | None = None,
         *,
-        policy: Policy | str | None = None,
+        policy: Policy | PresetName | None = None,
         namespace: str = "",
         name: str = "redline",
     ) -> None:
-        super().__init__(name)
-        self._contents = FrameworkEditor[types.Content](
-            store, policy, format="gemini", read=_read, write=_write, fields=_fields, key=_key, namespace=namespace
-        )
-        self._calls = CallsUnderWay[int, types.Content]()
-        """By the id of the actions of the event that the answer becomes: they are there from before the call until after it."""
-        self._has_looked = False
-
-    @property
-    def editor(self) -> Editor:
-        """The Editor that is asked."""
-        return self._contents.editor
+        super().__init__(store, policy=policy, namespace=namespace, name=name)
 
     @property
     def recall_tool(self) -> FunctionTool:
         """The tool that reads offloaded results back, for `LlmAgent(tools=[…])`; the Editor needs blobs."""
-        return FunctionTool(self._contents.recall)
+        return FunctionTool(self._messages.recall)
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Look once for what else shortens the history."""
         if not self._has_looked:
             self._has_looked = True
-            _warn_of_rivals(invocation_context)
+            plugins = [type(plugin).__name__ for plugin in invocation_context.plugin_manager.plugins]
+            if "ContextFilterPlugin" in plugins:
+                _logger.warning("ContextFilterPlugin drops turns as well, and the prompt cache with them: leave it out.")
+            if invocation_context.events_compaction_config is not None:
+                _logger.warning(
+                    "Events are compacted as well: raise the interval or the threshold of events_compaction_config."
+                )
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Edit the contents of one request, unless the service keeps the history and is sent only what is new."""
         if llm_request.previous_interaction_id:
             return
         call = await asyncio.to_thread(
-            self._contents.edit, llm_request.contents, lambda: _settings_of(callback_context, llm_request)
+            self._messages.edit, llm_request.contents, lambda: _settings_of(callback_context, llm_request)
         )
-        self._calls.begin(id(callback_context.actions), call)
+        self._messages.begin(id(callback_context.actions), call)
         llm_request.contents = list(call.messages)
 
     async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Record what the provider reported; the pieces of a stream come before that."""
-        if llm_response.partial:
-            return
-        if (call := self._calls.end(id(callback_context.actions))) is not None:
-            await asyncio.to_thread(self._contents.answered, call, lambda: _usage_of(llm_response))
+        if not llm_response.partial:
+            call, usage = self._messages.end(id(callback_context.actions)), llm_response.usage_metadata
+            await asyncio.to_thread(self._messages.answered, call, lambda: read_usage(usage) if usage else None)
 
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> None:
         """Leave a history alone whose changed form the provider refused; the error goes on."""
-        if (call := self._calls.end(id(callback_context.actions))) is not None:
-            await asyncio.to_thread(self._contents.failed, call, error)
-
-
-def _warn_of_rivals(context: InvocationContext) -> None:
-    found = [type(plugin).__name__ for plugin in context.plugin_manager.plugins]
-    if "ContextFilterPlugin" in found:
-        _logger.warning("ContextFilterPlugin drops turns as well, and the prompt cache with them: leave it out.")
-    if context.events_compaction_config is not None:
-        _logger.warning("Events are compacted as well: raise the interval or the threshold of events_compaction_config.")
+        await asyncio.to_thread(self._messages.failed, self._messages.end(id(callback_context.actions)), error)
 
 
 def _settings_of(context: CallbackContext, request: LlmRequest) -> CallSettings:
@@ -133,46 +162,3 @@ class _AnswerTimes:
 def _answered_calls(content: types.Content) -> list[str]:
     answers = [part.function_response for part in content.parts or () if part.function_response is not None]
     return [answer.id for answer in answers if answer.id]
-
-
-def _usage_of(response: LlmResponse) -> Usage | None:
-    return read_usage(response.usage_metadata) if response.usage_metadata else None
-
-
-# --- contents are Gemini's already, also where the model is another one
-
-
-def _key(content: types.Content) -> Hashable:
-    """Contents are copied for each request; their texts, arguments and responses are not."""
-    part = content.parts[0] if content.parts else types.Part()
-    held = part.function_call or part.function_response
-    if held is None:
-        return part.text
-    said = held.args if isinstance(held, types.FunctionCall) else held.response
-    return type(held), held.id, held.name, next((text for text in (said or {}).values() if isinstance(text, str)), None)
-
-
-def _fields(content: types.Content) -> object:
-    return content.role, *map(vars, content.parts or ())
-
-
-def _read(content: types.Content) -> dict[str, Any]:
-    """With the fields that say something: a session that was stored has the same ones."""
-    said: dict[str, Any] = content.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {"parts": [], **said}
-
-
-def _write(content: types.Content | None, payload: dict[str, Any], _: object = None) -> Sequence[types.Content]:
-    """Parts that are not changed are the very same objects."""
-    own = [] if content is None else list(zip(content.parts or (), _read(content)["parts"], strict=True))
-    parts = [next((part for part, said in own if said == block), None) or _part_of(block) for block in payload["parts"]]
-    return [types.Content(role=payload.get("role"), parts=parts)]
-
-
-def _part_of(block: dict[str, Any]) -> types.Part:
-    part = types.Part.model_validate_json(payloads.encode(block))
-    answer = part.function_response
-    if answer is not None and answer.response is not None and answer.response.keys() == {"output"}:
-        # ADK's own wrapper of a text, which it takes off for models of other providers.
-        answer.response = {"result": answer.response["output"]}
-    return part

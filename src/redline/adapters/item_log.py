@@ -6,15 +6,13 @@ from itertools import chain
 from threading import RLock
 from typing import Any
 
-from redline.conversation import now_ms
+from redline.conversation.conversation import now_ms
 from redline.engine.state import runs_of
-from redline.log.log import ROOT, Header
-from redline.log.records import MessageAdded, Record, ViewChanged
-from redline.log.store import LogStore
-from redline.log.timeline import RecordTree
+from redline.record.log import ROOT, Header
+from redline.record.opening import LogStore
+from redline.record.records import MessageAdded, Record, ViewChanged
+from redline.record.timeline import RecordTree
 from redline.values import payloads
-
-__all__ = ["ItemLog"]
 
 
 class ItemLog:

@@ -1,7 +1,7 @@
 """LangChain: a middleware for `create_agent` that edits each call of the model, and never the state of the agent."""
 
 import asyncio
-import os
+import functools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -9,123 +9,62 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor, origins_of
-from redline.editor import Editor
+from redline.adapters.framework_editor import (
+    CallSettings,
+    EditedCall,
+    FrameworkAdapter,
+    MessageMapping,
+    blocks_in,
+    origins_of,
+    reported_usage,
+)
 from redline.errors import FormatError
-from redline.formats.usage import Usage
-from redline.policy import Policy
+from redline.providers.usage import Usage
 
 __all__ = ["RedlineMiddleware"]
 
 Block = dict[str, Any]
 
 
-class RedlineMiddleware(AgentMiddleware):
-    """Strikes what is out of date from what the model is sent; what the agent keeps stays whole.
+class _LangChainMessages(MessageMapping[BaseMessage]):
+    """Messages read in the AI SDK's format, which has a place for all that LangChain says."""
 
-    Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
-    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. Where results
-    are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
-    """
+    format = "ai_sdk"
 
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | Editor | None = None,
-        *,
-        policy: Policy | str | None = None,
-        namespace: str = "",
-    ) -> None:
-        super().__init__()
-        self._messages = FrameworkEditor[BaseMessage](
-            store, policy, format="ai_sdk", read=_read, write=_write, fields=vars, namespace=namespace
-        )
-        if self.editor.blobs is not None:
-            self.tools = [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
+    def fields(self, message: BaseMessage) -> object:
+        return vars(message)
 
-    @property
-    def editor(self) -> Editor:
-        """The Editor that is asked."""
-        return self._messages.editor
+    def read(self, message: BaseMessage) -> Block:
+        if isinstance(message, AIMessage):
+            return {"role": "assistant", "content": [block for _, _, block in _parts(message)]}
+        blocks = [_block(item) for item in message.content] if isinstance(message.content, list) else []
+        words = blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else None
+        words = message.content if isinstance(message.content, str) else words
+        if isinstance(message, ToolMessage):
+            kind = "error-text" if message.status == "error" else "text"
+            output = {"type": "content", "value": blocks} if words is None else {"type": kind, "value": words}
+            result = {"type": "tool-result", "toolCallId": message.tool_call_id, "toolName": message.name or "tool"}
+            return {"role": "tool", "content": [{**result, "output": output, "isError": message.status == "error"}]}
+        role = "system" if isinstance(message, SystemMessage) else "user"
+        return {"role": role, "content": blocks if words is None else words}
 
-    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> ModelResponse:
-        """Edit the messages, call the model, record what it reported."""
-        call = self._edit(request)
-        try:
-            response = handler(request.override(messages=list(call.messages)))
-        except Exception as problem:
-            self._messages.failed(call, problem)
-            raise
-        self._messages.answered(call, lambda: _usage_of(response))
-        return response
-
-    async def awrap_model_call(
-        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
-    ) -> ModelResponse:
-        """As `wrap_model_call`, with the Editor's work in a thread."""
-        call = await asyncio.to_thread(self._edit, request)
-        try:
-            response = await handler(request.override(messages=list(call.messages)))
-        except Exception as problem:
-            await asyncio.to_thread(self._messages.failed, call, problem)
-            raise
-        await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
-        return response
-
-    def _edit(self, request: ModelRequest) -> EditedCall[BaseMessage]:
-        return self._messages.edit(request.messages, lambda: _settings_of(request))
-
-
-def _settings_of(request: ModelRequest) -> CallSettings:
-    model, settings = request.model, request.model_settings
-    named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
-    tools = [tool if isinstance(tool, dict) else [tool.name, tool.description] for tool in request.tools]
-    cached = settings.get("cache_control")
-    lifetime = cached.get("ttl") if isinstance(cached, dict) else None
-    return CallSettings(
-        model=next((name for name in named if isinstance(name, str)), ""),
-        preamble={"system": request.system_prompt, "tools": tools},
-        session=_session_of(request),
-        lifetime=lifetime if lifetime in ("5m", "1h") else "",
-    )
-
-
-def _session_of(request: ModelRequest) -> str:
-    """The thread, and within it the graph: the last step of its name is the node, with an id that is new each time."""
-    place = getattr(request.runtime, "execution_info", None)
-    if place is None or place.thread_id is None:
-        return ""
-    return "|".join([str(place.thread_id), *place.checkpoint_ns.split("|")[:-1]])
-
-
-def _usage_of(response: object) -> Usage | None:
-    """What the provider reported, whose `input_tokens` hold those of the cache."""
-    said = getattr(getattr(response, "model_response", response), "result", [response])
-    report = next((one.usage_metadata for one in said if isinstance(one, AIMessage) and one.usage_metadata), None)
-    if report is None:
-        return None
-    details = {name: count for name, count in report.get("input_token_details", {}).items() if isinstance(count, int)}
-    read = details.get("cache_read", 0)
-    written_1h = details.get("ephemeral_1h_input_tokens", 0)
-    written = details.get("cache_creation", 0) + details.get("ephemeral_5m_input_tokens", 0) + written_1h
-    return Usage(max(report["input_tokens"] - read - written, 0), report["output_tokens"], read, written, written_1h)
-
-
-# --- from a message to one of the AI SDK's format, which has a place for all that LangChain says
-
-
-def _read(message: BaseMessage) -> Block:
-    if isinstance(message, AIMessage):
-        return {"role": "assistant", "content": [block for _, _, block in _parts(message)]}
-    blocks = [_block(item) for item in message.content] if isinstance(message.content, list) else []
-    words = blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else None
-    words = message.content if isinstance(message.content, str) else words
-    if isinstance(message, ToolMessage):
-        kind = "error-text" if message.status == "error" else "text"
-        output = {"type": "content", "value": blocks} if words is None else {"type": kind, "value": words}
-        result = {"type": "tool-result", "toolCallId": message.tool_call_id, "toolName": message.name or "tool"}
-        return {"role": "tool", "content": [{**result, "output": output, "isError": message.status == "error"}]}
-    role = "system" if isinstance(message, SystemMessage) else "user"
-    return {"role": role, "content": blocks if words is None else words}
+    def write(self, message: BaseMessage | None, payload: Block, _: object = None) -> Sequence[BaseMessage]:
+        content = payload["content"]
+        if message is None:
+            return _compose(payload["role"], blocks_in(content))
+        if isinstance(message, ToolMessage):  # with answers to calls that were left open beside it
+            is_own = [len(content) == 1 or result["toolCallId"] == message.tool_call_id for result in content]
+            return [_result(message if own else None, result) for own, result in zip(is_own, content, strict=True)]
+        if isinstance(content, str):
+            return [message.model_copy(update={"content": content})]
+        items, calls = _rewritten(message, content)
+        update: dict[str, Any] = {"content": "".join(items) if isinstance(message.content, str) else items}
+        if isinstance(message, AIMessage):
+            unsaid, more = ("tool_calls", "function_call"), message.additional_kwargs
+            update["tool_calls"] = [call for call in calls if isinstance(call["args"], dict)]
+            update["invalid_tool_calls"] = [call for call in calls if not isinstance(call["args"], dict)]
+            update["additional_kwargs"] = {name: value for name, value in more.items() if name not in unsaid}
+        return [message.model_copy(update=update)]
 
 
 def _parts(message: BaseMessage) -> list[tuple[Any, Any, Block]]:
@@ -162,29 +101,6 @@ def _block(item: Any) -> Block:
         case {"type": "image", "source": {"data": str(source)} | {"url": str(source)}}:
             return {"type": "image", "image": source, "mediaType": item["source"].get("media_type")}
     return {"type": f"langchain-{item.get('type')}", "item": item}
-
-
-# --- and back, for a message that was changed
-
-
-def _write(message: BaseMessage | None, payload: Block, _: object = None) -> Sequence[BaseMessage]:
-    content = payload["content"]
-    if message is None:
-        return _compose(payload["role"], [{"type": "text", "text": content}] if isinstance(content, str) else content)
-    if isinstance(message, ToolMessage):  # with answers to calls that were left open beside it
-        is_own = [len(content) == 1 or result["toolCallId"] == message.tool_call_id for result in content]
-        return [_result(message if own else None, result) for own, result in zip(is_own, content, strict=True)]
-    if isinstance(content, str):
-        return [message.model_copy(update={"content": content})]
-    items, calls = _rewritten(message, content)
-    update: dict[str, Any] = {"content": "".join(items) if isinstance(message.content, str) else items}
-    if isinstance(message, AIMessage):
-        update["tool_calls"] = [call for call in calls if isinstance(call["args"], dict)]
-        update["invalid_tool_calls"] = [call for call in calls if not isinstance(call["args"], dict)]
-        update["additional_kwargs"] = {
-            name: value for name, value in message.additional_kwargs.items() if name not in ("tool_calls", "function_call")
-        }
-    return [message.model_copy(update=update)]
 
 
 def _rewritten(message: BaseMessage, blocks: Sequence[Block]) -> tuple[list[Any], list[Any]]:
@@ -250,3 +166,81 @@ def _compose(role: str, blocks: Sequence[Block]) -> Sequence[BaseMessage]:
         made = [{"type": "tool_call", "id": one["toolCallId"], "name": one["toolName"], "args": one["input"]} for one in calls]
         return [AIMessage(content=items, tool_calls=made)]
     return [HumanMessage(content=items)]
+
+
+_mapping = _LangChainMessages()
+
+
+class RedlineMiddleware(FrameworkAdapter[BaseMessage], AgentMiddleware):
+    """Strikes what is out of date from what the model is sent; what the agent keeps stays whole.
+
+    Put it last in the list of middleware, so that it sees what the others made of the messages. `store` is a folder, the
+    address of a database, or an Editor; without one a process that is started again cannot send the same bytes. Where results
+    are offloaded, to an Editor's blobs, the agent gets a tool `recall` that reads them back.
+    """
+
+    mapping = _mapping
+
+    @functools.cached_property
+    def tools(self) -> Sequence[StructuredTool]:
+        """The tool `recall`, where there is something to read back."""
+        if self.editor.blobs is None:
+            return []
+        return [StructuredTool.from_function(self._messages.recall, name="recall", parse_docstring=True)]
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> ModelResponse:
+        """Edit the messages, call the model, record what it reported."""
+        call = self._edit(request)
+        try:
+            response = handler(request.override(messages=list(call.messages)))
+        except Exception as problem:
+            self._messages.failed(call, problem)
+            raise
+        self._messages.answered(call, lambda: _usage_of(response))
+        return response
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> ModelResponse:
+        """As `wrap_model_call`, with the Editor's work in a thread."""
+        call = await asyncio.to_thread(self._edit, request)
+        try:
+            response = await handler(request.override(messages=list(call.messages)))
+        except Exception as problem:
+            await asyncio.to_thread(self._messages.failed, call, problem)
+            raise
+        await asyncio.to_thread(self._messages.answered, call, lambda: _usage_of(response))
+        return response
+
+    def _edit(self, request: ModelRequest) -> EditedCall[BaseMessage]:
+        return self._messages.edit(request.messages, lambda: _settings_of(request))
+
+
+def _settings_of(request: ModelRequest) -> CallSettings:
+    model, settings = request.model, request.model_settings
+    named = (settings.get("model"), getattr(model, "model_name", None), getattr(model, "model", None))
+    tools = [tool if isinstance(tool, dict) else [tool.name, tool.description] for tool in request.tools]
+    cached, place = settings.get("cache_control"), getattr(request.runtime, "execution_info", None)
+    session = ""
+    if place is not None and place.thread_id is not None:
+        # The thread, and within it the graph: the last step of its name is the node, with an id that is new each time.
+        session = "|".join([str(place.thread_id), *place.checkpoint_ns.split("|")[:-1]])
+    return CallSettings(
+        model=next((name for name in named if isinstance(name, str)), ""),
+        preamble={"system": request.system_prompt, "tools": tools},
+        session=session,
+        lifetime=cached.get("ttl") if isinstance(cached, dict) else "",
+    )
+
+
+def _usage_of(response: object) -> Usage | None:
+    """What the provider reported, whose `input_tokens` hold those of the cache."""
+    said = getattr(getattr(response, "model_response", response), "result", [response])
+    report = next((one.usage_metadata for one in said if isinstance(one, AIMessage) and one.usage_metadata), None)
+    if report is None:
+        return None
+    details = {name: count for name, count in report.get("input_token_details", {}).items() if isinstance(count, int)}
+    read = details.get("cache_read", 0)
+    written_1h = details.get("ephemeral_1h_input_tokens", 0)
+    written = details.get("cache_creation", 0) + details.get("ephemeral_5m_input_tokens", 0) + written_1h
+    return reported_usage(report["input_tokens"], report["output_tokens"], read, written, written_1h)

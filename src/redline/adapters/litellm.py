@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 from litellm.integrations.custom_logger import CustomLogger
 from msgspec import structs
 
-from redline.editor import Editor
+from redline.conversation.editor import Editor
 from redline.errors import ValidationError
-from redline.formats import find_format
-from redline.formats.answers import Answer
-from redline.formats.sdk_objects import plain_message, plain_value
-from redline.formats.usage import read_usage
-from redline.policy import Policy
-from redline.presets import find_policy
-from redline.settings import SETTINGS, SettingSources
+from redline.policy.policy import Policy, find_policy
+from redline.policy.presets import PresetName
+from redline.policy.settings import SETTINGS, SettingSources
+from redline.providers import find_format
+from redline.providers.answers import Answer
+from redline.providers.api import Api
+from redline.providers.apis import find_api
+from redline.providers.sdk_objects import plain_message, plain_value
+from redline.providers.usage import read_usage
+from redline.transport.editing import Call, Edited, WireEditor, make_editor
 from redline.values import payloads
 from redline.values.checks import check_text
-from redline.wire import find_api
-from redline.wire.base import Api
-from redline.wire.editing import Call, Edited, WireEditor, wire_policy
 
 __all__ = ["RedlineHandler"]
 
@@ -67,13 +67,11 @@ class RedlineHandler(CustomLogger):
         self,
         store: str | os.PathLike[str] | Editor | None = None,
         *,
-        policy: Policy | str | None = None,
+        policy: Policy | PresetName | None = None,
         namespace: str = "",
     ) -> None:
         super().__init__()
-        if isinstance(store, Editor) and policy is not None:
-            raise ValidationError("An Editor has its own policy. Pass the policy to the Editor, or leave the Editor out.")
-        self._wire = WireEditor(store if isinstance(store, Editor) else Editor(store, policy=policy or wire_policy()))
+        self._wire = WireEditor(make_editor(store, policy))
         self._namespace = check_text("namespace", namespace)
         self._calls: OrderedDict[str, _EditedArguments] = OrderedDict()
         """By LiteLLM's id, those that are not answered yet."""
@@ -193,7 +191,8 @@ def _call_of(arguments: Mapping[str, Any], api: Api, path: str, field: str) -> C
     """The call as it would be sent to a provider that has this API."""
     held = _held(arguments)
     headers = held.get("headers")
-    told = {name: _plain(arguments[name]) for name in _fields_of(api) if arguments.get(name) is not None}
+    noticed = [one.encode_name for one in structs.fields(api.fields) if one.name not in ("messages", "model", "metadata")]
+    told = {name: _plain(arguments[name]) for name in noticed if arguments.get(name) is not None}
     told["model"] = arguments.get("model") or getattr(arguments.get("litellm_logging_obj"), "model", "")
     return Call(
         "POST",
@@ -217,11 +216,6 @@ def _held(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """What LiteLLM notes of a call, and its proxy of the client: under either name, as the API takes one of them itself."""
     notes = (arguments.get(name) for name in ("litellm_metadata", "metadata"))
     return next((one for one in notes if isinstance(one, Mapping)), {})
-
-
-def _fields_of(api: Api) -> list[str]:
-    """The names of what Redline looks at beside the messages."""
-    return [one.encode_name for one in structs.fields(api.fields) if one.name not in ("messages", "model", "metadata")]
 
 
 def _plain(value: object) -> Any:

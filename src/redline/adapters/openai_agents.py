@@ -12,14 +12,11 @@ from agents import Agent, AgentHookContext, FunctionTool, ModelResponse, RunCont
 from agents.memory import SessionABC, SessionSettings
 from agents.run import CallModelData, ModelInputData
 
-from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkEditor
+from redline.adapters.framework_editor import CallSettings, EditedCall, FrameworkAdapter, MessageMapping, reported_usage
 from redline.adapters.item_log import ItemLog
-from redline.editor import Editor
 from redline.errors import ValidationError
-from redline.formats.sdk_objects import plain_message
-from redline.formats.usage import Usage
-from redline.policy import Policy
-from redline.values.checks import shown
+from redline.providers.sdk_objects import plain_message
+from redline.values.checks import short_repr
 
 __all__ = ["RedlineFilter", "RedlineSession"]
 
@@ -30,7 +27,23 @@ _session: ContextVar[str] = ContextVar("redline_session", default="")
 """The session whose items were last asked for in this task: filters are not told of it."""
 
 
-class RedlineFilter(RunHooks[Any]):
+class _Items(MessageMapping[Any]):
+    """Items, which are those of the Responses API already, also where the model is asked through another one."""
+
+    format = "openai_responses"
+
+    def read(self, message: Any) -> dict[str, Any]:
+        plain: dict[str, Any] = message if isinstance(message, dict) else plain_message(message)
+        return plain
+
+    def write(self, message: Any, payload: dict[str, Any], _: object = None) -> Sequence[Any]:
+        return [payload]
+
+
+_mapping = _Items()
+
+
+class RedlineFilter(FrameworkAdapter[Any], RunHooks[Any]):
     """Strikes what is out of date from what the model is sent; what a session keeps stays whole.
 
     One object in two places: `Runner.run(…, hooks=redline, run_config=RunConfig(call_model_input_filter=redline))`. Agents as
@@ -38,66 +51,48 @@ class RedlineFilter(RunHooks[Any]):
     is started again cannot send the same bytes.
     """
 
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | Editor | None = None,
-        *,
-        policy: Policy | str | None = None,
-        namespace: str = "",
-    ) -> None:
-        self._items = FrameworkEditor[Any](
-            store,
-            policy,
-            format="openai_responses",
-            read=_read,
-            write=_write,
-            fields=lambda item: item,
-            namespace=namespace,
-        )
-        self._unheard: set[str] | None = set()
-        """The logs of calls so far, until a hook is called, or it was told that none is."""
+    mapping = _mapping
 
-    @property
-    def editor(self) -> Editor:
-        """The Editor that is asked."""
-        return self._items.editor
+    _is_heard = False
+    """Whether a hook was called, or it was told that none is."""
+    _logs: frozenset[str] = frozenset()
+    """The logs of calls until then."""
 
     @property
     def recall_tool(self) -> FunctionTool:
         """The tool that reads offloaded results back, for `Agent(tools=[…])`; the Editor needs blobs."""
-        return function_tool(self._items.recall)
+        return function_tool(self._messages.recall)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Edit the input of one call."""
-        call = await asyncio.to_thread(self._items.edit, data.model_data.input, lambda: _settings_of(data))
+        call = await asyncio.to_thread(self._messages.edit, data.model_data.input, lambda: _settings_of(data))
         _call.set(call)
-        if self._unheard is not None and call.request is not None:
-            self._look_for_hooks(self._unheard, call.request.log)
+        if not self._is_heard and call.request is not None:
+            if call.request.log in self._logs:  # its model was asked before, and no hook was called by then
+                _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
+                self._is_heard = True
+            self._logs |= {call.request.log}
         return ModelInputData(input=list(call.messages), instructions=data.model_data.instructions)
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
         """We are among the hooks, whether or not the model will answer."""
-        self._unheard = None
+        self._is_heard = True
 
     async def on_llm_start(
         self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[Any]
     ) -> None:
         """We are among the hooks; a run that goes on after an approval does not start its agent again."""
-        self._unheard = None
+        self._is_heard = True
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         """Record what the provider reported."""
-        self._unheard = None
+        self._is_heard = True
         if (call := _call.get()) is not None:
-            await asyncio.to_thread(self._items.answered, call, lambda: _usage_of(response))
+            usage, details = response.usage, response.usage.input_tokens_details
+            read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
+            counts = (usage.input_tokens, usage.output_tokens, read, written)
+            await asyncio.to_thread(self._messages.answered, call, lambda: reported_usage(*counts))
         _call.set(None)
-
-    def _look_for_hooks(self, unheard: set[str], log: str) -> None:
-        """The model was asked before in this conversation; if no hook was called by then, we are not among the hooks."""
-        if log in unheard:
-            _logger.warning("Usage does not arrive: pass the RedlineFilter as hooks= to Runner.run, too.")
-            self._unheard = None
-        unheard.add(log)
 
 
 class RedlineSession(SessionABC):
@@ -115,7 +110,7 @@ class RedlineSession(SessionABC):
         session_settings: SessionSettings | None = None,
     ) -> None:
         if not isinstance(session_id, str) or not session_id:
-            raise ValidationError(f"session_id must be a text that names the session, not {shown(session_id)}")
+            raise ValidationError(f"session_id must be a text that names the session, not {short_repr(session_id)}")
         self.session_id, self.session_settings = session_id, session_settings or SessionSettings()
         digest = hashlib.blake2b(session_id.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         self._items = ItemLog(store, f"session-{digest}", title=session_id, format="openai_responses")
@@ -134,7 +129,7 @@ class RedlineSession(SessionABC):
 
     async def add_items(self, items: list[Any]) -> None:
         """Store items after those that there are."""
-        await asyncio.to_thread(self._items.add, [_read(item) for item in items])
+        await asyncio.to_thread(self._items.add, [_mapping.read(item) for item in items])
 
     async def pop_item(self) -> Any | None:
         """Take back the last item and return it; None if there is none."""
@@ -158,21 +153,3 @@ def _settings_of(data: CallModelData[Any]) -> CallSettings:
         preamble={"system": data.model_data.instructions, "tools": tools, "agent": agent.name},
         session=_session.get(),
     )
-
-
-def _usage_of(response: ModelResponse) -> Usage | None:
-    """What the provider reported, whose `input_tokens` hold those of the cache."""
-    usage, details = response.usage, response.usage.input_tokens_details
-    read, written = (getattr(details, name, 0) or 0 for name in ("cached_tokens", "cache_write_tokens"))
-    fresh = max(usage.input_tokens - read - written, 0)
-    return Usage(fresh, usage.output_tokens, read, written) if usage.input_tokens else None
-
-
-def _read(item: Any) -> dict[str, Any]:
-    """The items are those of the Responses API already, also where the model is asked through another one."""
-    plain: dict[str, Any] = item if isinstance(item, dict) else plain_message(item)
-    return plain
-
-
-def _write(_: Any, payload: dict[str, Any], __: object = None) -> Sequence[Any]:
-    return [payload]

@@ -1,26 +1,16 @@
-"""The agents that Redline can send through a proxy, one file each.
+"""Other people's agents, a file or a folder each: how their sessions are read and repaired, and how they are started.
 
-To add one, copy the nearest (`codex` is short): a file with a class that says how it is started and where it was sent before, a
-line in `AGENTS`, a file tests/agents/test_NAME.py, and a row in docs/use-with-your-agent.md.
+The way of a record from the disk to a message, in the order to read these files:
+
+    transcripts          what comes out: a transcript of conversations of entries, each of which decodes its message
+                         when it is asked for
+    transcripts.source   opens the file and indexes its lines by offset; `document` and `foreign_database` do so
+                         for a file that is one JSON value, and for a SQLite file
+    transcripts.detect   takes a sample of the beginning, by which readers recognise their own files
+    claude_code          and its neighbours: decode the head of each record (`document.head_decoder`, `heads`), find
+                         out which records are the conversation, and make entries of them
+    registry             the table of all agents
+    readers              finds the reader of a file; `menders` the mender, and proves its work
+
+`mending` holds what menders share, `launching` how an agent is started through the proxy.
 """
-
-from pathlib import PurePath
-
-from redline.agents.agent import Agent, BaseUrl, Launch, Route
-from redline.agents.claude_code import ClaudeCodeAgent
-from redline.agents.cline import ClineAgent
-from redline.agents.codex import CodexAgent
-from redline.agents.gemini_cli import GeminiCliAgent
-from redline.agents.opencode import OpenCodeAgent
-from redline.agents.sdk import SdkProgram
-
-__all__ = ["AGENTS", "Agent", "BaseUrl", "Launch", "Route", "find_agent"]
-
-AGENTS: tuple[Agent, ...] = (ClaudeCodeAgent(), CodexAgent(), GeminiCliAgent(), OpenCodeAgent(), ClineAgent())
-"""Every agent that is known by name."""
-
-
-def find_agent(program: str) -> Agent:
-    """The agent that a program is, by the name of its file; a program with an SDK if it is none of them."""
-    name = PurePath(program).name
-    return next((agent for agent in AGENTS if agent.program == name), SdkProgram())

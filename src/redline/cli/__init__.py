@@ -2,13 +2,13 @@
 
 To add one, copy the nearest (`check` is short): a file of its name that holds a click command named `command`, a line in
 `GROUPS`, a file tests/cli/test_NAME.py, and `python -m tests.write_help` for docs/command-line.md. `find_sessions` finds
-what the arguments mean, `on_each` does the work on one session after the other, and all that is printed goes through `output`.
+what the arguments mean, `for_each_session` works on one session after the other, and all output goes through `output`.
 """
 
 import contextlib
-import logging
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,20 @@ import click
 import redline
 from redline.cli.output import complain, is_colored
 from redline.errors import RedlineError
+from redline.plugins import load_plugin, package_of, plugin_points
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from click.shell_completion import CompletionItem
 
-__all__ = ["ALIASES", "COMMANDS", "GROUPS", "main"]
+__all__ = ["ALIASES", "COMMANDS", "GROUPS", "commands", "main"]
 
 GROUPS = {
     "Use it": {
         "run": "Run an agent with its requests going through Redline.",
         "proxy": "Relay an agent's requests to its provider, edited.",
+        "hook": "Fold what tools print by an agent's own hook, with no proxy.",
         "mcp": "Serve an agent over MCP: read back or undo what was struck.",
         "doctor": "Say which agents are installed and how they would be routed.",
         "config": "Show every setting and its origin, or begin a redline.toml.",
@@ -39,7 +43,6 @@ GROUPS = {
         "diff": "Compare two requests, two policies, or record and request.",
         "search": "Find words in all sessions on this computer, or in a store.",
         "serve": "Look at sessions in the browser: requests, strikes, what if.",
-        "inspect": "Show what sessions hold.",
     },
     "Repair them": {
         "check": "Say whether a provider would accept the messages of sessions.",
@@ -58,6 +61,7 @@ GROUPS = {
 
 COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()} | {
     "completion": "Print what makes a shell complete commands, options and sessions.",
+    "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
 }
 """Every subcommand, those that are not listed, too; its function has the name of its file."""
@@ -90,10 +94,18 @@ def _no_color() -> click.Option:
 
 
 def _load(name: str) -> click.Command:
+    import logging  # here, as help would wait for it
+
+    logging.getLogger("redline").addHandler(logging.NullHandler())  # commands say themselves what was damaged
     command: click.Command = import_module(f"redline.cli.{name}").command
     if all(option.name != "no_color" for option in command.params):
         command.params.append(_no_color())
     return command
+
+
+def _plugins() -> "list[EntryPoint]":
+    """The commands that other packages add, by entry points `redline.commands`; none takes the name of one that is there."""
+    return [point for point in plugin_points("redline.commands") if point.name not in {*COMMANDS, *ALIASES}]
 
 
 class _LazyGroup(click.Group):
@@ -103,7 +115,11 @@ class _LazyGroup(click.Group):
         return [name for group in GROUPS.values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _load(cmd_name) if cmd_name in COMMANDS else None
+        """A command of Redline's own, or else of another package that adds one."""
+        if cmd_name in COMMANDS:
+            return _load(cmd_name)
+        found = (load_plugin(point) for point in _plugins() if point.name == cmd_name)
+        return next((command for command in found if isinstance(command, click.Command)), None)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments begin with; while a shell completes a session, only what is needed for that."""
@@ -111,7 +127,7 @@ class _LazyGroup(click.Group):
         if name in ALIASES:
             name, *others = *ALIASES[name], *(_OPTION_ALIASES.get((name, word), word) for word in others)
         if ctx.resilient_parsing and not any(word.startswith("-") for word in others):
-            from redline.cli.session_argument import SESSION_COMMANDS, UnloadedCommand
+            from redline.cli.arguments import SESSION_COMMANDS, UnloadedCommand
 
             if name in SESSION_COMMANDS:
                 return name, UnloadedCommand(name, lambda: _load(name)), others
@@ -121,7 +137,7 @@ class _LazyGroup(click.Group):
         """The commands from the table, and the options."""
         from click.shell_completion import CompletionItem
 
-        listed = {name: COMMANDS[name] for name in self.list_commands(ctx)}
+        listed = {name: COMMANDS[name] for name in self.list_commands(ctx)} | {one.name: "" for one in _plugins()}
         commands = [CompletionItem(name, help=says) for name, says in listed.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -150,11 +166,14 @@ class _LazyGroup(click.Group):
         for heading, group in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), says) for name, says in group.items()])
+        if plugins := _plugins():
+            with formatter.section("From other packages"):
+                formatter.write_dl([(point.name.ljust(width), f"Of the package {package_of(point)}.") for point in plugins])
 
 
 @click.group(cls=_LazyGroup, params=[_no_color()], context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(redline.__version__, message="redline %(version)s")
-def _redline() -> None:
+def commands() -> None:
     """Redline decides what an LLM agent's model sees.
 
     Commands take session files of agents, Redline's own logs, addresses of databases, folders, and - for standard input.
@@ -170,12 +189,12 @@ def _redline() -> None:
 
 def main() -> None:
     """Run the command. What is wrong is told in one line on standard error; the exit codes are in docs/command-line.md."""
-    logging.getLogger("redline").addHandler(logging.NullHandler())  # commands say themselves what was damaged
+    warnings.showwarning = lambda message, *_, **__: complain(message)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # absent where a test put its own
     try:
-        sys.exit(_redline(sys.argv[1:] or ["--help"], prog_name="redline", standalone_mode=False) or 0)
+        sys.exit(commands(sys.argv[1:] or ["--help"], prog_name="redline", standalone_mode=False) or 0)
     except click.ClickException as wrong:
         context = getattr(wrong, "ctx", None)
         command = f"redline {context.info_name}" if context and context.parent else "redline"
@@ -197,7 +216,7 @@ def main() -> None:
 def _without_passwords(text: str) -> str:
     """What went wrong, with `***` for the passwords of addresses that were given as arguments."""
     for address in (argument for argument in sys.argv if "://" in argument):
-        from redline.log.addresses import masked
+        from redline.record.addresses import masked
 
         text = text.replace(address, masked(address))
     return text

@@ -1,17 +1,15 @@
 """`redline completion`: the script with which a shell completes the command."""
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from redline.cli.output import say
 
-__all__ = ["command"]
-
-_SHELLS = ("bash", "fish", "zsh")
+_SHELLS = {"bash": BashComplete, "fish": FishComplete, "zsh": ZshComplete}
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
     """Print the script with which SHELL completes commands, options, file names and short names of sessions.
@@ -30,11 +28,7 @@ def command(ctx: click.Context, shell: str) -> int:
       redline completion bash >> ~/.bashrc
       eval "$(redline completion zsh)"
     """
-    kind = get_completion_class(shell)
-    root = ctx.find_root()
-    if kind is None:
-        raise click.UsageError(f"click knows no completion for {shell}")
-    maker = kind(root.command, {}, "redline", "_REDLINE_COMPLETE")
+    maker = _SHELLS[shell](ctx.find_root().command, {}, "redline", "_REDLINE_COMPLETE")
     # Bash's own `source` first starts a bash to ask for its version, which says nothing about the one that will read this.
     for line in ShellComplete.source(maker).splitlines():
         say(line)

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-from redline.cli.on_each import FINE, UNREADABLE
+from redline.cli.loaded_session import EXIT_OK, EXIT_UNREADABLE
 from redline.cli.output import Column, complain, say, say_json, show_rows
 from redline.cli.setting_options import config_option, found_settings, sources_of
 from redline.errors import ExecutionError, ValidationError
 from redline.files import create_whole, make_directory
-from redline.log.addresses import masked
-from redline.settings import FILE_NAME, Setting, SettingData, SettingValue, setting_template, user_file
-
-__all__ = ["command"]
+from redline.policy.settings import FILE_NAME, Setting, SettingData, setting_template, user_file
+from redline.record.addresses import masked
 
 _MASK = "***"
 
@@ -50,9 +48,12 @@ def command(begins: bool, is_for_user: bool, as_json: bool) -> int:
     found, problems = found_settings(context)
     for problem in problems:
         complain(problem)
-    code = UNREADABLE if problems else FINE
+    code = EXIT_UNREADABLE if problems else EXIT_OK
     if as_json:
-        settings = {setting.full_name: _as_json(setting, one) for setting, one in found.items()}
+        settings = {
+            setting.full_name: {"value": _shown(setting, one.value), "from": one.origin, "where": one.where}
+            for setting, one in found.items()
+        }
         say_json({"settings": settings, "files": [{"path": str(file.path), "from": file.origin} for file in files]}, indent=2)
         return code
     rows = [(setting.full_name, _words(_shown(setting, one.value)), one.where) for setting, one in found.items()]
@@ -79,11 +80,11 @@ def _begin(is_for_user: bool) -> int:
     if not is_written:
         raise ExecutionError(f"{path} is there already, and stays as it is. Edit it, or move it away.")
     say(f"{path} is written. Remove the # before what you want to set; `redline config` shows what counts.")
-    return FINE
+    return EXIT_OK
 
 
 def _shown(setting: Setting, value: SettingData) -> SettingData:
-    """The value without what is secret in it."""
+    """The value with its secrets masked."""
     if setting.is_secret:
         return _MASK if value else value
     return masked(value) if isinstance(value, str) else value
@@ -98,7 +99,3 @@ def _words(value: SettingData) -> str:
         case float():
             return f"{value:g}"
     return "" if value is None else str(value)
-
-
-def _as_json(setting: Setting, found: SettingValue) -> dict[str, object]:
-    return {"value": _shown(setting, found.value), "from": found.origin, "where": found.where}

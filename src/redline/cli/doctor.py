@@ -1,27 +1,29 @@
 """`redline doctor`: which agents are installed, how each would be routed, and which settings point to nothing."""
 
+import contextlib
 import os
-import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from redline.agents import AGENTS, Agent, Launch
-from redline.agents.ports import is_dead
-from redline.agents.sdk import SdkProgram
+from redline.agents.launching import Agent, Launch, SdkProgram
+from redline.agents.launching.runs import is_dead
+from redline.agents.registry import AGENTS
+from redline.cli.formatting import wrapped
 from redline.cli.output import columns_of_terminal, complain, counted, say, say_json
-from redline.cli.printable import wrapped
 from redline.cli.setting_options import found_settings
 from redline.errors import ValidationError
+from redline.policy.settings import SETTINGS
 from redline.redaction import redact_text
-
-__all__ = ["command"]
+from redline.store.proxy_files import whole_place
 
 _DEFAULT_PROXY = "http://127.0.0.1:8484"
 _VERSION_SECONDS = 20.0
+_DECIDE_WHOLE = tuple(SETTINGS[f"proxy.{name}"] for name in ("store", "whole_in", "host"))
+"""The settings by which the folder for whole results is chosen."""
 _PRINTED = 160
 """How much of a version is shown; some programs print a page."""
 
@@ -43,17 +45,21 @@ def command(proxy: str, as_json: bool) -> int:
       redline doctor --json
     """
     launch = Launch((), dict(os.environ), Path.home(), Path.cwd())
-    examined = [_examine(agent, proxy.rstrip("/"), launch) for agent in (*AGENTS, SdkProgram())]
-    dead = {base["where"] for one in examined for base in one.base_urls if base["is_dead"]}
+    agents = [_examined(agent, proxy.rstrip("/"), launch) for agent in (*AGENTS, SdkProgram())]
+    dead = {base["where"] for one in agents for base in one["base_urls"] if base["is_dead"]}
     settings, problems = found_settings(click.get_current_context())
     own = [setting.full_name for setting, found in settings.items() if found.origin != "default"]
+    whole = whole_place(*(str(settings[one].value if one in settings else one.default) for one in _DECIDE_WHOLE))
     if as_json:
-        agents = [one.report() for one in examined]
-        say_json({"agents": agents, "dead": len(dead), "settings": own, "problems": list(problems)}, indent=2)
+        found = {"settings": own, "problems": list(problems), "whole_in": whole.folder, "whole_in_none": whole.why_none}
+        say_json({"agents": agents, "dead": len(dead), **found}, indent=2)
         return 1 if dead or problems else 0
-    for one in examined:
+    for one in agents:
         _show(one)
     say()
+    where = f"agents read them whole in {whole.folder}" if whole.folder else f"not possible: {whole.why_none}"
+    for line in wrapped(f"Lines left out of results: {where}.", columns_of_terminal()):
+        say(line)
     if own:
         say(f"Settings of your own: {', '.join(own)}. `redline config` shows them.")
     for problem in problems:
@@ -67,41 +73,19 @@ def command(proxy: str, as_json: bool) -> int:
     return 1 if problems else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
-    """What was found out about one agent."""
-
-    agent: Agent
-    path: str
-    version: str
-    line: str
-    """How it is started by hand beside a proxy."""
-    notes: tuple[str, ...]
-    is_routed: bool
-    base_urls: tuple[dict[str, object], ...]
-    problem: str = ""
-
-    def report(self) -> dict[str, object]:
-        """As JSON values."""
-        return {
-            "agent": self.agent.name,
-            "program": self.agent.program,
-            "path": self.path or None,
-            "version": self.version or None,
-            "is_routed": self.is_routed,
-            "command": self.line,
-            "notes": list(self.notes),
-            "loses": list(self.agent.losses),
-            "base_urls": list(self.base_urls),
-            "problem": self.problem or None,
-        }
-
-
-def _examine(agent: Agent, proxy: str, launch: Launch) -> _Examined:
-    path = shutil.which(agent.program) or "" if agent.program else ""
+def _examined(agent: Agent, proxy: str, launch: Launch) -> dict[str, Any]:
+    """What is found out about one agent: how it would be started beside a proxy, where its settings send requests today."""
+    path = shutil.which(agent.program) if agent.program else None
+    argv, said = [path or "", "--version"], list[str]()
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # then nobody knows its version
+        if path:
+            asked = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=_VERSION_SECONDS, check=False)
+            said = asked.stdout.decode(errors="replace").strip().splitlines()
+    version = said[-1][:_PRINTED] if said else None
+    told = {"agent": agent.name, "program": agent.program, "path": path, "version": version}
     try:
         route = agent.route(launch, proxy)
-        bases = tuple(
+        bases = [
             {
                 "provider": one.provider,
                 "url": redact_text(one.url),
@@ -110,48 +94,32 @@ def _examine(agent: Agent, proxy: str, launch: Launch) -> _Examined:
                 "is_followed": not one.is_project,
             }
             for one in agent.base_urls(launch)
-        )
+        ]
     except ValidationError as problem:
-        return _Examined(agent, path, _version(path), "", (), False, (), str(problem))
-    variables = [f"{name}={shlex.quote(value)}" for name, value in route.environment.items()]
-    variables += [f"{name}=COPY" for name in route.private_files]
-    line = redact_text(" ".join([*variables, shlex.join([agent.program or "PROGRAM", *route.arguments])]))
-    return _Examined(agent, path, _version(path), line, route.notes, route.is_routed, bases)
+        found = {"is_routed": False, "command": "", "notes": [], "loses": list(agent.losses), "base_urls": []}
+        return {**told, **found, "problem": str(problem) or None}
+    line = redact_text(route.shell_line(agent.program or "PROGRAM", private="COPY"))
+    found = {"is_routed": route.is_routed, "command": line, "notes": list(route.notes), "loses": list(agent.losses)}
+    return {**told, **found, "base_urls": bases, "problem": None}
 
 
-def _version(path: str) -> str:
-    """What the program says of its version."""
-    if not path:
-        return ""
-    try:
-        question = [path, "--version"]
-        asked = subprocess.run(question, capture_output=True, stdin=subprocess.DEVNULL, timeout=_VERSION_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    lines = asked.stdout.decode(errors="replace").strip().splitlines()
-    return lines[-1][:_PRINTED] if lines else ""
-
-
-def _show(one: _Examined) -> None:
+def _show(one: dict[str, Any]) -> None:
+    """A heading, then a line for each thing that is known; what does not fit goes on below itself."""
     say()
-    if one.agent.program:
-        say(f"{one.agent.name}: {one.version or 'version unknown' if one.path else 'not on the PATH'}", is_bold=bool(one.path))
+    fields: list[tuple[str, str]] = []
+    if one["program"]:
+        found = one["version"] or "version unknown" if one["path"] else "not on the PATH"
+        say(f"{one['agent']}: {found}", "bold" if one["path"] else "")
+        fields.append(("run", f"redline run -- {one['program']}" if one["is_routed"] else "not routed"))
     else:
-        say("Any other program with an SDK", is_bold=True)
-    if one.agent.program:
-        _show_field("run", f"redline run -- {one.agent.program}" if one.is_routed else "not routed")
-    for name, texts in (("by hand", [one.line] if one.is_routed else []), ("note", one.notes), ("loses", one.agent.losses)):
-        for text in texts:
-            _show_field(name, text)
-    for base in one.base_urls:
+        say("Any other program with an SDK", "bold")
+    fields += [("by hand", one["command"])] if one["is_routed"] else []
+    fields += [*(("note", text) for text in one["notes"]), *(("loses", text) for text in one["loses"])]
+    for base in one["base_urls"]:
         name = "DEAD" if base["is_dead"] else "sent to" if base["is_followed"] else "ignored"
         why = base["where"] if base["is_followed"] else f"{base['where']}, a project's file: not followed"
-        _show_field(name, f"{base['url']} ({why})", is_bad=bool(base["is_dead"]))
-    if one.problem:
-        _show_field("PROBLEM", one.problem, is_bad=True)
-
-
-def _show_field(name: str, text: str, *, is_bad: bool = False) -> None:
-    """A name and a text that goes on below itself."""
-    for number, line in enumerate(wrapped(text, max(columns_of_terminal() - 12, 20))):
-        say(f"  {'' if number else name:<8}  {line}", color="red" if is_bad else None)
+        fields.append((name, f"{base['url']} ({why})"))
+    fields += [("PROBLEM", one["problem"])] if one["problem"] else []
+    for name, text in fields:
+        for number, line in enumerate(wrapped(text, max(columns_of_terminal() - 12, 20))):
+            say(f"  {'' if number else name:<8}  {line}", "red" if name in ("DEAD", "PROBLEM") else "")

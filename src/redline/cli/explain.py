@@ -8,26 +8,27 @@ from typing import Any
 
 import click
 
-from redline.cli.figures import date_and_time, dollars, share
-from redline.cli.looked_at import CONVERSATION_HELP, POLICY_HELP, LookedAt, look_at, one_session
-from redline.cli.on_each import FINE
-from redline.cli.output import Column, columns_of_terminal, counted, say, say_json, show_rows, show_title
-from redline.cli.printable import wrapped
-from redline.cli.session_argument import SESSION
+from redline.cli.arguments import SESSION
+from redline.cli.formatting import date_and_time, dollars, share
+from redline.cli.loaded_session import CONVERSATION_HELP, EXIT_OK, POLICY_HELP, LoadedSession, load_session
+from redline.cli.output import Column, counted, say, say_json, say_wrapped, show_rows, show_table, show_title
+from redline.engine.fold_words import NOTHING_LOST
 from redline.errors import ValidationError
-from redline.inspection.explanation import PartExplanation, Situation, explain_part
-from redline.inspection.playback import Playback
-from redline.inspection.read_session import AUTO, SENT, resolved_policy
-from redline.inspection.shown import part_key, shown_message
-from redline.inspection.shown_requests import made_request, shown_strike
-from redline.inspection.strike_notes import span_words
-from redline.inspection.waiting import UnappliedMark, waiting_marks
-from redline.presets import find_policy, says_of
-from redline.replay.paid import PaidSession
+from redline.policy.policy import as_replayed, find_policy, says_of
 from redline.rules import RULES, Faded
-from redline.values.messages import Message, Part
-
-__all__ = ["command"]
+from redline.sessions.explain import (
+    PartExplanation,
+    PendingMark,
+    Situation,
+    deeds_words,
+    explain_part,
+    span_words,
+    waiting_marks,
+)
+from redline.sessions.playback import Playback
+from redline.sessions.read_session import AUTO, SENT, resolved_policy
+from redline.sessions.to_json import made_request, message_to_json, part_key, strike_to_json
+from redline.values.messages import Part
 
 _MOST_SHOWN = 10
 _LONGEST_REPLACEMENT = 600
@@ -41,7 +42,7 @@ _LONGEST_REPLACEMENT = 600
 @click.option("--conversation", "number", default=0, show_default=True, help=CONVERSATION_HELP)
 @click.option("--json", "as_json", is_flag=True, help="One object a line for each part, or one for the summary.")
 def command(session: str, places: tuple[str, ...], request: int | None, policy: str, number: int, as_json: bool) -> int:
-    """Explain why parts of a SESSION are sent or struck: rule, reason, numbers, since when, how to undo.
+    """Explain why parts of a SESSION are sent, folded or struck: rule, reason, numbers, since when, how to undo.
 
     INDEX is a message as `redline show` numbers it, AT one of its parts (content.0, or its number from 0). Without them: the
     sums by rule, the largest strikes, and what waits. Chances of use were measured on recorded sessions.
@@ -57,30 +58,27 @@ def command(session: str, places: tuple[str, ...], request: int | None, policy: 
       redline explain session.jsonl 18 20:content.0
       redline explain chat.jsonl 7 --request 12
     """
-    looked_at = look_at(one_session(session), number)
-    playback = looked_at.playback(policy)
+    loaded = load_session(session, number)
+    playback = loaded.playback(policy)
     if request is not None:
         made_request(playback, request)
-    asked = resolved_policy(policy, is_log=looked_at.is_log)
-    rules = find_policy(_policy_behind(playback) if asked == SENT else asked)
-    waiting = waiting_marks(playback, request, looked_at.session.log, rules)
-    can_undo = looked_at.can_be_opened and not playback.is_hypothetical
+    asked = resolved_policy(policy, is_log=loaded.is_log)
+    if asked == SENT:  # no log names its policy
+        asked = "default" if any(strike.rule == Faded.name for strike in playback.strikes) else "stale"
+    rules = as_replayed(find_policy(asked))
+    waiting = waiting_marks(playback, request, loaded.session.log, rules)
+    can_undo = loaded.can_be_opened and not playback.is_hypothetical
     situation = Situation(playback, request, rules, waiting, can_undo=can_undo)
     if not places:
-        _summarize(situation, looked_at, as_json=as_json)
-        return FINE
+        _summarize(situation, loaded, as_json=as_json)
+        return EXIT_OK
     for index, part in [found for place in places for found in _parts_at(playback, place)]:
         explained = explain_part(situation, index, part)
         if as_json:
             say_json(asdict(explained))
         else:
-            _show(situation, looked_at, explained)
-    return FINE
-
-
-def _policy_behind(playback: Playback) -> str:
-    """The policy that a log's strikes speak for, since no log names its own."""
-    return "default" if any(strike.rule == Faded.name for strike in playback.strikes) else "stale"
+            _show(situation, loaded, explained)
+    return EXIT_OK
 
 
 def _parts_at(playback: Playback, place: str) -> list[tuple[int, Part]]:
@@ -92,42 +90,37 @@ def _parts_at(playback: Playback, place: str) -> list[tuple[int, Part]]:
     index = int(number[:12])
     message = playback.history.load(index)
     found = list(message.walk()) if at else list(message.parts)
-    chosen = [part for part in found if part_key(part.at) == at][:1] or _numbered(message, at)
+    chosen = [part for part in found if part_key(part.at) == at][:1]
+    if not chosen and at.isascii() and at.isdecimal() and int(at[:12]) < len(message.parts):
+        chosen = [message.parts[int(at[:12])]]
     if at and not chosen:
         known = ", ".join(dict.fromkeys(part_key(part.at) for part in found))
         raise ValidationError(f"Message {index} has no part {at[:40]!r}; it has {known or 'none'}.")
     return [(index, part) for part in (chosen if at else found)]
 
 
-def _numbered(message: Message, at: str) -> list[Part]:
-    is_number = at.isascii() and at.isdecimal() and int(at[:12]) < len(message.parts)
-    return [message.parts[int(at[:12])]] if is_number else []
-
-
-def _show(situation: Situation, looked_at: LookedAt, one: PartExplanation) -> None:
-    message = shown_message(situation.playback, one.index)
+def _show(situation: Situation, loaded: LoadedSession, one: PartExplanation) -> None:
+    message = message_to_json(situation.playback, one.index)
     when = date_and_time(message["time_ms"])
     show_title(f"Message {one.index}, {one.at or 'all of it'} · {message['role']}{f' · {when}' if when else ''}")
-    rows = [("what", _what(one)), ("size", counted(one.tokens, "token")), ("now", _state_words(situation, one))]
+    kind = {"call": "a call", "result": "the result", "text": "words", "other": "something else"}.get(one.kind, one.kind)
+    what = kind + (f" of {one.tool}" if one.tool else "") + (f", which {one.says}" if one.says else "")
+    rows = [("what", what), ("size", counted(one.tokens, "token")), ("now", _state_words(situation, one))]
     for strike in one.strikes:
         rows += _strike_rows(situation, strike)
     for waiting in one.waiting:
         rows += [("marked by", f"{waiting.rule}: {waiting.because}"), ("but", waiting.why)]
     for strike in one.earlier:
         span = span_words(strike["first"], strike["end"])
-        rows.append(("earlier", f"{strike['rule']} struck it {span}; sent again: {strike['ended_because']}"))
+        deed = strike["does"] if strike["is_fold"] else "struck"
+        rows.append(("earlier", f"{strike['rule']} {deed} it {span}; sent again: {strike['ended_because']}"))
     rows += [("why", "; ".join(one.kept_because))] if one.kept_because else []
     if one.kept_because and one.state == "sent":
         rows += [("the rules", f"{rule.name}: {says_of(type(rule))}") for rule in situation.policy.made_rules()]
     show_rows((Column("", least=12), Column("", "note", least=40)), rows)
     for strike in one.strikes:
         if strike["is_undoable"]:
-            say(f"To undo it: redline.open({json.dumps(looked_at.source.name)}).undo({strike['number']}), or `redline serve`")
-
-
-def _what(one: PartExplanation) -> str:
-    kind = {"call": "a call", "result": "the result", "text": "words", "other": "something else"}.get(one.kind, one.kind)
-    return kind + (f" of {one.tool}" if one.tool else "") + (f", which {one.says}" if one.says else "")
+            say(f"To undo it: redline.open({json.dumps(loaded.source.name)}).undo({strike['number']}), or `redline serve`")
 
 
 def _state_words(situation: Situation, one: PartExplanation) -> str:
@@ -138,10 +131,10 @@ def _state_words(situation: Situation, one: PartExplanation) -> str:
             return f"said after request {number}" if situation.request is not None else "said after the last request"
         case "hidden":
             return f"not sent in request {number}: the view does not show its message{first}"
-        case "struck":
+        case "struck" | "folded" | "referred" as deed:
             if playback.history.observed:
-                return f"recorded as struck, but sent all the same: {playback.history.observed}{first}"
-            told = f"would be struck under the policy `{playback.name}`" if playback.is_hypothetical else "struck"
+                return f"recorded as {deed}, but sent all the same: {playback.history.observed}{first}"
+            told = f"would be {deed} under the policy `{playback.name}`" if playback.is_hypothetical else deed
             return f"{told} in request {number}{first}"
     if any(strike["end"] == number + 1 for strike in one.earlier):
         return f"sent as it was said from the next request on{first}"
@@ -164,8 +157,13 @@ def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple
     cached = strike["rewrite_tokens"]
     anew = f"{cached:,} tokens, by all strikes of that request" if cached else "nothing"
     yield "cached anew", anew
+    if strike["is_fold"]:
+        yield "lost", "nothing" if strike["fate"] == NOTHING_LOST else strike["fate"]
+        yield from (("refers", reference["says"]) for reference in strike["refers"])
     if strike["chance"] is not None:
         yield "chance", f"{share(strike['chance'])} that it is used again, as estimated when it was struck"
+    if strike["is_fold"] and not strike["is_partial"]:
+        return
     if strike["used_at"] is not None:
         yield "used later", f"in request {strike['used_at']}: {strike['used_words']}"
     else:
@@ -178,92 +176,75 @@ def _strike_rows(situation: Situation, strike: dict[str, Any]) -> Iterator[tuple
 # --- all strikes
 
 
-def _summarize(situation: Situation, looked_at: LookedAt, *, as_json: bool) -> None:
+def _summarize(situation: Situation, loaded: LoadedSession, *, as_json: bool) -> None:
     playback = situation.playback
     struck = [one for one in playback.strikes if situation.request is None or one.is_in_force(situation.number)]
-    strikes = [shown_strike(playback, one, is_undoable=situation.can_undo and one.end is None) for one in struck]
+    strikes = [strike_to_json(playback, one, is_undoable=situation.can_undo and one.end is None) for one in struck]
     largest = nlargest(_MOST_SHOWN, strikes, key=_saved)
-    rules = list(_by_rule(strikes))
-    paid = looked_at.session.paid()
+    rules: list[dict[str, Any]] = []
+    for name in dict.fromkeys(strike["rule"] for strike in strikes):
+        own = [strike for strike in strikes if strike["rule"] == name]
+        money = [strike["saved_usd"] for strike in own if strike["saved_usd"] is not None]
+        sums = {
+            "rule": name,
+            "strikes": sum(not strike["is_fold"] for strike in own),
+            "folds": sum(strike["is_fold"] for strike in own),
+            "tokens": sum(map(_saved, own)),
+            "saved_usd": sum(money) if money else None,
+            "used_later": sum(strike["used_at"] is not None for strike in own),
+            "ended": sum(strike["end"] is not None for strike in own),
+        }
+        rules.append(sums)
+    paid = loaded.session.paid()
     saved = playback.saved_usd if playback.is_hypothetical else paid.saved_usd if paid is not None else None
     if as_json:
         waiting = [{**asdict(one), "at": part_key(one.at)} for one in situation.waiting]
-        about: dict[str, object] = {
-            "session": looked_at.source.name,
-            "policy": playback.name or SENT,
-            "request": situation.request,
-        }
-        money = {"paid_usd": paid.usd if paid is not None else None, "saved_usd": saved, "is_would": playback.is_would}
-        about = {**about, "is_hypothetical": playback.is_hypothetical, **money}
-        say_json({**about, "rules": rules, "largest": largest, "waiting": waiting})
+        say_json(
+            {
+                "session": loaded.source.name,
+                "policy": playback.name or SENT,
+                "request": situation.request,
+                "is_hypothetical": playback.is_hypothetical,
+                "paid_usd": paid.usd if paid is not None else None,
+                "saved_usd": saved,
+                "is_would": playback.is_would,
+                "rules": rules,
+                "largest": largest,
+                "waiting": waiting,
+            }
+        )
         return
-    verb = "would strike" if playback.is_hypothetical else "struck"
     who = f"The policy `{playback.name}`" if playback.is_hypothetical else "Redline"
     where = f" in request {situation.request}" if situation.request is not None else ""
-    say(f"{who} {verb} {counted(len(strikes), 'part')}{where}.", is_bold=True)
+    say(f"{who} {deeds_words(struck, is_hypothetical=playback.is_hypothetical)}{where}.", "bold")
     if playback.history.observed:
         say(f"They were sent all the same: {playback.history.observed}.")
     if paid is not None and situation.request is None:
-        for line in wrapped(_money_line(playback, paid, saved or 0.0), columns_of_terminal()):
-            say(line)
-    if strikes:
-        _show_strikes(rules, largest, len(strikes))
-    _show_waiting(situation.waiting)
+        what = "strikes and folds" if any(one.is_fold for one in playback.strikes) else "strikes"
+        verb = ("would have cost", "would have saved") if playback.is_would else ("cost", "saved")
+        how = "by our model of the bill" if playback.is_hypothetical else "by what was reported"
+        change = f"; {what} {verb[(saved or 0) >= 0]} {dollars(abs(saved or 0))}, net, {how}" if playback.strikes else ""
+        say_wrapped(f"The provider reported {dollars(paid.usd)} at list prices{change}.")
+    _show_tables(rules, largest, len(strikes), situation.waiting)
     if largest:
         say()
         say(f"`redline explain SESSION {largest[0]['index']}` says all about one of them")
-
-
-def _money_line(playback: Playback, paid: PaidSession, saved: float) -> str:
-    """What was reported, and what strikes saved of it, or would have saved by the model of the bill."""
-    reported = f"The provider reported {dollars(paid.usd)} at list prices"
-    if not playback.strikes:
-        return f"{reported}."
-    verb = "would have saved" if playback.is_would else "saved"
-    verb = verb if saved >= 0 else "would have cost" if playback.is_would else "cost"
-    how = "by our model of the bill" if playback.is_hypothetical else "by what was reported"
-    return f"{reported}; strikes {verb} {dollars(abs(saved))}, net, {how}."
 
 
 def _saved(strike: dict[str, Any]) -> int:
     return int(strike["tokens_before"]) - int(strike["tokens_after"])
 
 
-def _by_rule(strikes: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for name in dict.fromkeys(strike["rule"] for strike in strikes):
-        own = [strike for strike in strikes if strike["rule"] == name]
-        money = [strike["saved_usd"] for strike in own if strike["saved_usd"] is not None]
-        yield {
-            "rule": name,
-            "strikes": len(own),
-            "tokens": sum(map(_saved, own)),
-            "saved_usd": sum(money) if money else None,
-            "used_later": sum(strike["used_at"] is not None for strike in own),
-            "ended": sum(strike["end"] is not None for strike in own),
-        }
-
-
-def _show_strikes(rules: Sequence[dict[str, Any]], largest: Sequence[dict[str, Any]], count: int) -> None:
-    show_title("By rule")
-    rows = [
-        (row["rule"], row["strikes"], row["tokens"], dollars(row["saved_usd"]), row["used_later"], row["ended"])
-        for row in rules
-    ]
-    money = Column("saved", "number")
-    show_rows(("rule", "strikes", "tokens", money, "used later", "ended"), rows)
-    show_title("Largest")
-    show_rows(
-        ("message", Column("part", least=9), "tokens", "since", Column("tool", least=6), Column("because", "note", least=24)),
-        [(one["index"], one["at"], _saved(one), one["first"], one["tool"] or "", one["because"]) for one in largest],
-        left_out=count - len(largest),
-    )
-
-
-def _show_waiting(waiting: Sequence[UnappliedMark]) -> None:
-    if not waiting:
-        return
-    show_title("Marked, and still sent")
-    rows = [(one.index, part_key(one.at), one.rule, f"{one.because}; {one.why}") for one in waiting[:_MOST_SHOWN]]
-    show_rows(
-        ("message", Column("part", least=9), "rule", Column("why", "note", least=24)), rows, left_out=len(waiting) - _MOST_SHOWN
-    )
+def _show_tables(
+    rules: Sequence[dict[str, Any]], largest: Sequence[dict[str, Any]], count: int, waiting: Sequence[PendingMark]
+) -> None:
+    """The strikes by rule, the largest of so many, and what is marked and still sent."""
+    sums = [list({**row, "saved_usd": dollars(row["saved_usd"])}.values()) for row in rules]
+    headings = ("rule", "strikes", "folds", "tokens", Column("saved", "number"), "used later", "ended")
+    show_table("By rule", headings, sums)
+    part, because = Column("part", least=9), Column("because", "note", least=24)
+    rows = [(one["index"], one["at"], _saved(one), one["first"], one["tool"] or "", one["because"]) for one in largest]
+    columns = ("message", part, "tokens", "since", Column("tool", least=6), because)
+    show_table("Largest", columns, rows, left_out=count - len(largest))
+    why = [(one.index, part_key(one.at), one.rule, f"{one.because}; {one.why}") for one in waiting]
+    show_table("Marked, and still sent", ("message", part, "rule", Column("why", "note", least=24)), why, most=_MOST_SHOWN)

@@ -2,31 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from redline.cli.looked_at import POLICY_HELP, REQUEST_HELP, look_at
-from redline.cli.on_each import FINE, FOUND, on_each
-from redline.cli.output import say_json, say_text
-from redline.cli.printable import as_json
-from redline.cli.request_body import next_messages, report, request_body
-from redline.cli.session_argument import SESSION
+from redline.cli.arguments import SESSION
+from redline.cli.loaded_session import EXIT_FOUND, EXIT_OK, POLICY_HELP, REQUEST_HELP, for_each_session, load_session
+from redline.cli.output import as_json, complain, say, say_json, say_text
+from redline.conversation.lists import Conversion, check, clean_orphaned_tool_calls, convert
 from redline.errors import ExecutionError, ValidationError
 from redline.files import create_whole, sync_directory
-from redline.formats import FORMATS
-from redline.inspection.html_export import as_html
-from redline.inspection.markdown_export import as_markdown
-from redline.inspection.read_session import AUTO
-from redline.inspection.session_files import SessionInput, find_sessions
-from redline.inspection.session_value import session_value, without_secrets
-from redline.lists.convert import convert
-from redline.lists.repair import clean_orphaned_tool_calls
+from redline.providers import FORMATS
 from redline.redaction import redact
+from redline.sessions.catalog.session_files import SessionInput, find_sessions
+from redline.sessions.export import as_html, as_markdown, session_value, without_secrets
+from redline.sessions.read_session import AUTO
 from redline.values import payloads
-
-__all__ = ["command"]
-
 
 _WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "markdown": as_markdown,
@@ -80,14 +71,8 @@ def command(
     """
     inputs = find_sessions(sessions)
     if target is not None and target in _WRITERS:
-        shown = _shown(inputs, target, number, policy=policy or AUTO, request=request, is_redacted=is_redacted)
-        if out is not None:
-            _write(out, _WRITERS[target](shown))
-        elif target == "json":
-            say_json(shown, indent=2)
-        else:
-            say_text(_WRITERS[target](shown))
-        return FINE
+        _write_shown(inputs, target, number, out, policy=policy or AUTO, request=request, is_redacted=is_redacted)
+        return EXIT_OK
     if policy is not None or request is not None:
         raise click.UsageError(f"--policy and --request are for --to {_SHOWN}")
     written: list[object] = []
@@ -104,28 +89,41 @@ def command(
         if out is None:
             say_json(value, indent=2 if len(inputs) == 1 else None)
         written.append(value)
-        return FINE if report(session, done, own) else FOUND
+        return EXIT_OK if _report(session, done, own) else EXIT_FOUND
 
-    code = on_each(inputs, export)
+    code = for_each_session(inputs, export)
     if out is not None and written:
         indent = 2 if len(inputs) == 1 else None
         _write(out, "".join(as_json(value, indent=indent) + "\n" for value in written))
     return code
 
 
-def _shown(
-    inputs: Sequence[SessionInput], target: str, number: int, *, policy: str, request: int | None, is_redacted: bool
-) -> dict[str, Any]:
-    """One session with everything that is known of it."""
+def _write_shown(
+    inputs: Sequence[SessionInput],
+    target: str,
+    number: int,
+    out: Path | None,
+    *,
+    policy: str,
+    request: int | None,
+    is_redacted: bool,
+) -> None:
+    """Write everything known of one session, for people or for programs."""
     if len(inputs) != 1:
         raise ValidationError(f"{len(inputs):,} sessions are named; --to {target} takes one. Name a file rather than a folder.")
-    looked_at = look_at(inputs[0], number)
-    value = session_value(looked_at.playback(policy), inputs[0].name, request=request, log=looked_at.session.log)
-    return without_secrets(value) if is_redacted else value
+    loaded = load_session(inputs[0], number)
+    value = session_value(loaded.playback(policy), inputs[0].name, request=request, log=loaded.session.log)
+    shown = without_secrets(value) if is_redacted else value
+    if out is not None:
+        _write(out, _WRITERS[target](shown))
+    elif target == "json":
+        say_json(shown, indent=2)
+    else:
+        say_text(_WRITERS[target](shown))
 
 
 def _write(out: Path, content: str) -> None:
-    """A new file, for the owner only; never over one that is there, which may be the one that was read."""
+    """Write a new file, for the owner only; an existing file is never overwritten: it may be the session."""
     try:
         is_made = create_whole(out, content.encode())
         sync_directory(out.parent)
@@ -134,3 +132,44 @@ def _write(out: Path, content: str) -> None:
         raise ExecutionError(f"{out} cannot be written: {problem.strerror}. {how}") from problem
     if not is_made:
         raise ExecutionError(f"{out} is there already, and is left as it is. Name another file.")
+
+
+class NextMessages(NamedTuple):
+    """What a session would send: the last window of one of its conversations."""
+
+    messages: list[Any]
+    format: str
+    system: str | None = None
+
+
+def next_messages(session: SessionInput, number: int) -> NextMessages:
+    """The messages of the conversation with this number, counted from 0. That there are others is said on standard error."""
+    conversations = session.read().conversations
+    if not 0 <= number < len(conversations):
+        raise ValidationError(
+            f"{session.name} holds {len(conversations)} conversations, numbered from 0; there is no {number}."
+        )
+    if len(conversations) > 1:
+        say(f"{session.name}: conversation {number} of {len(conversations)}; --conversation takes another", is_error=True)
+    chosen = conversations[number]
+    window = chosen.windows[-1] if chosen.windows else ()
+    return NextMessages([payloads.decode(entry.message.native) for entry in window], chosen.format, chosen.system)
+
+
+def request_body(done: Conversion, target: str) -> dict[str, object]:
+    """The messages, and the system prompt where the format holds it apart."""
+    writer = FORMATS[target]
+    body: dict[str, object] = {writer.messages_field: done.messages}
+    if done.system and writer.system_field:
+        body = {writer.system_field: writer.write_system(done.system), **body}
+    return body
+
+
+def _report(session: SessionInput, done: Conversion, target: str) -> bool:
+    """Say what could not be carried, and what a provider would refuse all the same; whether there is nothing of the latter."""
+    for loss in done.lost:
+        say(f"{session.name}: not carried: {loss}", is_error=True)
+    refused = check(done.messages, format=target) if done.messages else []
+    for problem in refused:
+        complain(f"{session.name}: what was written would be refused: {problem}")
+    return not refused

@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC
 
 import click
 
-from redline.cli.on_each import FINE, on_each
-from redline.cli.output import Column, say_json, show_rows, show_title
-from redline.cli.places import damage_words, place_of_message, place_words
-from redline.cli.session_argument import SESSION
+from redline.cli.arguments import SESSION
+from redline.cli.formatting import damage_words, moment_of, place_of_message, place_words
+from redline.cli.loaded_session import EXIT_OK, for_each_session
+from redline.cli.output import Column, say_json, show_rows, show_table, show_title
 from redline.cli.session_table import ORDERS, show_sessions, sorted_rows
 from redline.errors import TranscriptError
-from redline.inspection import Inspection, inspect_transcript
-from redline.inspection.catalog import Catalog, name_rows, row_of
-from redline.inspection.catalog_row import CatalogRow, FoundSession
-from redline.inspection.read_session import read_session
-from redline.inspection.session_files import SessionInput, find_sessions
-
-__all__ = ["command"]
+from redline.sessions import Inspection, inspect_transcript
+from redline.sessions.catalog.catalog import Catalog, name_rows, row_of
+from redline.sessions.catalog.catalog_row import CatalogRow, FoundSession
+from redline.sessions.catalog.session_files import SessionInput, find_sessions
+from redline.sessions.read_session import read_session
 
 _MOST_SHOWN = 10
 
@@ -52,14 +50,14 @@ def command(sessions: tuple[str, ...], sort: str, as_json: bool) -> int:
             page.path, page.cost_usd = session.name, paid.usd if paid is not None else None
             pages[session.place] = page
             rows.append(row_of(FoundSession.of(session), page, paid))
-            return FINE
+            return EXIT_OK
         row = catalog.row_of(session)
         if row.problem:
             raise TranscriptError(row.problem)
         rows.append(row)
-        return FINE
+        return EXIT_OK
 
-    code = on_each(inputs, take, has_bar=not as_json)
+    code = for_each_session(inputs, take, has_bar=not as_json)
     catalog.save()
     ordered = sorted_rows(rows, sort)
     if as_json:
@@ -76,43 +74,31 @@ def _show_page(one: Inspection) -> None:
     """Everything about one session, table below table."""
     show_title(one.path)
     show_rows((Column("", least=24), Column("", "note", least=30)), list(_summary(one)))
-    if any(one.tokens.values()):
-        show_title("Tokens by kind")
-        show_rows(("kind", "tokens"), [(kind, count) for kind, count in one.tokens.items() if count])
-    if one.tools:
-        show_title("Tools")
-        rows = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in one.tools.items()]
-        show_rows(("tool", "calls", "results", "errors", "tokens"), rows[:_MOST_SHOWN], left_out=len(rows) - _MOST_SHOWN)
-    if one.largest:
-        show_title("Largest parts")
-        show_rows(
-            ("tokens", "kind", "tool", "where"),
-            [
-                (part.tokens, part.kind, part.tool or "", place_words(part.line, part.offset, part.member))
-                for part in one.largest
-            ],
-        )
-    if one.repeated_reads:
-        show_title("Files read more than once")
-        reads = [(read.path, read.reads, read.tokens) for read in one.repeated_reads]
-        show_rows(("file", "reads", "tokens"), reads[:_MOST_SHOWN], left_out=len(reads) - _MOST_SHOWN)
-    if one.problems:
-        show_title("Problems")
-        lines = []
-        for problem in one.problems[:_MOST_SHOWN]:
-            if problem["law"] is None:
-                lines.append((damage_words(problem["line"], problem["column"], problem["found"]),))
-                continue
-            place = place_of_message(problem["index"], problem["line"])
-            lines.append((f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})",))
-        show_rows((Column("", "note"),), lines, left_out=len(one.problems) - _MOST_SHOWN)
+    show_table("Tokens by kind", ("kind", "tokens"), [(kind, count) for kind, count in one.tokens.items() if count])
+    tools = [(name, use.calls, use.results, use.errors, use.tokens) for name, use in one.tools.items()]
+    show_table("Tools", ("tool", "calls", "results", "errors", "tokens"), tools, most=_MOST_SHOWN)
+    largest = [
+        (part.tokens, part.kind, part.tool or "", place_words(part.line, part.offset, part.member)) for part in one.largest
+    ]
+    show_table("Largest parts", ("tokens", "kind", "tool", "where"), largest)
+    reads = [(read.path, read.reads, read.tokens) for read in one.repeated_reads]
+    show_table("Files read more than once", ("file", "reads", "tokens"), reads, most=_MOST_SHOWN)
+    lines = []
+    for problem in one.problems:
+        if problem["law"] is None:
+            lines.append((damage_words(problem["line"], problem["column"], problem["found"]),))
+            continue
+        place = place_of_message(problem["index"], problem["line"])
+        lines.append((f"{problem['conversation']}, {place}: {problem['found']} ({problem['law']})",))
+    show_table("Problems", (Column("", "note"),), lines, most=_MOST_SHOWN)
 
 
 def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
     """The rows of the first table; a line more here is a line more on the page."""
     yield "written by", f"{one.format} (messages: {one.message_format or 'none'})"
     if one.started_ms is not None and one.ended_ms is not None:
-        yield "from, to", f"{_date(one.started_ms)}, {_date(one.ended_ms)}"
+        moments = (moment_of(time_ms, UTC) for time_ms in (one.started_ms, one.ended_ms))
+        yield "from, to", ", ".join(f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "" for moment in moments)
     if one.project:
         yield "project", one.project
     if one.first_words:
@@ -126,11 +112,3 @@ def _summary(one: Inspection) -> Iterator[tuple[str, object]]:
     yield "tokens", f"{one.tokens['total']:,}"
     if one.reported_tokens:
         yield "largest prompt reported", f"{one.reported_tokens:,}"
-
-
-def _date(time_ms: float) -> str:
-    """In UTC; nothing for a time that no calendar has."""
-    try:
-        return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
-    except (OverflowError, OSError, ValueError):
-        return ""

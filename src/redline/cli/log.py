@@ -1,32 +1,23 @@
 """`redline log`: how a session went, as a tree: records, branches and batches of a log; windows and sub-agents of agents."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import click
 
-from redline.cli.figures import date_and_time
-from redline.cli.looked_at import CONVERSATION_HELP, LookedAt, look_at, one_session
-from redline.cli.on_each import FINE
-from redline.cli.output import Line, Styled, columns_of_terminal, counted, say_json, show_page
-from redline.cli.printable import shortened, width_of
-from redline.cli.record_graph import graph_lines
-from redline.cli.session_argument import SESSION
-from redline.inspection.first_words import first_words
-from redline.inspection.record_lines import RecordHistory, RecordLine, history_of_log, history_of_transcript, shown_history
-from redline.inspection.visible_text import visible_lines
-from redline.log.log import ROOT
-
-__all__ = ["command"]
+from redline.cli.arguments import SESSION
+from redline.cli.formatting import date_and_time, shortened, width_of
+from redline.cli.loaded_session import CONVERSATION_HELP, EXIT_OK, LoadedSession, load_session
+from redline.cli.output import Line, columns_of_terminal, counted, say_json, show_page
+from redline.record.log import ROOT
+from redline.sessions.record_lines import RecordHistory, RecordLine, history_of_log, history_of_transcript, history_to_json
+from redline.sessions.words import first_words, visible_lines
 
 _COLORS = {
     "strikes": "red",
-    "undo": "yellow",
-    "lift": "yellow",
-    "pin": "yellow",
-    "view": "cyan",
-    "rollback": "cyan",
-    "head": "cyan",
+    **dict.fromkeys(("undo", "lift", "pin"), "yellow"),
+    **dict.fromkeys(("view", "rollback", "head"), "cyan"),
 }
 
 
@@ -50,16 +41,16 @@ def command(session: str, is_all: bool, number: int, no_pager: bool, as_json: bo
       redline log sqlite:///chats.db#support --all
       redline log 1
     """
-    looked_at = look_at(one_session(session), number)
-    if looked_at.session.log is not None:
-        history = history_of_log(looked_at.session.log, is_folded=not is_all)
+    loaded = load_session(session, number)
+    if loaded.session.log is not None:
+        history = history_of_log(loaded.session.log, is_folded=not is_all)
     else:
-        history = history_of_transcript(looked_at.session.conversation(number)[0], is_folded=not is_all)
+        history = history_of_transcript(loaded.session.conversation(number)[0], is_folded=not is_all)
     if as_json:
-        say_json(shown_history(history))
-        return FINE
-    show_page(chain(_tree(history), _branches(history, looked_at), _subagents(looked_at)), is_paged=not no_pager)
-    return FINE
+        say_json(history_to_json(history))
+        return EXIT_OK
+    show_page(chain(_tree(history), _branches(history, loaded), _subagents(loaded)), is_paged=not no_pager)
+    return EXIT_OK
 
 
 def _tree(history: RecordHistory) -> Iterator[Line]:
@@ -70,59 +61,91 @@ def _tree(history: RecordHistory) -> Iterator[Line]:
             branches.setdefault(line.parent, []).append(line)
     lines = [line for line in history.lines if line.type not in ("branch", "subagent")]
     ordered = [*branches.get(ROOT, ()), *(one for line in lines for one in (line, *branches.get(line.number, ())))]
-    for drawing, drawn in graph_lines(ordered):
-        yield (Styled(drawing, is_dim=True),) if drawn is None else _record(drawing, drawn)
+    for drawing, record in _graph(ordered):
+        if record is None:
+            yield [(drawing, "dim")]
+            continue
+        head = f"{drawing} {record.number:>4} "
+        time = f"{date_and_time(record.time_ms)} ".lstrip()
+        where, last = "", (record.to or 1) - 1
+        if record.to is not None and record.index is not None:
+            where = f" ({record.index})" if record.index == last else f" ({record.index} to {last})"
+        room = columns_of_terminal() - width_of(head) - width_of(where) - len(time)
+        says = shortened(" ".join(visible_lines(record.says)), max(room, 20), at_end=True)
+        dim = "" if record.is_current else "dim"
+        yield [(head, dim), (time, "dim"), (says, f"{dim} {_COLORS.get(record.type, '')}"), (where, "dim")]
 
 
-def _record(drawing: str, line: RecordLine) -> Line:
-    """The drawing, the number, the time, and what the record says."""
-    head = f"{drawing} {line.number:>4} "
-    time = date_and_time(line.time_ms)
-    where = f" ({_indices(line)})" if line.to is not None and line.index is not None else ""
-    room = columns_of_terminal() - width_of(head) - width_of(where) - (len(time) + 1 if time else 0)
-    says = shortened(" ".join(visible_lines(line.says)), max(room, 20), at_end=True)
-    return (
-        Styled(head, is_dim=not line.is_current),
-        Styled(f"{time} " if time else "", is_dim=True),
-        Styled(says, color=_COLORS.get(line.type), is_dim=not line.is_current),
-        Styled(where, is_dim=True),
-    )
-
-
-def _indices(line: RecordLine) -> str:
-    last = (line.to or 1) - 1
-    return f"{line.index}" if line.index == last else f"{line.index} to {last}"
-
-
-def _branches(history: RecordHistory, looked_at: LookedAt) -> Iterator[Line]:
+def _branches(history: RecordHistory, loaded: LoadedSession) -> Iterator[Line]:
     """Where one can go on from, and what can be rolled back to."""
     if len(history.branches) > 1:
-        yield ()
-        yield (Styled("Branches", is_bold=True),)
-    for one in history.branches if len(history.branches) > 1 else ():
-        how = "the present one" if one.is_current else f"shares {counted(one.after, 'message')} with it; .switch({one.number})"
-        race = ", made by another writer at the same time" if one.is_race else ""
-        yield (Styled(f"  {one.number:>4}  {counted(one.messages, 'message')}, {how}{race}"),)
+        yield from ((), [("Branches", "bold")])
+        for one in history.branches:
+            how = (
+                "the present one"
+                if one.is_current
+                else f"shares {counted(one.after, 'message')} with it; .switch({one.number})"
+            )
+            race = ", made by another writer at the same time" if one.is_race else ""
+            yield [(f"  {one.number:>4}  {counted(one.messages, 'message')}, {how}{race}", "")]
     if len(history.batches) > 1:
-        yield ()
-        yield (Styled("Batches", is_bold=True),)
-    for batch in history.batches if len(history.batches) > 1 else ():
-        how = ", the present one" if batch.is_current else f"; .rollback({batch.number}) goes back to it"
-        yield (Styled(f"  {batch.number:>4}  from message {batch.boundary}{how}"),)
-    if looked_at.can_be_opened and (len(history.branches) > 1 or len(history.batches) > 1):
-        yield (Styled(f"In Python: redline.open({looked_at.source.name!r})", is_dim=True),)
+        yield from ((), [("Batches", "bold")])
+        for batch in history.batches:
+            how = ", the present one" if batch.is_current else f"; .rollback({batch.number}) goes back to it"
+            yield [(f"  {batch.number:>4}  from message {batch.boundary}{how}", "")]
+    if loaded.can_be_opened and (len(history.branches) > 1 or len(history.batches) > 1):
+        yield [(f"In Python: redline.open({loaded.source.name!r})", "dim")]
 
 
-def _subagents(looked_at: LookedAt) -> Iterator[Line]:
-    """Conversations that this one started, with the number that shows each."""
-    if looked_at.session.log is not None:
+def _subagents(loaded: LoadedSession) -> Iterator[Line]:
+    """The conversations of sub-agents, with the number that shows each."""
+    if loaded.session.log is not None:
         return
-    own = {id(one) for one in looked_at.session.conversation(looked_at.number)[0].subagents}
-    rows = [(number, one) for number, (one, _) in enumerate(looked_at.session.conversations) if id(one) in own]
+    own = {id(one) for one in loaded.session.conversation(loaded.number)[0].subagents}
+    rows = [(number, one) for number, (one, _) in enumerate(loaded.session.conversations) if id(one) in own]
     if rows:
-        yield ()
-        yield (Styled("Sub-agents", is_bold=True),)
+        yield from ((), [("Sub-agents", "bold")])
     for number, one in rows:
         title = first_words(entry.message for entry in one.entries[:5])
         told = f"  --conversation {number}  {counted(len(one.entries), 'message')}: {title}"
-        yield (Styled(shortened(" ".join(visible_lines(told)), columns_of_terminal(), at_end=True)),)
+        yield [(shortened(" ".join(visible_lines(told)), columns_of_terminal(), at_end=True), "")]
+
+
+# --- the drawing
+
+_MOST_COLUMNS = 12
+"""Further ways share the last column."""
+
+
+def _graph(lines: Sequence[RecordLine]) -> Iterator[tuple[str, RecordLine | None]]:
+    """The drawing left of each record, oldest first, the present path on the left side; lines that only draw have no record."""
+    to_come = Counter(line.parent for line in lines if not line.is_current)
+    is_path_open = Counter(line.is_current for line in lines)[True]
+    ends: list[int | None] = [None]
+    """By column, the record that its next one is made on; the first is the present path, None where nothing goes on."""
+    columns: dict[int, int] = {}
+    for line in lines:
+        beside = (place for place, end in enumerate(ends) if place and end == line.parent)
+        column = 0 if line.is_current else next(beside, None)
+        if column is None:
+            free = (place for place in range(1, len(ends)) if ends[place] is None)
+            column = next(free, min(len(ends), _MOST_COLUMNS - 1))
+            ends += [None] * (column == len(ends))
+            start = columns.get(line.parent, 0)
+            if line.parent != ROOT and ends[start] is not None:  # a line from there to the column, which is further right
+                turn = list(" ".join(" " if end is None else "│" for end in ends).ljust(2 * len(ends) - 1))
+                for place in range(2 * start + 1, 2 * column):
+                    turn[place] = "─" if turn[place] == " " else "┼"
+                turn[2 * start], turn[2 * column] = "├", "╮"
+                yield "".join(turn), None
+        to_come[line.parent] -= not line.is_current
+        is_path_open -= line.is_current
+        ends[column], columns[line.number] = line.number, column
+        sign = "●" if line.is_current else "○"
+        yield " ".join(sign if place == column else " " if end is None else "│" for place, end in enumerate(ends)), line
+        if column and not to_come[line.number]:
+            ends[column] = None
+        if not is_path_open:
+            ends[0] = None
+        while len(ends) > 1 and ends[-1] is None:
+            ends.pop()

@@ -3,16 +3,13 @@
 import click
 import msgspec
 
-from redline.cli.figures import date_and_time
-from redline.cli.on_each import FINE, UNREADABLE
+from redline.cli.arguments import open_store
+from redline.cli.formatting import date_and_time
+from redline.cli.loaded_session import EXIT_OK, EXIT_UNREADABLE
 from redline.cli.output import Column, complain, counted, say, say_json, show_rows
 from redline.cli.session_table import show_sessions
-from redline.cli.store_argument import complain_of, open_store
-from redline.inspection.catalog_row import CatalogRow
-from redline.store import Store, StoredConversation
+from redline.sessions.catalog.catalog_row import CatalogRow
 from redline.store.search import SearchQuery
-
-__all__ = ["command"]
 
 
 @click.command("ls")
@@ -42,7 +39,16 @@ def command(
     """
     with open_store(address) as store:
         if is_summed:
-            return _show_statistics(store, as_json=as_json)
+            told = store.stats()
+            if as_json:
+                say_json(msgspec.structs.asdict(told))
+                return EXIT_UNREADABLE if told.unreadable else EXIT_OK
+            sums = {"conversations": told.conversations, "messages": told.messages, "bytes": told.bytes}
+            times = {"oldest": date_and_time(told.oldest_ms), "newest": date_and_time(told.newest_ms)}
+            show_rows((Column(""), Column("", "number")), [*sums.items(), *times.items(), *told.formats.items()])
+            if told.unreadable:
+                complain(f"{counted(told.unreadable, 'conversation')} cannot be read; `redline ls` names them")
+            return EXIT_UNREADABLE if told.unreadable else EXIT_OK
         wanted = SearchQuery(user=user, tag=tag)
         is_page = not (user or tag)
         there = store.list(limit=limit, after=after) if is_page else store.list(after=after)
@@ -53,51 +59,24 @@ def command(
     if as_json:
         for one in found[:limit]:
             say_json(msgspec.structs.asdict(one))
-        return UNREADABLE if len(readable) < len(found) else FINE
-    if listed:
-        rows = [_row(one) for one in listed]
+    elif listed:
+        rows = [
+            CatalogRow(
+                place=one.name,
+                name=one.name,
+                agent="",
+                first_words=one.title,
+                ended_ms=one.last_ms,
+                **{field: getattr(one, field) for field in ("format", "messages", "bytes", "user", "tags", "races")},
+            )
+            for one in listed
+        ]
         show_sessions(rows, {row.place: row.name for row in rows}, is_store=True)
         if (left_out := max(len(readable), len(names)) - len(listed)) > 0:
             say(f"… and {left_out:,} more")
     else:
         say(f"{counted(len(readable), 'conversation')} in {store.name}")
-    return UNREADABLE if complain_of([*found]) else FINE
-
-
-def _row(one: StoredConversation) -> CatalogRow:
-    """A conversation of a store as any session is listed."""
-    return CatalogRow(
-        place=one.name,
-        name=one.name,
-        agent="",
-        format=one.format,
-        first_words=one.title,
-        started_ms=one.first_ms,
-        ended_ms=one.last_ms,
-        messages=one.messages,
-        bytes=one.bytes,
-        is_log=True,
-        user=one.user,
-        tags=one.tags,
-        races=one.races,
-    )
-
-
-def _show_statistics(store: Store, *, as_json: bool) -> int:
-    """The conversations of a store added up."""
-    told = store.stats()
-    if as_json:
-        say_json(msgspec.structs.asdict(told))
-    else:
-        rows: list[tuple[str, object]] = [
-            ("conversations", told.conversations),
-            ("messages", told.messages),
-            ("bytes", told.bytes),
-            ("oldest", date_and_time(told.oldest_ms)),
-            ("newest", date_and_time(told.newest_ms)),
-            *told.formats.items(),
-        ]
-        show_rows((Column(""), Column("", "number")), rows)
-    if told.unreadable and not as_json:
-        complain(f"{counted(told.unreadable, 'conversation')} cannot be read; `redline ls` names them")
-    return UNREADABLE if told.unreadable else FINE
+    for one in found:
+        if one.problem and not as_json:
+            complain(f"{one.name} cannot be read: {one.problem}")
+    return EXIT_UNREADABLE if len(readable) < len(found) else EXIT_OK

@@ -1,16 +1,12 @@
 """`redline mcp`: an MCP server for an agent over its own session, on standard input and output."""
 
-from pathlib import Path
-
 import click
 from click.core import ParameterSource
 
-from redline.agents.survivors import own_run
+from redline.agents.launching.leftover_processes import own_run
+from redline.cli.arguments import expanded, open_store, split_address
 from redline.cli.setting_options import with_settings
-from redline.cli.store_argument import open_store, split_address
 from redline.errors import MissingExtraError, ValidationError
-
-__all__ = ["command"]
 
 
 @click.command("mcp")
@@ -33,11 +29,11 @@ def command(session: str | None, store: str, name: str | None, blobs: str | None
       redline mcp chats/4f2a.jsonl --read-only
     """
     try:
-        from redline.mcp_server import NamedSession, RunSession, SessionBinding, SessionTools, UnknownSession, make_server
+        from redline.mcp import NamedSession, RunSession, SessionBinding, SessionTools, UnknownSession, make_server
     except ImportError as problem:
         raise MissingExtraError("redline mcp", "mcp") from problem
-    from redline.blobs.opening import open_blobs
     from redline.proxy.accounts import accounts_path
+    from redline.record.blobs.opening import open_blobs
 
     if name and not session:
         raise ValidationError("--session says which session of a log: name the log, too, as in redline mcp chats/4f2a.jsonl.")
@@ -49,7 +45,7 @@ def command(session: str | None, store: str, name: str | None, blobs: str | None
         if log is not None:
             binding = NamedSession(opened, log, name)
         elif run:
-            binding = RunSession(opened, run, accounts_path(address if "://" in address else str(Path(address).expanduser())))
+            binding = RunSession(opened, run, accounts_path(expanded(address)))
         tools = SessionTools(opened, binding, blobs=open_blobs(blobs) if blobs else None)
         make_server(tools, can_undo=not read_only).run()
     return 0

@@ -1,29 +1,30 @@
 """`redline repair`: session files that a provider would refuse, repaired in the agent's own format."""
 
-from dataclasses import dataclass
+import contextlib
+import os
+import shutil
+import stat
+from itertools import count
 from pathlib import Path
 
 import click
 import msgspec
 
-from redline.cli.check import LOG_BREAKS_RULE
-from redline.cli.in_place import replace_in_place
-from redline.cli.on_each import FINE, FOUND, on_each
+from redline.agents.menders import MENDERS, Mending, mend_transcript
+from redline.cli.arguments import SESSION, refuse_numbers
+from redline.cli.check import LOG_BREAKS_RULE, show_damage, show_problem
+from redline.cli.loaded_session import EXIT_FOUND, EXIT_OK, for_each_session
 from redline.cli.output import complain, counted, say, say_json
-from redline.cli.places import show_damage, show_problem
-from redline.cli.session_argument import SESSION, refuse_numbers
 from redline.errors import ExecutionError, ValidationError
-from redline.inspection.log_problems import log_of, problem_lines
-from redline.inspection.session_files import SessionInput, find_sessions
-from redline.log.reading import StoredLog
-from redline.mending import Mending, mend_transcript
-from redline.repair import Strategy
-from redline.repair.strategies import STRATEGIES
+from redline.files import create_whole, sync_directory
+from redline.record.reading import StoredLog
+from redline.repair import STRATEGIES, Strategy
+from redline.sessions.catalog.session_files import SessionInput, find_sessions
+from redline.sessions.read_session import log_of, problem_lines
 
-__all__ = ["AGENT_PLACES", "AgentPlace", "command"]
-
-_COLORS = {"remove": "red", "add": "green", "change": "yellow", "move": "yellow"}
+_COLORS = {"remove": "red", "add": "green", "change": "yellow", "move": "yellow", "lost": "yellow"}
 _MOST_FIXES = 200
+_PROCESSES = Path("/proc")
 
 
 @click.command("repair")
@@ -80,16 +81,16 @@ def command(sessions: tuple[str, ...], strategy: Strategy, out: Path | None, for
                 done = _write(mending, out, force=force, before=before)
             except ExecutionError as problem:
                 complain(session.error_text(problem))
-                return FOUND
+                return EXIT_FOUND
             mended.append(mending)
             if len(inputs) == 1 and not mending.fixes:
                 what = "nothing to repair in what can be read" if mending.losses else "nothing to repair"
                 done = done or f"{session.name}: {what}"
             if done and not as_json:
                 say(done)
-            return FINE
+            return EXIT_OK
 
-    code = on_each(inputs, repair)
+    code = for_each_session(inputs, repair)
     if not as_json:
         _show_end(mended, is_alone=len(inputs) == 1, is_written=in_place or out is not None)
     return code
@@ -99,12 +100,12 @@ def _look_at_log(name: str, log: StoredLog, *, as_json: bool) -> int:
     """A log is repaired in what is sent; its damage is told, and what would be refused all the same."""
     found = problem_lines(log)
     if as_json:
-        return FOUND if found else FINE
+        return EXIT_FOUND if found else EXIT_OK
     show_damage(name, log.damage)
     for problem, line in found:
         show_problem(name, problem, line)
     say(LOG_BREAKS_RULE if found else f"{name}: a Redline log, which is repaired in every request; its record stays as it is")
-    return FOUND if found else FINE
+    return EXIT_FOUND if found else EXIT_OK
 
 
 def _show_fixes(session: SessionInput, mending: Mending, *, as_json: bool) -> None:
@@ -114,22 +115,19 @@ def _show_fixes(session: SessionInput, mending: Mending, *, as_json: bool) -> No
         for loss in mending.losses:
             say_json({"session": session.name, "action": "lost", **msgspec.structs.asdict(loss)})
         return
-    if mending.fixes or mending.losses:
-        say(f"{session.name} ({mending.format})")
-    for fix in mending.fixes[:_MOST_FIXES]:
-        say(f"  {fix}", color=_COLORS[fix.action])
-    if len(mending.fixes) > _MOST_FIXES:
-        say(f"… and {len(mending.fixes) - _MOST_FIXES:,} more (--json lists them all)")
-    for loss in mending.losses[:_MOST_FIXES]:
-        say(f"  {loss}", color="yellow")
-    if len(mending.losses) > _MOST_FIXES:
-        say(f"… and {len(mending.losses) - _MOST_FIXES:,} more losses (--json lists them all)")
-    if mending.fixes or mending.losses:
-        say(f"  {mending.summary}")
+    if not mending.fixes and not mending.losses:
+        return
+    say(f"{session.name} ({mending.format})")
+    for what, found in (("", mending.fixes), (" losses", mending.losses)):
+        for one in found[:_MOST_FIXES]:
+            say(f"  {one}", _COLORS[getattr(one, "action", "lost")])
+        if len(found) > _MOST_FIXES:
+            say(f"… and {len(found) - _MOST_FIXES:,} more{what} (--json lists them all)")
+    say(f"  {mending.summary}")
 
 
 def _write(mending: Mending, out: Path | None, *, force: bool, before: bytes | None) -> str:
-    """Write what is asked for; what there is to say then."""
+    """Write the repaired session to OUT or in place, and return the sentence that says so."""
     if out is not None:
         mending.write(out, overwrite=force)
         return f"written and proven legal: {out}"
@@ -146,28 +144,57 @@ def _show_end(mended: list[Mending], *, is_alone: bool, is_written: bool) -> Non
     if broken and not is_written:
         say("nothing is written yet: --in-place repairs the file and keeps a backup, --write OUT makes a repaired copy")
     for format in sorted({mending.format for mending in broken}):
-        if format in AGENT_PLACES:
-            say(str(AGENT_PLACES[format]))
+        for mender in MENDERS:
+            if format in mender.formats and mender.looks_at:
+                say(f"{mender.name} looks for its sessions at {mender.looks_at}, and goes on with one by: {mender.resumes_by}")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPlace:
-    """How an agent whose files can be repaired finds a session again."""
+def replace_in_place(mending: Mending, before: bytes) -> Path:
+    """Prove the repair, keep what was read as `FILE.bak`, and only then put the repair there. The backup is given back.
 
-    name: str
-    looks_at: str
-    resumes_by: str
-    """The command that goes on with a session."""
+    An ExecutionError, and nothing is changed, if a program has the file open or has changed it since it was read. A backup that
+    is there already is never overwritten; the new one gets a number.
+    """
+    file = mending.path.resolve()
+    draft = file.with_name(f".redline-{os.getpid()}-{file.name}")
+    try:
+        mending.write(draft)
+        _copy_owner_and_mode(file, draft)
+        if users := programs_with(file):
+            listed = ", ".join(map(str, users))
+            raise ExecutionError(f"{file} is open in another program (process {listed}). End it first; nothing was changed.")
+        if file.read_bytes() != before:
+            raise ExecutionError(f"{file} was changed while it was being repaired. Is its agent running? Nothing was written.")
+        backups = (file.with_name(f"{file.name}.bak{f'.{number}' if number else ''}") for number in count())
+        backup = next(path for path in backups if create_whole(path, before))
+        _copy_owner_and_mode(file, backup)
+        shutil.copystat(file, backup)
+        draft.replace(file)
+        sync_directory(file.parent)
+    except OSError as problem:
+        raise ExecutionError(f"{file} cannot be replaced: {problem.strerror}. Nothing was changed.") from problem
+    finally:
+        draft.unlink(missing_ok=True)
+    return backup
 
-    def __str__(self) -> str:
-        return f"{self.name} looks for its sessions at {self.looks_at}, and goes on with one by: {self.resumes_by}"
+
+def programs_with(file: Path) -> list[int]:
+    """The processes that have a file open, as far as the system tells: Linux does, and only of the user's own processes."""
+    wanted, found = file.stat(), set[int]()
+    for process in _PROCESSES.glob("[0-9]*") if _PROCESSES.is_dir() else ():
+        handles: list[Path] = []
+        with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
+            handles = list((process / "fd").iterdir())
+        for handle in handles:
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if os.path.samestat(handle.stat(), wanted):
+                    found.add(int(process.name))
+    return sorted(found - {os.getpid()})
 
 
-AGENT_PLACES = {
-    "claude-code": AgentPlace("Claude Code", "~/.claude/projects/PROJECT/SESSION-ID.jsonl", "claude --resume SESSION-ID"),
-    "codex": AgentPlace("Codex", "~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-SESSION-ID.jsonl", "codex resume SESSION-ID"),
-    "gemini-cli": AgentPlace("Gemini CLI", "~/.gemini/tmp/PROJECT/chats/", "gemini --resume SESSION-ID"),
-    "neovate": AgentPlace("Neovate", "~/.neovate/projects/PROJECT/SESSION-ID.jsonl", "neovate --resume SESSION-ID"),
-    "opencode": AgentPlace("opencode", "its database", "opencode import FILE, then opencode --session SESSION-ID"),
-}
-"""By the name of the reader. Capitals are what differs from session to session."""
+def _copy_owner_and_mode(file: Path, other: Path) -> None:
+    """The owner only where one may give files away."""
+    status = file.stat()
+    with contextlib.suppress(PermissionError):
+        os.chown(other, status.st_uid, status.st_gid)
+    other.chmod(stat.S_IMODE(status.st_mode))

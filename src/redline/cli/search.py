@@ -1,32 +1,27 @@
 """`redline search`: words in all sessions on this computer, or in the session files, folders and stores that are named."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import msgspec
 
-from redline.cli.figures import date_and_time
-from redline.cli.on_each import FINE, FOUND, UNREADABLE
+from redline.agents.readers import session_places
+from redline.cli.arguments import open_store
+from redline.cli.formatting import date_and_time, folder_name
+from redline.cli.loaded_session import EXIT_FOUND, EXIT_OK, EXIT_UNREADABLE
 from redline.cli.output import complain, counted, progress, say, say_json
-from redline.cli.places import folder_name
 from redline.cli.session_table import row_as_json
-from redline.cli.store_argument import open_store
 from redline.errors import ValidationError
-from redline.inspection.catalog import Catalog, by_time, name_rows
-from redline.inspection.catalog_row import FoundSession
-from redline.inspection.stored_objects import is_object_address
-from redline.store import SearchResult, Store, StoredConversation
-from redline.store.search import SearchQuery
-from redline.store.text_index import MOST_TEXT_BYTES, TextIndex, TextMatch, scan_session
-from redline.transcripts.places import session_places
-
-__all__ = ["command"]
+from redline.sessions.catalog.catalog import Catalog, by_time, name_rows
+from redline.sessions.catalog.catalog_row import FoundSession
+from redline.sessions.catalog.session_files import is_object_address
+from redline.store import Store, StoredConversation
+from redline.store.search import MOST_TEXT_BYTES, SearchQuery, TextIndex, TextMatch, scan_session
 
 _TIME = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"))
 _FEW = 3
@@ -42,7 +37,14 @@ _FEW = 3
 @click.option("--since", type=_TIME, metavar="TIME", help="Something was said then or later: 2026-01-31 or 2026-01-31T09:30.")
 @click.option("--until", type=_TIME, metavar="TIME", help="Something was said then or before.")
 @click.option("--min-messages", type=click.IntRange(min=0), default=0, metavar="N", help="It has at least so many messages.")
-@click.option("--larger-than", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Its records take as much or more.")
+@click.option(
+    "--larger-than",
+    "min_bytes",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="BYTES",
+    help="Its records take as much or more.",
+)
 @click.option("--user", default="", metavar="USER", help="It is this user's; of a store.")
 @click.option("--tag", default="", metavar="TAG", help="It has this tag; of a store.")
 @click.option("--problems", is_flag=True, help="A provider would refuse its messages as they are: calls without answers, say.")
@@ -50,22 +52,7 @@ _FEW = 3
 @click.option("--after", metavar="NAME", help="Go on after this one, the last of the page before; of a store.")
 @click.option("--forget", is_flag=True, help="Delete the index of what was said in sessions; the next search makes it again.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each conversation, one a line.")
-def command(
-    words: tuple[str, ...],
-    tool: str,
-    path: str,
-    since: datetime | None,
-    until: datetime | None,
-    min_messages: int,
-    larger_than: int,
-    user: str,
-    tag: str,
-    problems: bool,
-    limit: int | None,
-    after: str | None,
-    forget: bool,
-    as_json: bool,
-) -> int:
+def command(words: tuple[str, ...], limit: int | None, after: str | None, forget: bool, as_json: bool, **wanted: Any) -> int:
     """Find the sessions that have TEXT, whatever its case, and all else that is asked for.
 
     Without a PLACE, all agent sessions on this computer are searched, and Redline's store. PLACE is a session file, a folder
@@ -87,34 +74,26 @@ def command(
     if forget:
         with TextIndex() as index:
             say(f"{index.delete():,} bytes deleted. The next search makes the index again.")
-        return FINE
-    query = SearchQuery("", tool, path, _ms(since), _ms(until), min_messages, larger_than, None, user, tag, problems)
-    has_more = query != SearchQuery()
-    places, text = _divided(words, has_more=has_more)
-    query, what = replace(query, text=text), "message" if text or tool or path or not problems else "problem"
+        return EXIT_OK
+    has_more, places, text = any(wanted.values()), words[:-1], words[-1] if words else ""
+    # One word alone is a text, unless it is an address, or a path and no text is needed.
+    if len(words) == 1 and ("://" in text or (Path(text).expanduser().exists() and (has_more or "/" in text))):
+        places, text = words, ""
+    if not words and not has_more:
+        raise click.UsageError("say what to look for")
+    what = "message" if text or wanted["tool"] or wanted["path"] or not wanted["problems"] else "problem"
     stores = list(_stores(places, has_more=has_more))
-    catalog, found = _sessions(places, stores)
+    files = [place for place in places if "://" not in place or is_object_address(place)]
+    catalog = Catalog(files, places=() if places else session_places())
+    folders = [store for store in stores if "://" not in store.name]
+    searched = {str(Path(store.address_of(name)).absolute()) for store in folders for name in store.names()}
+    found = [one for one in catalog.sessions() if one.key not in searched]  # but for those that a store searches
     if after is not None and (len(stores) != 1 or found):
         raise click.UsageError("--after is for one store. Name it")
     is_unreadable, count = False, 0
-
-    def in_store(store: Store) -> Iterator[SearchResult]:
-        return store.search(
-            text,
-            tool=tool,
-            path=path,
-            since=since,
-            until=until,
-            min_messages=min_messages,
-            min_bytes=larger_than,
-            user=user,
-            tag=tag,
-            problems=problems,
-            limit=limit,
-            after=after,
-        )
-
-    for hit in chain(_in_stores(stores, in_store), _in_sessions(catalog, found, query)):
+    for hit in chain(
+        _in_stores(stores, text, limit=limit, after=after, **wanted), _in_sessions(catalog, found, text, **wanted)
+    ):
         if hit.problem:
             complain(hit.problem)
             is_unreadable = True
@@ -129,7 +108,7 @@ def command(
             break
     if not count and not is_unreadable and not as_json:
         say("Nothing was found.", is_error=True)
-    return UNREADABLE if is_unreadable else FINE if count else FOUND
+    return EXIT_UNREADABLE if is_unreadable else EXIT_OK if count else EXIT_FOUND
 
 
 class _Hit(NamedTuple):
@@ -142,15 +121,6 @@ class _Hit(NamedTuple):
     excerpt: str = ""
     conversation: object = None
     problem: str = ""
-
-
-def _divided(words: Sequence[str], *, has_more: bool) -> tuple[tuple[str, ...], str]:
-    """The places and the text. One word alone is a text, unless it is an address, or a path and no text is needed."""
-    if len(words) == 1 and ("://" in words[0] or (Path(words[0]).expanduser().exists() and (has_more or "/" in words[0]))):
-        return tuple(words), ""
-    if not words and not has_more:
-        raise click.UsageError("say what to look for")
-    return tuple(words[:-1]), words[-1] if words else ""
 
 
 def _stores(places: Sequence[str], *, has_more: bool) -> Iterator[Store]:
@@ -170,19 +140,10 @@ def _stores(places: Sequence[str], *, has_more: bool) -> Iterator[Store]:
                 yield store
 
 
-def _sessions(places: Sequence[str], stores: Sequence[Store]) -> tuple[Catalog, list[FoundSession]]:
-    """The sessions in files, newest first, but for those that a store searches."""
-    files = [place for place in places if "://" not in place or is_object_address(place)]
-    catalog = Catalog(files, places=() if places else session_places())
-    folders = [store for store in stores if "://" not in store.name]
-    searched = {str(Path(store.address_of(name)).absolute()) for store in folders for name in store.names()}
-    return catalog, [one for one in catalog.sessions() if one.key not in searched]
-
-
-def _in_stores(stores: Sequence[Store], search: Callable[[Store], Iterator[SearchResult]]) -> Iterator[_Hit]:
+def _in_stores(stores: Sequence[Store], text: str, **wanted: Any) -> Iterator[_Hit]:
     for store in stores:
         with store:
-            for one in search(store):
+            for one in store.search(text, **wanted):
                 told = one.conversation
                 if told.problem:
                     yield _Hit(problem=f"{told.name} cannot be read: {told.problem}")
@@ -191,8 +152,12 @@ def _in_stores(stores: Sequence[Store], search: Callable[[Store], Iterator[Searc
                     yield _Hit(told.name, told.last_ms, one.matches, "", words, msgspec.to_builtins(told))
 
 
-def _in_sessions(catalog: Catalog, found: Sequence[FoundSession], query: SearchQuery) -> Iterator[_Hit]:
+def _in_sessions(
+    catalog: Catalog, found: Sequence[FoundSession], text: str, since: datetime | None, until: datetime | None, **wanted: Any
+) -> Iterator[_Hit]:
     """Sessions in files. No user or tag is known of them."""
+    since_ms, until_ms = (None if time is None else time.timestamp() * 1000 for time in (since, until))
+    query = SearchQuery(text, since_ms=since_ms, until_ms=until_ms, **wanted)
     for one in found:
         if one.session.problem and not one.session.is_found:
             yield _Hit(problem=one.session.problem)
@@ -237,7 +202,3 @@ def _matches(found: Sequence[FoundSession], text: str) -> dict[str, TextMatch]:
         complain(f"{counted(older, 'older session')} read one by one: the index holds {most}, that of the newest sessions")
     scanned = (scan_session(one, text) for one in progress(others, "reading", shown=len(others) > _FEW))
     return matches | {match.key: match for match in scanned if match is not None}
-
-
-def _ms(time: datetime | None) -> float | None:
-    return None if time is None else time.timestamp() * 1000

@@ -6,38 +6,22 @@ from contextlib import ExitStack, contextmanager
 from html import escape
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import click
 
+from redline.cli.arguments import SESSION
 from redline.cli.output import complain, say, say_json
-from redline.cli.session_argument import SESSION
 from redline.cli.setting_options import with_settings
 from redline.errors import MissingExtraError
-
-__all__ = ["command", "private_page"]
+from redline.policy.settings import SETTINGS
 
 
 @click.command("serve")
 @click.argument("places", nargs=-1, type=SESSION, metavar="[SESSION...]")
-@with_settings(
-    "inspector.port",
-    "inspector.host",
-    "inspector.allow_others",
-    "inspector.allow_host",
-    "inspector.read_only",
-    "inspector.open",
-)
+@with_settings(*(name for name in SETTINGS if name.startswith("inspector.")))
 @click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON object, for programs.")
-def command(
-    places: tuple[str, ...],
-    port: int,
-    host: str,
-    allow_others: bool,
-    allow_host: tuple[str, ...],
-    read_only: bool,
-    open: bool,  # noqa: A002 - as the option is called
-    as_json: bool,
-) -> int:
+def command(places: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Serve the web inspector: every request of a session, what was struck and why, what other policies would have done.
 
     SESSION is a session file of any agent, a Redline log, an address (sqlite:///chats.db), a folder, or a short name that
@@ -62,20 +46,25 @@ def command(
         raise MissingExtraError("redline serve", "inspector") from missing
 
     settings = InspectorSettings(
-        places=places, host=host, port=port, allows_others=allow_others, allowed_hosts=allow_host, is_read_only=read_only
+        places=places,
+        host=given["host"],
+        port=given["port"],
+        allows_others=given["allow_others"],
+        allowed_hosts=given["allow_host"],
+        is_read_only=given["read_only"],
     )
 
     def introduce(running: InspectorSettings) -> None:
         if as_json:
             say_json({"url": running.url, "host": running.host, "port": running.port, "token": running.token})
         else:
-            say(f"Redline inspector at {running.url}", is_bold=True)
+            say(f"Redline inspector at {running.url}", "bold")
             say(f"  shows     {', '.join(places) if places else 'the sessions on this computer'}")
             say("  Ctrl-C ends it.")
         if not running.is_local:
             complain(f"{running.host} can be reached from other machines: whoever has the address above can read it all")
         sys.stdout.flush()
-        if open:
+        if given["open"]:
             click.launch(leads.enter_context(private_page(running.url)))
 
     with ExitStack() as leads:
@@ -85,10 +74,7 @@ def command(
 
 @contextmanager
 def private_page(url: str) -> Iterator[str]:
-    """The address of a page that only this user can read, and that leads on: the arguments of a browser are for all to see.
-
-    It is in the home folder, where browsers in a sandbox can read it, too.
-    """
+    """The address of a private page that leads on, as all users see browser arguments; at home, where sandboxes can read."""
     with NamedTemporaryFile("w", prefix="redline-", suffix=".html", dir=Path.home(), encoding="utf-8") as page:
         page.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(url)}">')
         page.flush()

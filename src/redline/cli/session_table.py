@@ -1,17 +1,14 @@
 """The table of sessions that `sessions`, `inspect` and `ls` print: one row type, one set of columns."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
+from redline.cli.formatting import compact, folder_name, how_long_ago
 from redline.cli.output import Column, columns_of_terminal, counted, say, show_rows
-from redline.cli.places import folder_name
-from redline.inspection.catalog import by_time
-from redline.inspection.catalog_row import CatalogRow
-
-__all__ = ["ORDERS", "row_as_json", "show_sessions", "sorted_rows"]
+from redline.sessions.catalog.catalog import by_time
+from redline.sessions.catalog.catalog_row import CatalogRow
 
 ORDERS: dict[str, Callable[[CatalogRow], object]] = {
     "date": by_time,
@@ -28,6 +25,53 @@ ORDERS: dict[str, Callable[[CatalogRow], object]] = {
 _WIDE = 110
 
 
+class _SessionColumn(NamedTuple):
+    """A column: how it is shown, its cell for a row, and its sum. `narrow` is its heading where there is little room."""
+
+    column: Column
+    cell: Callable[[CatalogRow], object]
+    narrow: str = ""
+    total: Callable[[Sequence[CatalogRow]], str] = lambda _: ""
+    is_of_stores: bool = False
+
+
+def _sum_of(field: str, words: Callable[[Any], str]) -> Callable[[Sequence[CatalogRow]], str]:
+    return lambda rows: words(sum(getattr(row, field) or 0 for row in rows))
+
+
+def _dollars(cost: float | None) -> str:
+    """Whole dollars of much, cents of little; a loss has its sign."""
+    if cost is None:
+        return ""
+    size = abs(cost)
+    return ("-" if cost < 0 else "") + (f"${size:,.0f}" if size >= 100 else f"${size:.2f}" if size >= 0.005 else "<$0.01")
+
+
+_COLUMNS = (
+    _SessionColumn(Column("when", "words", least=7), lambda row: how_long_ago(row.time_ms)),
+    _SessionColumn(Column("agent", "words", least=7), lambda row: f"{row.agent} (observed)" if row.is_observed else row.agent),
+    _SessionColumn(Column("project", least=8), lambda row: folder_name(row.project or "")),
+    _SessionColumn(
+        Column("first words", "words", least=16),
+        lambda row: (
+            (f"{row.conversations:,} sessions: " if row.conversations > 1 else "")
+            + (f"({counted(row.races, 'race')}) " if row.races else "")  # between writers
+            + row.first_words
+        ),
+    ),
+    _SessionColumn(Column("messages", "number"), lambda row: compact(row.messages), "msgs", _sum_of("messages", compact)),
+    _SessionColumn(Column("tokens", "number"), lambda row: row.tokens and compact(row.tokens), "", _sum_of("tokens", compact)),
+    _SessionColumn(Column("cost", "number"), lambda row: _dollars(row.cost_usd), "", _sum_of("cost_usd", _dollars)),
+    _SessionColumn(Column("saved", "number"), lambda row: "" if row.is_observed else _dollars(row.saved_usd or None)),
+    _SessionColumn(Column("problems", "number"), lambda row: row.problems or "", "prob.", _sum_of("problems", str)),
+    _SessionColumn(Column("bytes", "number"), lambda row: compact(row.bytes), is_of_stores=True),
+    _SessionColumn(Column("format", least=6), lambda row: row.format, is_of_stores=True),
+    _SessionColumn(Column("user", least=6), lambda row: row.user, is_of_stores=True),
+    _SessionColumn(Column("tags", least=6), lambda row: ", ".join(row.tags), is_of_stores=True),
+)
+"""After the name, in their order. A column more is one entry here, of what a `CatalogRow` holds."""
+
+
 def sorted_rows(rows: Iterable[CatalogRow], order: str) -> list[CatalogRow]:
     """The rows in one of the orders; what is equal by name."""
     by_name = sorted(rows, key=lambda row: row.name)
@@ -37,44 +81,23 @@ def sorted_rows(rows: Iterable[CatalogRow], order: str) -> list[CatalogRow]:
 def show_sessions(
     rows: Sequence[CatalogRow], names: Mapping[str, str], *, has_total: bool = False, is_store: bool = False
 ) -> None:
-    """A line a session, by its place's name. Columns that are empty in every line are left out.
-
-    `has_total` adds a line of sums. Of a `store`, size, format and what people said of conversations are told, too.
-    """
-    is_wide, now_ms = columns_of_terminal() >= _WIDE, time.time() * 1000
-    agents = [f"{row.agent} (observed)" if row.is_observed else row.agent for row in rows]
-    columns: dict[Column, Sequence[object]] = {
-        Column("name", least=8): [names[row.place] for row in rows],
-        Column("when", "words", least=7): [_when(row.time_ms, now_ms) for row in rows],
-        Column("agent", "words", least=7): agents if is_wide else [name.split(" ")[0] for name in agents],
-        Column("project", least=8): [folder_name(row.project or "") for row in rows],
-        Column("first words", "words", least=16): [_words(row) for row in rows],
-        Column("messages" if is_wide else "msgs", "number"): [_short(row.messages) for row in rows],
-        Column("tokens", "number"): [row.tokens and _short(row.tokens) for row in rows],
-        Column("cost", "number"): [_dollars(row.cost_usd) for row in rows],
-        Column("saved", "number"): [_saved(row) for row in rows],
-        Column("problems" if is_wide else "prob.", "number"): [row.problems or "" for row in rows],
-    }
-    if is_store:
-        columns |= {
-            Column("bytes", "number"): [_short(row.bytes) for row in rows],
-            Column("format", least=6): [row.format for row in rows],
-            Column("user", least=6): [row.user for row in rows],
-            Column("tags", least=6): [", ".join(row.tags) for row in rows],
-        }
-    kept = {column: values for column, values in columns.items() if any(values)}
-    sums = {
-        "name": counted(len(rows), "session"),
-        "msgs": _short(sum(row.messages for row in rows)),
-        "tokens": _short(sum(row.tokens for row in rows)),
-        "cost": _dollars(sum(row.cost_usd or 0.0 for row in rows)),
-        "prob.": str(sum(row.problems for row in rows)),
-    }
-    sums |= {"messages": sums["msgs"], "problems": sums["prob."]}
-    if any(row.first_words for row in rows):
-        sums["first words"] = sums.pop("name")
-    total = [sums.get(column.heading, "") for column in kept] if has_total else None
-    show_rows(tuple(kept), list(zip(*kept.values(), strict=True)), total=total)
+    """A line a session, by its place's name, without empty columns; of a store also sizes, formats and what people said."""
+    is_wide = columns_of_terminal() >= _WIDE
+    cells: list[list[object]] = [[names[row.place] for row in rows]]
+    columns, total = [Column("name", least=8)], [counted(len(rows), "session")]
+    for one in _COLUMNS:
+        found = [one.cell(row) for row in rows]
+        if not any(found) or (one.is_of_stores and not is_store):
+            continue
+        if not is_wide and one.column.heading == "agent":
+            found = [str(agent).split(" ")[0] for agent in found]
+        heading = one.column.heading if is_wide or not one.narrow else one.narrow
+        columns.append(Column(heading, one.column.kind, one.column.least))
+        cells.append(found)
+        total.append(one.total(rows))
+        if heading == "first words":
+            total[-1], total[0] = total[0], ""
+    show_rows(columns, list(zip(*cells, strict=True)), total=total if has_total else None)
     if has_total and (broken := sum(bool(row.problems) for row in rows)):
         say(f"{broken:,} with problems: `redline check SESSION` names them.")
 
@@ -84,48 +107,3 @@ def row_as_json(row: CatalogRow, names: Mapping[str, str]) -> dict[str, object]:
     fields = msgspec.structs.asdict(row)
     del fields["place"], fields["problem"]
     return {"name": names[row.place], "path": fields.pop("name"), **fields}
-
-
-def _words(row: CatalogRow) -> str:
-    """The user's first words, after the number of sessions in the file and of races between writers."""
-    several = f"{row.conversations:,} sessions: " if row.conversations > 1 else ""
-    races = f"({counted(row.races, 'race')}) " if row.races else ""
-    return f"{several}{races}{row.first_words}"
-
-
-def _when(time_ms: float | None, now_ms: float) -> str:
-    """How long ago, for a week; then the date, where the user is."""
-    if time_ms is None:
-        return ""
-    minutes = int((now_ms - time_ms) / 60_000)
-    if 0 <= minutes < 1:
-        return "now"
-    for size, unit, most in ((1, "min", 60), (60, "h", 24 * 60), (24 * 60, "d", 7 * 24 * 60)):
-        if 0 <= minutes < most:
-            return f"{minutes // size} {unit}"
-    try:
-        said, now = datetime.fromtimestamp(time_ms / 1000), datetime.fromtimestamp(now_ms / 1000)
-    except (OverflowError, OSError, ValueError):
-        return ""
-    return f"{said:%b} {said.day}" if said.year == now.year else f"{said:%Y-%m-%d}"
-
-
-def _saved(row: CatalogRow) -> str:
-    """What strikes saved, a loss with its sign; of requests that were only observed nothing was saved."""
-    if not row.saved_usd or row.is_observed:
-        return ""
-    return f"{'-' if row.saved_usd < 0 else ''}{_dollars(abs(row.saved_usd))}"
-
-
-def _short(number: int) -> str:
-    """Three digits or so: 950, 12.3k, 4.5M."""
-    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return f"{number / size:.1f}{unit}" if number < 100 * size else f"{number / size:.0f}{unit}"
-    return str(number)
-
-
-def _dollars(cost: float | None) -> str:
-    if cost is None:
-        return ""
-    return f"${cost:,.0f}" if cost >= 100 else f"${cost:.2f}" if cost >= 0.005 else "<$0.01"

@@ -1,20 +1,18 @@
 """`redline sessions`: the agent sessions on this computer, newest first, each with a short name that every command takes."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from redline.cli.on_each import FINE, UNREADABLE
+from redline.agents.readers import SessionPlace, session_places
+from redline.cli.arguments import SESSION
+from redline.cli.loaded_session import EXIT_OK, EXIT_UNREADABLE
 from redline.cli.output import Column, complain, counted, progress, say, say_json, show_rows
-from redline.cli.session_argument import SESSION
 from redline.cli.session_table import ORDERS, row_as_json, show_sessions, sorted_rows
-from redline.inspection.catalog import Catalog, name_rows
-from redline.inspection.catalog_row import CatalogRow, FoundSession
-from redline.transcripts.places import SessionPlace, session_places
-
-__all__ = ["command"]
+from redline.sessions.catalog.catalog import Catalog, name_rows
+from redline.sessions.catalog.catalog_row import CatalogRow
 
 _USUAL_LIMIT = 20
 _FEW = 3
@@ -63,7 +61,9 @@ def command(
             found,
             enough=len(found) if needs_all else most,
             is_wanted=wanted.is_shown,
-            watched=lambda rows, batch: _with_bar(catalog, rows, batch),
+            watched=lambda rows, batch: progress(
+                rows, "reading", shown=sum(not catalog.is_known(one) for one in batch) > _FEW, length=len(batch)
+            ),
         )
     )
     matching = sorted_rows(filter(wanted.is_shown, rows), sort)
@@ -75,13 +75,15 @@ def command(
         show_sessions(matching[:most], names)
         if left_out := len(matching) - len(matching[:most]) + len(found) - len(rows):
             say(f"… and {left_out:,} more: --all lists them, `redline search WORD` finds words in them")
-        passed_over = 0 if project or search else len(everything) - len(found)
-        _show_folded([row for row in rows if wanted.is_folded(row)], passed_over=passed_over)
+        folded = [row.is_subagent for row in rows if wanted.is_folded(row)]
+        of_agents = sum(folded) + (0 if project or search else len(everything) - len(found))
+        kinds = {"of sub-agents": of_agents, "without messages": folded.count(False)}
+        if any(kinds.values()):
+            say(f"Not listed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.items() if count)} (--all lists them)")
         say(f"`redline show {names[matching[0].place]}` shows one, `redline serve` all of them")
     else:
         _show_nothing(rows, looked_at)
-    named = {one.session.place for one in found if not one.session.is_found}
-    return _complain_of([row for row in rows if row.problem and (row.place in named or _should_be_session(row))], named)
+    return _complain_of(rows, {one.session.place for one in found if not one.session.is_found})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +120,6 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-def _with_bar(catalog: Catalog, rows: Iterator[CatalogRow], batch: Sequence[FoundSession]) -> Iterator[CatalogRow]:
-    """The rows, with a bar if so many files are read for them that somebody waits."""
-    is_slow = sum(not catalog.is_known(one) for one in batch) > _FEW
-    return progress(rows, "reading", shown=is_slow, length=len(batch))
-
-
-def _show_folded(folded: Sequence[CatalogRow], *, passed_over: int) -> None:
-    of_agents = sum(row.is_subagent for row in folded)
-    kinds = {"of sub-agents": of_agents + passed_over, "without messages": len(folded) - of_agents}
-    if any(kinds.values()):
-        say(f"Not listed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.items() if count)} (--all lists them)")
-
-
 def _show_nothing(rows: Sequence[CatalogRow], looked_at: Sequence[SessionPlace]) -> None:
     """Why nothing is listed; what could not be read is named elsewhere."""
     if readable := sum(not row.problem for row in rows):
@@ -145,16 +134,13 @@ def _show_nothing(rows: Sequence[CatalogRow], looked_at: Sequence[SessionPlace])
         say(f"No agent of that name keeps sessions at a place that Redline knows: {known}.")
 
 
-def _should_be_session(row: CatalogRow) -> bool:
-    """Folders are full of other `.json` files, and agents make files in which nothing is said yet."""
-    return bool(row.bytes) and not row.place.endswith(".json")
-
-
-def _complain_of(unreadable: Sequence[CatalogRow], named: Set[str]) -> int:
-    """Say what could not be read; of what the user did not name, only the first."""
+def _complain_of(rows: Sequence[CatalogRow], named: Set[str]) -> int:
+    """Say what could not be read; of what nobody named only the first, as folders are full of other `.json` files."""
+    should_be = (row for row in rows if row.place in named or (row.bytes and not row.place.endswith(".json")))
+    unreadable = [row for row in should_be if row.problem]
     told = [row for number, row in enumerate(unreadable) if number == 0 or row.place in named]
     for row in told:
         complain(row.problem)
     if len(unreadable) > len(told):
         complain(f"{counted(len(unreadable) - len(told), 'more file')} cannot be read; `redline inspect FOLDER` names them")
-    return UNREADABLE if any(row.place in named for row in unreadable) else FINE
+    return EXIT_UNREADABLE if any(row.place in named for row in unreadable) else EXIT_OK

@@ -2,16 +2,15 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from redline.cli.output import complain
 from redline.errors import RedlineError, ValidationError
-from redline.settings import SETTINGS, Setting, SettingSources, SettingValue
-
-__all__ = ["SettingOption", "config_of", "config_option", "found_setting", "found_settings", "sources_of", "with_settings"]
+from redline.policy.settings import SETTINGS, Setting, SettingSources, SettingValue
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -24,14 +23,16 @@ class SettingOption(click.Option):
 
     def __init__(self, _: Sequence[str], *, setting: Setting, is_passed_on: bool) -> None:
         is_switch, default = setting.kind == "switch", setting.default
+        numbers = {"integer": click.IntRange(setting.least, setting.most), "number": click.FloatRange(0.0, min_open=True)}
+        words = click.Choice(setting.choices) if setting.choices else click.STRING
         super().__init__(
-            [setting.name, setting.words(True)[0] + "/" + setting.words(False)[0] if is_switch else setting.flag],
-            type=_type(setting),
+            [setting.name, setting.to_argv(True)[0] + "/" + setting.to_argv(False)[0] if is_switch else setting.flag],
+            type=None if is_switch else numbers.get(setting.kind, words),
             is_flag=is_switch,
             default=None if is_passed_on or default == () else default,
             show_default=not is_passed_on and not is_switch and default not in ((), "", None),
             multiple=setting.kind == "list",
-            metavar=setting.metavar,
+            metavar=setting.metavar or {"address": "ADDRESS", "policy": "NAME_OR_FILE"}.get(setting.kind),
             help=setting.help,
         )
         self.setting = setting
@@ -55,8 +56,7 @@ def with_settings(*names: str, passed_on: Sequence[str] = ()) -> Callable[[_Func
     def decorate(function: _Function) -> _Function:
         function = config_option(function)
         for name in reversed((*names, *passed_on)):  # the last decorator is the first option
-            option = click.option(cls=SettingOption, setting=SETTINGS[name], is_passed_on=name in passed_on)
-            function = option(function)
+            function = click.option(cls=SettingOption, setting=SETTINGS[name], is_passed_on=name in passed_on)(function)
         return function
 
     return decorate
@@ -64,8 +64,7 @@ def with_settings(*names: str, passed_on: Sequence[str] = ()) -> Callable[[_Func
 
 def config_of(ctx: click.Context) -> str | None:
     """The file that `--config` names."""
-    config: str | None = ctx.meta.get(_CONFIG)
-    return config
+    return cast("str | None", ctx.meta.get(_CONFIG))
 
 
 def sources_of(ctx: click.Context) -> SettingSources:
@@ -74,19 +73,34 @@ def sources_of(ctx: click.Context) -> SettingSources:
         ctx.meta[_SOURCES] = SettingSources.load(config_of(ctx))
         for warning in ctx.meta[_SOURCES].warnings():
             complain(warning)
-    sources: SettingSources = ctx.meta[_SOURCES]
-    return sources
+    return cast("SettingSources", ctx.meta[_SOURCES])
 
 
 def found_setting(ctx: click.Context, setting: Setting) -> SettingValue:
     """What variables and files say of a setting. A ValidationError says which of them holds what cannot be used."""
     found = sources_of(ctx).find(setting)
-    if found.origin != "default":
-        try:
-            _check_meaning(setting, found.value)
-        except RedlineError as problem:
-            raise ValidationError(f"{found.where}: {problem}") from problem
+    checker = _CHECKERS.get(setting.full_name)
+    if checker is None or found.origin == "default" or (setting.full_name == "proxy.blobs" and not found.value):
+        return found
+    module, name = checker
+    try:
+        with contextlib.suppress(ImportError):  # an extra that is not there is named by the command that needs it
+            getattr(import_module(f"redline.{module}"), name)(found.value)
+    except RedlineError as problem:
+        raise ValidationError(f"{found.where}: {problem}") from problem
     return found
+
+
+_CHECKERS = {
+    "proxy.store": ("record.backends", "parse_address"),
+    "proxy.blobs": ("record.blobs.opening", "open_blobs"),
+    "proxy.policy": ("policy.policy", "find_policy"),
+    "proxy.upstream": ("proxy.settings", "parse_upstreams"),
+    "proxy.allow_origin": ("proxy.settings", "check_origins"),
+    "proxy.token": ("proxy.settings", "check_token"),
+    "replay.prices": ("cli.replay", "find_prices"),
+}
+"""By setting, the module and the function that refuse a value nobody could use. A module is loaded only for what is set."""
 
 
 def found_settings(ctx: click.Context) -> tuple[dict[Setting, SettingValue], tuple[str, ...]]:
@@ -101,61 +115,12 @@ def found_settings(ctx: click.Context) -> tuple[dict[Setting, SettingValue], tup
     return found, tuple(problems)
 
 
-def _type(setting: Setting) -> "click.ParamType[Any] | None":  # which takes an argument in newer versions of click only
-    match setting.kind:
-        case "integer":
-            return click.IntRange(setting.least, setting.most)
-        case "number":
-            return click.FloatRange(setting.above, min_open=True)
-        case "switch":
-            return None
-    return click.Choice(setting.choices) if setting.choices else click.STRING
-
-
-def _check_meaning(setting: Setting, value: Any) -> None:
-    """Whether those who use the value could; their modules are loaded only for what is set."""
-    with contextlib.suppress(ImportError):  # an extra that is not there is named by the command that needs it
-        match setting.full_name:
-            case "proxy.store":
-                from redline.log.addresses import parse_address
-
-                parse_address(value)
-            case "proxy.blobs" if value:
-                from redline.blobs.opening import open_blobs
-
-                open_blobs(value)
-            case "proxy.policy":
-                from redline.presets import find_policy
-
-                find_policy(value)
-            case "proxy.upstream":
-                from redline.proxy.upstreams import parse_upstreams
-
-                parse_upstreams(value)
-            case "proxy.allow_origin":
-                from redline.proxy.settings import check_origins
-
-                check_origins(value)
-            case "proxy.token":
-                from redline.proxy.settings import check_token
-
-                check_token(value)
-            case "replay.prices":
-                from redline.cli.replay import check_prices
-
-                check_prices(value)
-
-
-def _set_config(ctx: click.Context, _: click.Parameter, config: str | None) -> None:
-    ctx.meta[_CONFIG] = config
-
-
 config_option = click.option(
     "--config",
     metavar="FILE",
     is_eager=True,
     expose_value=False,
-    callback=_set_config,
+    callback=lambda ctx, _, config: ctx.meta.update({_CONFIG: config}),
     help="Settings from this redline.toml, not the project's; off reads none. `redline config` shows all.",
 )
 """Given to every command that has settings."""

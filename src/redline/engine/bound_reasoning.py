@@ -9,15 +9,13 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from redline.engine.state import State
-from redline.laws import Problem
-from redline.log.records import Strike
+from redline.providers.laws import Problem
+from redline.record.records import Strike
 from redline.rules.rule import Mark
 from redline.schedules.history import what_changed
 from redline.values.messages import Reasoning
 from redline.values.payloads import Path
 from redline.view.view import View
-
-__all__ = ["BOUND_REASONING", "BoundReasoning", "restoring_problem", "view_problem"]
 
 BOUND_REASONING = "bound_reasoning"
 """The name of the law, and of the rule under which such reasoning is struck."""
@@ -96,7 +94,11 @@ class BoundReasoning:
     def problem(self, index: int, at: Path) -> Problem | None:
         """Why a part may not be struck while the reasoning is sent; None if it may."""
         last = self._blocks[-1] if self._blocks else None
-        if last is None or self._place(index, at) > (last.position, last.place):
+        if last is None:
+            return None
+        parts = self._state.current(index).parts
+        place = next((place for place, part in enumerate(parts) if at[: len(part.at)] == part.at), 0)
+        if (self._position_of[index], place) > (last.position, last.place):
             return None
         return Problem(
             index,
@@ -105,11 +107,6 @@ class BoundReasoning:
             "nothing before a reasoning block of this model may change as long as the block is sent",
             f"the reasoning in message {last.index} is bound to it; it can go where a new turn begins and the cache is cold",
         )
-
-    def _place(self, index: int, at: Path) -> tuple[int, int]:
-        parts = self._state.current(index).parts
-        places = (place for place, part in enumerate(parts) if at[: len(part.at)] == part.at)
-        return self._position_of[index], next(places, 0)
 
     def _is_struck(self, block: _ReasoningBlock) -> bool:
         return any(strike.at == block.at for strike in self._state.strikes_on(block.index))
@@ -124,7 +121,7 @@ def restoring_problem(state: State, strike: Strike) -> str:
     bound.catch_up()
     if problem := bound.problem(strike.index, strike.at):
         return f"{problem.found[0].upper()}{problem.found[1:]}."
-    if strike.rule == BOUND_REASONING and _is_past_changed(state, strike):
+    if strike.rule == BOUND_REASONING and _is_past_changed(state, strike.index, state.view.indices):
         return "This reasoning is bound to what was sent before it, which has changed since. Undo that first."
     return ""
 
@@ -144,21 +141,28 @@ def view_problem(state: State, view: View, *, is_open: bool, replaced: Collectio
         past = before[: before.index(index)]
         if index in after and (after[: after.index(index)] != past or not {index, *past}.isdisjoint(replaced)):
             return f"The reasoning in message {index} is bound to all that was sent before it, and its turn is not over yet."
+    for index in (one for one in after if one < len(state) and one not in before):
+        if _has_sent_block(state, index) and _is_past_changed(state, index, after):
+            return f"The reasoning in message {index} is bound to what was sent before it, which has changed since."
     call = next((index for index in reversed(after) if index < len(state) and state.current(index).calls), None)
     if call is not None and any(strike.rule == BOUND_REASONING for strike in state.strikes_on(call)):
         return f"The reasoning in message {call} is no longer sent, and its turn would not be over."
     return ""
 
 
-def _is_past_changed(state: State, strike: Strike) -> bool:
-    """Whether something before the reasoning is not as it was when the reasoning was made."""
-    next_strike, sent_to = state.made_with(strike.index)
-    indices = state.view.indices
-    before = set(indices[: indices.index(strike.index) + 1])
+def _has_sent_block(state: State, index: int) -> bool:
+    struck = {strike.at for strike in state.strikes_on(index)}
+    return any(isinstance(part, Reasoning) and part.is_bound and part.at not in struck for part in state.current(index).parts)
+
+
+def _is_past_changed(state: State, index: int, indices: Sequence[int]) -> bool:
+    """Whether something before the reasoning of a message is not as it was when the reasoning was made."""
+    next_strike, sent_to = state.stored_under(index)
+    before = set(indices[: indices.index(index) + 1])
     newer = [
         one
         for one in state.strikes.values()
         if one.number >= next_strike and one.index in before and one.rule != BOUND_REASONING
     ]
-    older = [one for one, stored in state.ended if one.number < next_strike and one.index in before and stored > strike.index]
+    older = [one for one, stored in state.ended if one.number < next_strike and one.index in before and stored > index]
     return bool(newer or older or what_changed(sent_to, state.requests.sent_to))

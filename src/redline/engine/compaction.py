@@ -1,6 +1,6 @@
 """Compaction: older history gives way to a summary, cut only where no call is parted from its result."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,13 @@ from redline.tokens import Counter, count_message
 from redline.values import payloads
 from redline.values.messages import Text
 
-__all__ = ["LEAD", "Breaker", "Compaction", "CompactionPlan", "plan_compaction", "summary_steps"]
-
 LEAD = "Summary of the earlier conversation:\n\n"
 """What is put before a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """What a compaction would take out and what it would leave."""
+    """A compaction before its summary: the messages it replaces, and those it keeps."""
 
     replaced: tuple[int, ...]
     """The indices that the summary is to replace."""
@@ -47,7 +45,9 @@ def plan_compaction(state: State, keep_last: int, counter: Counter) -> Compactio
     if not isinstance(keep_last, int) or isinstance(keep_last, bool) or keep_last < 0:
         raise ValidationError(f"keep_last must be a whole number of at least 0, not {keep_last!r}")
     visible = list(state.view.indices)
-    cut = _legal_cut(state, visible, len(visible) - keep_last)
+    # The last place up to the one wanted where no exchange is parted.
+    places = range(min(len(visible) - keep_last, len(visible)), 0, -1)
+    cut = next((place for place in places if place == len(visible) or _begins_anew(state, visible, place)), 0)
     head = tuple(index for index in visible[:cut] if state.current(index).role == "system")
     replaced = tuple(index for index in visible[:cut] if index not in set(head))
     if not replaced:
@@ -70,14 +70,6 @@ def summary_steps(state: State, plan: CompactionPlan, counter: Counter) -> Gener
             f"The summary has about {tokens:,} tokens, no fewer than the {plan.tokens:,} it would replace: nothing was done."
         )
     return Compaction(plan, summary, tokens)
-
-
-def _legal_cut(state: State, visible: list[int], wanted: int) -> int:
-    """The last place up to the one wanted where no exchange is parted."""
-    for cut in range(min(wanted, len(visible)), 0, -1):
-        if cut == len(visible) or _begins_anew(state, visible, cut):
-            return cut
-    return 0
 
 
 def _begins_anew(state: State, visible: list[int], cut: int) -> bool:
@@ -110,3 +102,31 @@ class Breaker:
         self._failures += 1
         if self._failures >= self._most:
             self.why = why
+
+
+class TokenWatch:
+    """Tells callbacks when a limit is passed, once for each time."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self._callbacks: list[Callable[[int, int], object]] = []
+        self._is_over = False
+
+    def on_limit(self, callback: Callable[[int, int], object]) -> None:
+        """Call back with what is used and the limit, once for each time that the limit is passed."""
+        self._callbacks.append(callback)
+
+    def check(self, used: int) -> int:
+        """So many tokens are used now. More than the limit: the callbacks are told, unless they were when it was passed."""
+        if self.limit is None:
+            return used
+        has_passed = used > self.limit and not self._is_over
+        self._is_over = used > self.limit
+        if has_passed:
+            for callback in self._callbacks:
+                callback(used, self.limit)
+        return used
+
+    def restart(self) -> None:
+        """The history was compressed: a limit that is passed again counts as passed anew."""
+        self._is_over = False

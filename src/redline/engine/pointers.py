@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from redline.engine.state import State
-from redline.log.records import Strike
-from redline.rules.back_pointers import points_to_latest
-from redline.rules.facts import Facts, Seen
+from redline.record.records import Strike
+from redline.rules.facts import Facts, Seen, points_to_latest
 from redline.rules.results import call_fingerprint, read_paths, written_paths
 from redline.rules.rule import Mark
 from redline.tools import Reads
 from redline.values.messages import Text, ToolResult
 from redline.values.payloads import Path
 from redline.values.words import is_placeholder
-
-__all__ = ["GIVEN_BACK", "Pointers", "PointersMemory"]
 
 GIVEN_BACK = "given_back"
 """The name of strikes that put words in the place of an agent's back pointer, because those it points to are not sent."""
@@ -120,6 +117,11 @@ class Pointers:
         stays = [*self._pointed_at.get(index, ()), *(one.at for one in wanted if one.index == index)]
         return any(at[: len(own)] == own or own[: len(at)] == at for own in stays)
 
+    @property
+    def keeps_some(self) -> bool:
+        """Whether any result must stay."""
+        return bool(self._pointed_at or self.memory.wanted)
+
     def marks(self) -> Iterator[Mark]:
         """For each back pointer whose words are not sent: the words, to be given back in its place."""
         for back, _ in self._lost():
@@ -190,13 +192,13 @@ class Pointers:
     def _is_asked_for_again(self, subject: str, before: _Result, latest: _Result) -> bool:
         """Whether the earlier result was struck when the agent asked, and would have said the same: that of a file which did
         not change, or of a call that gave the same words."""
-        made_before, _ = self._state.made_with(latest.index)
+        made_before, _ = self._state.stored_under(latest.index)
         if not any(strike.number < made_before for strike in self._strikes_on(before)):
             return False
         return before.digest == latest.digest or (subject.startswith("file") and subject not in self.memory.changed)
 
     def _subjects(self, seen: Seen) -> list[str]:
-        """The call, and the files that it reads."""
+        """The call and the files it reads, as subjects."""
         fingerprint = call_fingerprint(seen.call) if seen.call is not None else None
         paths = sorted(read_paths(seen, self._root, shell_reads=True))
         return [
@@ -216,8 +218,9 @@ class Pointers:
         return back.index not in state.pins and (GIVEN_BACK, back.index, back.at) not in state.undone
 
     def _strikes_on(self, result: "_Result | _BackPointer") -> list[Strike]:
-        """The strikes in force on a result, or on what it is in."""
-        return [one for one in self._state.strikes_on(result.index) if result.at[: len(one.at)] == one.at]
+        """The strikes in force on a result, or on what it is in, but for those that only make it smaller."""
+        strikes = self._state.strikes_on(result.index)
+        return [one for one in strikes if result.at[: len(one.at)] == one.at and not one.is_fold]
 
     def _words_of(self, result: _Result) -> str | None:
         """The words of a result; None if it holds anything else."""

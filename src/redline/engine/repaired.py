@@ -1,18 +1,16 @@
 """The visible messages made legal, strikes apart; kept up to date as the view grows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, groupby
 
 import msgspec
 
-from redline.engine.sent import FindPart, Origin, Piece, RepairedMessage, Sent, SentSoFar
+from redline.engine.sent import FindPart, Origin, RepairedMessage, Sent, SentItem, SentPrefixCache
 from redline.engine.state import State, runs_of
-from redline.formats.arguments import System
+from redline.providers.arguments import System
 from redline.repair import Change, Item, Legalizer, RepairSnapshot, Strategy
 from redline.values.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from redline.values.payloads import Path, encoded
-
-__all__ = ["OriginFinder", "RepairedMessageSnapshot", "RepairedView", "RepairedViewSnapshot"]
 
 
 class RepairedMessageSnapshot(msgspec.Struct, frozen=True):
@@ -55,18 +53,18 @@ class RepairedView:
         """How many of them by an earlier process, before the snapshot that this goes on from."""
         self._open_from = 0
         """How many of them are final."""
-        self._given: list[Message] = []
-        """What the repair was given by this process: visible messages by their order."""
+        self._given: list[tuple[int, Message]] = []
+        """What the repair was given by this process, each with its index."""
         self._settled = 0
         """How many messages of the repair's are final."""
         self._settled_before = 0
         """How many of them were before the snapshot that this goes on from."""
-        self.pieces: list[Piece] = []
+        self.pieces: list[SentItem] = []
         """What is final of what is sent, strikes apart; it is only ever appended to."""
-        self.tail: list[Piece] = []
+        self.tail: list[SentItem] = []
         """What else is sent; it may be repaired in another way when more is said."""
-        self._system: list[Piece] = []
-        self._system_tail: list[Piece] = []
+        self._system: list[SentItem] = []
+        self._system_tail: list[SentItem] = []
         """What the system says and the provider takes beside the messages: final, and not."""
         self._whole: dict[int, int] = {}
         """By index, where a message is in what is final that is sent as it is."""
@@ -79,11 +77,11 @@ class RepairedView:
         """What the repair did before the snapshot that this goes on from."""
         self._last_changes: Sequence[Change] = ()
         """What the repair did to what is not final."""
-        self.complete_tail: list[Piece] = []
+        self.complete_tail: list[SentItem] = []
         """What is not final yet, if no call in it waits for a result: it will then be sent just so."""
         self._visible = -1
         """How many messages were visible when the tail was made legal."""
-        self._so_far = SentSoFar(self._state, self._final_place)
+        self._so_far = SentPrefixCache(self._state, self._final_place)
         """Messages with their strikes carried out, so that they are worked out once."""
 
     def catch_up(self) -> None:
@@ -92,23 +90,23 @@ class RepairedView:
             return
         for index in self._state.view.indices[self._fed :]:
             self._fed += 1
-            self._given.append(self._state.current(index))
-            if self._repair.feed(self._given[-1]):
+            self._given.append((index, self._state.current(index)))
+            if self._repair.feed(self._given[-1][1]):
                 self._settle()
             else:
                 self._go_over_again()
         self._visible = self._fed
-        find_origins, end = self._origin_finder(), self._repair.end()
+        find_origins, end = OriginFinder(self._list_open), self._repair.end()
         self.tail, self._system_tail, self._last_changes = [], [], end.changes
         for item in (*end.said, *end.heard):
-            is_apart = self._is_apart(item, has_begun=bool(self.pieces or self.tail))
+            is_apart = item.message.role == "system" and self._is_apart(item, has_begun=bool(self.pieces or self.tail))
             (self._system_tail if is_apart else self.tail).append(self._piece(item, find_origins))
         self.complete_tail = [] if self._repair.has_open_calls else self.tail
 
     def sent(self) -> Sent:
         """What is sent as things are, with the strikes in force."""
-        tail, visible = self.tail, len(self._state.view.indices)
-        is_whole = not self._repaired and len(self.pieces) + len(tail) == visible == len(self._state)
+        tail = self.tail
+        is_whole = not self._repaired and len(self.pieces) + len(tail) == self._visible == len(self._state)
         is_unrepaired = is_whole and all(piece == place for place, piece in enumerate(tail, len(self.pieces)))
         return Sent(self._state, self.pieces, tail, self._so_far, is_unrepaired=is_unrepaired)
 
@@ -116,7 +114,7 @@ class RepairedView:
         """What the system says and the provider takes beside the messages, in the provider's own shape; None if nothing."""
         if not (self._system or self._system_tail):
             return None
-        said = Sent(self._state, self._system, self._system_tail, SentSoFar(self._state))
+        said = Sent(self._state, self._system, self._system_tail, SentPrefixCache(self._state))
         system: System = self._state.format.split_system([one.stored for one in said if one.stored]).system
         return system
 
@@ -148,13 +146,13 @@ class RepairedView:
     def list_changes(self) -> Callable[[], tuple[Change, ...]]:
         """Says what the repair did until now, by index of the message, whenever it is asked."""
         corrections, settled, last = self._repair.corrections, self._repair.changes, self._last_changes
-        earlier_corrections, earlier, by_index = self._earlier_corrections, self._earlier_changes, self._by_index()
+        earlier_corrections, earlier, indices = self._earlier_corrections, self._earlier_changes, self._state.view.indices
         corrected, changed = len(corrections), len(settled)
         return lambda: (
             *earlier_corrections,
-            *map(by_index, corrections[:corrected]),
+            *_by_index(corrections[:corrected], indices),
             *earlier,
-            *map(by_index, chain(settled[:changed], last)),
+            *_by_index(chain(settled[:changed], last), indices),
         )
 
     def snapshot(self) -> RepairedViewSnapshot | None:
@@ -162,15 +160,15 @@ class RepairedView:
         repair = self._repair.snapshot()
         if repair is None:
             return None
-        by_index = self._by_index()
-        final = [by_index(one) for one in self._repair.corrections if one.index < repair.count]
+        indices = self._state.view.indices
+        final = _by_index((one for one in self._repair.corrections if one.index < repair.count), indices)
         return RepairedViewSnapshot(
             visible=repair.count,
             pieces=tuple(_in_runs(self.pieces)),
             system=tuple(_in_runs(self._system)),
             settled=self._settled,
             corrections=(*self._earlier_corrections, *final),
-            changes=(*self._earlier_changes, *map(by_index, self._repair.changes)),
+            changes=(*self._earlier_changes, *_by_index(self._repair.changes, indices)),
             repair=repair,
         )
 
@@ -184,7 +182,7 @@ class RepairedView:
         self._system = [piece for run in snapshot.system for piece in self._of_run(run)]
         for run in snapshot.pieces:
             if isinstance(run, RepairedMessageSnapshot):
-                self._add(*self._of_run(run))
+                self._add_changed(RepairedMessage(self._state.format.read(run.native), run.origins))
                 continue
             self._repaired += run[0] != len(self.pieces)
             self._whole.update(zip(range(*run), count(len(self.pieces)), strict=False))
@@ -192,7 +190,7 @@ class RepairedView:
 
     # --- growing
 
-    def _of_run(self, run: tuple[int, int] | RepairedMessageSnapshot) -> Sequence[Piece]:
+    def _of_run(self, run: tuple[int, int] | RepairedMessageSnapshot) -> Sequence[SentItem]:
         if isinstance(run, RepairedMessageSnapshot):
             return (RepairedMessage(self._state.format.read(run.native), run.origins),)
         return range(*run)
@@ -202,60 +200,58 @@ class RepairedView:
         visible = self._state.view.indices[: self._fed]
         self._start()
         self._fed = len(visible)
-        self._given = [self._state.current(index) for index in visible]
-        self._repair = Legalizer.over(self._given, self._state.format, self._strategy, lifts_system=True)
+        self._given = [(index, self._state.current(index)) for index in visible]
+        messages = [message for _, message in self._given]
+        self._repair = Legalizer.over(messages, self._state.format, self._strategy, lifts_system=True)
         self._settle()
 
     def _settle(self) -> None:
-        find_origins = self._origin_finder()
+        find_origins = OriginFinder(self._list_open)
         for item in self._repair.settled[self._settled - self._settled_before :]:
             self._settled += 1
-            piece = self._piece(item, find_origins)
-            if self._is_apart(item, has_begun=bool(self.pieces)):
+            piece, place = self._piece(item, find_origins), len(self.pieces)
+            if item.message.role == "system" and self._is_apart(item, has_begun=bool(self.pieces)):
                 self._system.append(piece)
+            elif isinstance(piece, int):
+                self.pieces.append(piece)
+                self._whole[piece] = place
+                self._repaired += piece != place
             else:
-                self._add(piece)
-        if self._repair.open_from is not None:
-            self._open_from = self._repair.open_from
+                self._add_changed(piece)
+        open_from = self._repair.open_from
+        self._open_from = self._open_from if open_from is None else open_from
 
     def _is_apart(self, item: Item, *, has_begun: bool) -> bool:
-        """Whether the provider takes it beside the messages. What has no words, only settings, stays where it is."""
-        if item.message.role != "system":
-            return False
+        """Whether the provider takes a message of the system beside the others. One without words, only settings, stays."""
         is_lifted = self._lifts_all_system and bool(item.message.text)
         return is_lifted or self._state.format.is_apart(item.message, has_begun=has_begun)
 
-    def _add(self, piece: Piece) -> None:
-        place = len(self.pieces)
-        self.pieces.append(piece)
-        if isinstance(piece, int):
-            self._whole[piece] = place
-            self._repaired += piece != place
-            return
-        self._repaired += 1
+    def _add_changed(self, piece: RepairedMessage) -> None:
         for origin in piece.origins:
-            self._moved.setdefault(origin.index, {})[origin.original] = place, origin.at
+            self._moved.setdefault(origin.index, {})[origin.original] = len(self.pieces), origin.at
+        self._repaired += 1
+        self.pieces.append(piece)
 
-    def _piece(self, item: Item, find_origins: "OriginFinder") -> Piece:
+    def _piece(self, item: Item, find_origins: "OriginFinder") -> SentItem:
         """What the repair left as it was given is known by its index alone."""
-        if item.source is not None and item.message is self._given[item.source - self._fed_before]:
-            return self._state.view.indices[item.source]
+        if item.source is not None:
+            index, given = self._given[item.source - self._fed_before]
+            if item.message is given:
+                return index
         return RepairedMessage(item.message, find_origins(item.message))
 
-    def _origin_finder(self) -> "OriginFinder":
-        """Finds where parts of changed messages come from, among what the repair was given and has not made final."""
-        start, end = self._open_from, self._fed
-        return OriginFinder(
-            lambda: list(zip(self._state.view.indices[start:end], self._given[start - self._fed_before :], strict=True))
-        )
-
-    def _by_index(self) -> Callable[[Change], Change]:
-        """From a change that names its message by number to one that names it by index, in the view as it is now."""
-        indices, replace = self._state.view.indices, msgspec.structs.replace
-        return lambda one: replace(one, index=indices[one.index]) if one.index >= 0 else one
+    def _list_open(self) -> list[tuple[int, Message]]:
+        """The messages that the repair was given and has not made final: those that changed ones come from."""
+        return self._given[self._open_from - self._fed_before :]
 
 
-def _in_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int] | RepairedMessageSnapshot]:
+def _by_index(changes: Iterable[Change], indices: Sequence[int]) -> Iterator[Change]:
+    """Changes that name their messages by number, as changes that name them by index."""
+    replace = msgspec.structs.replace
+    return (replace(one, index=indices[one.index]) if one.index >= 0 else one for one in changes)
+
+
+def _in_runs(pieces: Sequence[SentItem]) -> Iterator[tuple[int, int] | RepairedMessageSnapshot]:
     for _, group in groupby(pieces, key=type):
         alike = list(group)
         yield from runs_of(piece for piece in alike if isinstance(piece, int))

@@ -1,26 +1,25 @@
 """A request: the messages to send, and for every difference from the record its reason, its numbers and its way back."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from redline.engine.fold_words import deed_of, reference_words, sizes_words
 from redline.engine.sent import FindPart, Sent
 from redline.errors import ValidationError
-from redline.formats import find_format
-from redline.formats.arguments import System, sdk_arguments
-from redline.formats.base import Format
-from redline.formats.cache_control import BlockSpot, Lifetime, place_breakpoints
-from redline.laws.law import Problem
-from redline.log.records import Strike
+from redline.providers import find_format
+from redline.providers.anthropic.cache_control import BlockSpot, Lifetime, place_breakpoints
+from redline.providers.arguments import System, sdk_arguments
+from redline.providers.format import Format
+from redline.providers.laws.law import Problem
+from redline.record.records import SavedTokens, Strike
 from redline.repair import Change
 from redline.rules.rule import Mark
 from redline.schedules import Decision
 from redline.schedules.bill import OpenBill
 from redline.values.payloads import Path
-
-__all__ = ["Lifted", "Refusal", "Request", "Saving", "Stats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Lifted:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """How many strikes, and how many tokens they take out of every request."""
+    """How many strikes and folds, and how many tokens they take out of every request."""
 
     strikes: int
     tokens: int
@@ -49,22 +48,29 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What the strikes save, by rule and by tool. Tokens alone: what a rewrite costs at the provider is not in it."""
+    """What strikes and folds save, by rule and by tool. Tokens alone: what a rewrite costs at the provider is not in it."""
 
     tokens_before: int
     tokens_after: int
     by_rule: dict[str, Saving]
     by_tool: dict[str, Saving]
+    """Both count strikes and folds; what the two save together is `tokens_before - tokens_after`."""
+    strikes: int = 0
+    struck_tokens: int = 0
+    """What strikes take out: the model may miss it."""
+    folds: int = 0
+    folded_tokens: int = 0
+    """What folds take out: nothing is lost by them, as each is smaller words for the same, or names where the whole is."""
 
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """What is sent, and why it differs from what is stored."""
+    """The messages to send, and the reasons for each difference from the record."""
 
     format: str
     sent: Sent
     new_strikes: tuple[Strike, ...]
-    """The strikes that this request applied."""
+    """The strikes that this request applied, folds among them."""
     refused: tuple[Refusal, ...]
     list_strikes: Callable[[], tuple[Strike, ...]]
     list_held: Callable[[], Iterable[Decision]]
@@ -91,16 +97,19 @@ class Request:
     """What is known of what it costs, before its usage is reported."""
 
     def __repr__(self) -> str:
-        return f"<Request: {self.format}, {len(self.sent)} messages, {len(self.strikes)} strikes ({len(self.new_strikes)} new)>"
+        all_of, new = (Counter(one.is_fold for one in strikes) for strikes in (self.strikes, self.new_strikes))
+        folds = f", {all_of[True]} folds ({new[True]} new)" if all_of[True] else ""
+        strikes = f"{all_of[False]} strikes ({new[False]} new)"
+        return f"<Request: {self.format}, {len(self.sent)} messages, {strikes}{folds}>"
 
     @cached_property
     def strikes(self) -> tuple[Strike, ...]:
-        """All that are in force in what is sent, old and new."""
+        """All that are in force in what is sent, old and new; folds are among them, and say so (`is_fold`)."""
         return self.list_strikes()
 
     @cached_property
     def repairs(self) -> tuple[Change, ...]:
-        """What was done so that the provider takes it."""
+        """The changes that made the messages legal for the provider."""
         return self.list_repairs()
 
     @cached_property
@@ -149,7 +158,7 @@ class Request:
         Breakpoints that are there already stay and count: with four, none is added. The default leaves one for the system
         prompt. `ttl` is how long the provider keeps it: `5m`, which is its default, or `1h`.
         """
-        if self.format != "anthropic":
+        if not find_format(self.format).takes_cache_breakpoints:
             raise ValidationError(f"Only Anthropic takes cache breakpoints, and these messages are in {self.format}.")
         return place_breakpoints(
             self._decoded(),
@@ -175,37 +184,46 @@ class Request:
 
     @cached_property
     def stats(self) -> Stats:
-        """Tokens before and after, and what each rule and tool contributes."""
-        before = self.count_tokens()
-        saved = sum(strike.tokens_saved for strike in self.strikes)
+        """Tokens before and after, what is struck and what is folded, and what each rule and tool contributes."""
+        before, saved = self.count_tokens(), SavedTokens.of(self.strikes)
+        folds = sum(strike.is_fold for strike in self.strikes)
         by_rule = _savings((strike.rule, strike) for strike in self.strikes)
         by_tool = _savings((strike.tool or "unknown", strike) for strike in self.strikes)
-        return Stats(before, before - saved, by_rule, by_tool)
+        counts = len(self.strikes) - folds, saved.struck, folds, saved.folded
+        return Stats(before, before - saved.total, by_rule, by_tool, *counts)
 
     def explain(self) -> str:
-        """For people: what is sent, what was struck and why, what waits, and what was repaired."""
+        """A report for people: messages, strikes with reasons, waiting marks, repairs."""
         return "\n".join(self._lines())
 
     def _first_spot(self, targets: Iterable[tuple[int, Path]]) -> BlockSpot | None:
         """Of these parts the first in what is sent, counted by the messages of which something is left."""
         places = filter(None, (self.find(index, at) for index, at in targets))
-        first = min(((place, _block_number(at)) for place, at in places), default=None)
+        # which block of its message a part is, or lies in; messages without blocks have one
+        blocks = ((place, next((step for step in at if isinstance(step, int)), 0)) for place, at in places)
+        first = min(blocks, default=None)
         if first is None:
             return None
         return first[0] - sum(not one.native for one in self.sent[: first[0]]), first[1]
 
     def _lines(self) -> Iterator[str]:
         stats = self.stats
-        yield f"{len(self.messages)} messages, about {stats.tokens_after:,} tokens (without strikes {stats.tokens_before:,})."
+        without = "strikes and folds" if stats.folds else "strikes"
+        yield f"{len(self.messages)} messages, about {stats.tokens_after:,} tokens (without {without} {stats.tokens_before:,})."
         yield f"Schedule: {self.schedule}{self._cost_of_haste()}."
         if self.untimed:
             yield f"{self.untimed} results have no time, so rules that go by age or order leave them alone: timestamp_ms=…"
+        folding = {strike.rule for strike in self.strikes if strike.is_fold}
         for rule, saving in stats.by_rule.items():
-            done, more = ("struck", "fewer") if saving.tokens >= 0 else ("given back", "more")
+            done, more = ("folded" if rule in folding else "struck", "fewer") if saving.tokens >= 0 else ("given back", "more")
             yield f"  {rule}: {saving.strikes} {done}, {abs(saving.tokens):,} tokens {more} in every request."
         for strike in self.new_strikes:
-            done = "Struck now" if strike.tokens_saved >= 0 else "Given back"
-            yield f"{done}, message {strike.index}: {strike.because}. {strike.why_now.capitalize()}. Undo: {strike.number}."
+            deed = deed_of(strike)
+            done = deed.capitalize() + ("" if deed == "given back" else " now")
+            sizes = f"; {sizes_words(strike)}" if deed in ("folded", "referred") else ""
+            because = f"{strike.because}{sizes}. {strike.why_now.capitalize()}"
+            yield f"{done}, message {strike.index}: {because}. Undo: {strike.number}."
+            yield from (f"  {reference}." for reference in reference_words(strike))
         for lift in self.lifted:
             yield f"Lifted, message {lift.strike.index}: {lift.because}. It is sent as it was said."
         for decision in self.held:
@@ -225,11 +243,6 @@ class Request:
             f", at once: about {rewritten:,} tokens after the first strike have to be cached anew; "
             'schedule="when_free" waits until that costs nothing or pays'
         )
-
-
-def _block_number(at: Path) -> int:
-    """Which block of its message a part is, or lies in; messages without blocks have one."""
-    return next((step for step in at if isinstance(step, int)), 0)
 
 
 def _savings(named: Iterable[tuple[str, Strike]]) -> dict[str, Saving]:

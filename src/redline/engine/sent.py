@@ -1,24 +1,23 @@
 """What a request sends: messages of the record, or what the repair made of them, with their strikes carried out."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Self, overload
+from typing import Any, overload
 
 import msgspec
 
 from redline.engine.state import State
-from redline.engine.strike import struck_message, struck_payload
-from redline.formats.base import Format
-from redline.formats.cache_control import MOST_BREAKPOINTS, most_marks_in
-from redline.log.records import Strike
+from redline.errors import ExecutionError, ValidationError
+from redline.providers.anthropic.cache_control import MOST_BREAKPOINTS, most_marks_in
+from redline.providers.format import Format
+from redline.record.records import Strike
 from redline.rules.rule import Mark
 from redline.values import payloads
-from redline.values.messages import Message
-from redline.values.payloads import Path
-
-__all__ = ["FindPart", "Origin", "Piece", "RepairedMessage", "Sent", "SentMessage", "SentSoFar"]
+from redline.values.messages import Message, Part, ToolResult
+from redline.values.payloads import Path, Payload
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -38,7 +37,7 @@ class RepairedMessage(msgspec.Struct, frozen=True, eq=False):
     origins: tuple[Origin, ...]
 
 
-Piece = int | RepairedMessage
+SentItem = int | RepairedMessage
 """What is sent, strikes apart: the message of an index as it is in the record, or one that the repair made or changed."""
 
 FindPart = Callable[[int, Path], tuple[int, Path] | None]
@@ -50,7 +49,7 @@ class SentMessage:
 
     __slots__ = ("_copy", "_message", "_native", "_state", "_stored", "breakpoints", "piece", "strikes", "version")
 
-    def __init__(self, state: State, piece: Piece, strikes: tuple[Strike, ...], version: int = 0) -> None:
+    def __init__(self, state: State, piece: SentItem, strikes: tuple[Strike, ...], version: int = 0) -> None:
         self._state, self.piece, self.strikes, self.version = state, piece, strikes, version
         self._message: tuple[Message | None] | None = None
         self._stored: bytes | None = None
@@ -63,6 +62,8 @@ class SentMessage:
     @property
     def message(self) -> Message | None:
         """The message; None if nothing is left of it. ValidationError if the format has no way to say a strike."""
+        if not self.strikes:
+            return self._state.message(self.piece, self.version) if isinstance(self.piece, int) else self.piece.message
         if self._message is None:
             unstruck, marks = self._unstruck()
             self._message = (struck_message(unstruck, marks, self._state.format) if marks else unstruck,)
@@ -99,39 +100,38 @@ class SentMessage:
         if self._native is not None:
             return self._native
         if self._copy is None:
-            native = self._struck_object()
-            sendable = native if native is None else self._state.format.sendable(native)
+            format, is_worked_out = self._state.format, self._stored is not None or self._message is not None
+            if is_worked_out or not self.strikes or not isinstance(self.piece, int):
+                native: Any = payloads.decode(self.stored) if self.stored else None
+            else:
+                given = format.read(payloads.decode(self._state.payload_of(self.piece, self.version)))
+                native = struck_payload(given, _marks_of((one, one.at) for one in self.strikes), format)
+            sendable = native if native is None else format.sendable(native)
             if sendable is native and not self.strikes and isinstance(self.piece, int):
                 return self.native
             self._copy = b"" if sendable is None else payloads.encode(sendable)
             self.breakpoints = most_marks_in(self._copy)
         return self._copy
 
-    def _struck_object(self) -> Any:
-        if self._stored is not None or self._message is not None or not self.strikes or not isinstance(self.piece, int):
-            return payloads.decode(self.stored) if self.stored else None
-        native = payloads.decode(self._state.payload_of(self.piece, self.version))
-        return struck_payload(self._state.format.read(native), self._own_marks(), self._state.format)
-
-    def _own_marks(self) -> list[Mark]:
-        return [Mark(one.rule, one.index, one.at, one.replacement, one.because) for one in self.strikes]
-
     def _unstruck(self) -> tuple[Message, list[Mark]]:
         """The message without strikes, and what is to be carried out on it."""
         if isinstance(self.piece, int):
-            return self._state.message(self.piece, self.version), self._own_marks()
+            return self._state.message(self.piece, self.version), _marks_of((one, one.at) for one in self.strikes)
         place_of = {(origin.index, origin.original): origin.at for origin in self.piece.origins}
-        found = [(one, place_of.get((one.index, one.at))) for one in self.strikes]
-        marks = [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in found if at is not None]
-        return self.piece.message, marks
+        return self.piece.message, _marks_of((one, place_of.get((one.index, one.at))) for one in self.strikes)
 
 
-class SentSoFar:
+def _marks_of(strikes: Iterable[tuple[Strike, Path | None]]) -> list[Mark]:
+    """The strikes as marks at these places; without those that have none."""
+    return [Mark(one.rule, one.index, at, one.replacement, one.because) for one, at in strikes if at is not None]
+
+
+class SentPrefixCache:
     """The messages of the request that was last looked at, since the next one is the same but for a little. For any thread."""
 
     def __init__(self, state: State, place_of: Callable[[int, Path], int | None] = lambda index, at: None) -> None:  # noqa: ARG005
-        self.made: dict[Piece, SentMessage] = {}
-        """Messages that were looked at, each as it was then."""
+        self.made: dict[tuple[SentItem, int, tuple[int, ...]], SentMessage] = {}
+        """Messages that were looked at, each by its version and the numbers of its strikes."""
         self._strikes, self._struck, self._place_of = state.strikes, state.struck, place_of
         self._messages: list[SentMessage] = []
         self._next_strike = self._counted = 0
@@ -190,11 +190,10 @@ class Sent(Sequence[SentMessage]):
     """
 
     __slots__ = (
+        "_cache",
         "_count",
         "_next_strike",
-        "_own",
         "_pieces",
-        "_so_far",
         "_state",
         "_struck",
         "_tail",
@@ -207,9 +206,9 @@ class Sent(Sequence[SentMessage]):
     def __init__(
         self,
         state: State,
-        pieces: Sequence[Piece],
-        tail: Sequence[Piece],
-        so_far: SentSoFar,
+        pieces: Sequence[SentItem],
+        tail: Sequence[SentItem],
+        cache: SentPrefixCache,
         *,
         is_unrepaired: bool = False,
     ) -> None:
@@ -221,16 +220,15 @@ class Sent(Sequence[SentMessage]):
         """By index, the strikes of the request itself, which may never be recorded."""
         self.new_places: set[int] = set()
         """Where these are in what is sent."""
-        self._so_far = so_far
+        self._cache = cache
         """Shared with other requests."""
-        self._own: dict[Piece, SentMessage] = {}
-        """Those with strikes of the request itself."""
 
-    @classmethod
-    def of_nothing(cls, format: Format) -> Self:
+    @staticmethod
+    @cache
+    def of_nothing(format: Format) -> "Sent":
         """No message at all."""
         state = State(format)
-        return cls(state, (), (), SentSoFar(state))
+        return Sent(state, (), (), SentPrefixCache(state))
 
     def __len__(self) -> int:
         return self._count + len(self._tail)
@@ -241,20 +239,20 @@ class Sent(Sequence[SentMessage]):
     def __getitem__(self, place: slice) -> tuple[SentMessage, ...]: ...
     def __getitem__(self, place: int | slice) -> SentMessage | tuple[SentMessage, ...]:
         if isinstance(place, slice):
-            return tuple(map(self._message_at, range(*place.indices(len(self)))))
-        return self._message_at(range(len(self))[place])
+            return tuple(map(self.message_at, range(*place.indices(len(self)))))
+        return self.message_at(range(len(self))[place])
 
     def __iter__(self) -> Iterator[SentMessage]:
         return iter(self._messages())
 
     def body(self, format: Format) -> bytes:
         """The messages as one JSON list."""
-        known = self._so_far.natives_up_to(self._count, self._struck, self._next_strike, self._recorded_at)
+        known = self._cache.natives_up_to(self._count, self._struck, self._next_strike, self._recorded_at)
         natives, breakpoints = ([], 0) if known is None else known
         places = (*range(len(natives), len(self)), *self.new_places)
         natives += [b""] * (len(self) - len(natives))
         for place in places:
-            message = self._message_at(place)
+            message = self.message_at(place)
             natives[place] = message.native
             breakpoints += message.breakpoints
         if breakpoints > MOST_BREAKPOINTS:
@@ -267,49 +265,83 @@ class Sent(Sequence[SentMessage]):
         objects = payloads.decode_all(list(filter(None, [one.readable for one in messages])))
         return format.within_limits(objects) if sum(map(_breakpoints, messages)) > MOST_BREAKPOINTS else objects
 
-    def outline(self) -> Iterator[tuple[Piece, tuple[Strike, ...]]]:
+    def outline(self) -> Iterator[tuple[SentItem, tuple[Strike, ...]]]:
         """What each message is made of: a message of the record or one that the repair made, and its strikes."""
         for place, piece in enumerate((*self._pieces[: self._count], *self._tail)):
             if isinstance(piece, int) and not (piece in self._struck or piece in self.new_strikes):
                 yield piece, ()
             else:
-                yield piece, self._message_at(place).strikes
-
-    def share(self) -> None:
-        """The request was recorded: what was made with its strikes is of use for those that follow."""
-        self._so_far.made.update(self._own)
+                yield piece, self.message_at(place).strikes
 
     def _messages(self) -> list[SentMessage]:
-        final = self._so_far.up_to(self._count, self._struck, self._next_strike, self._recorded_at)
+        final = self._cache.up_to(self._count, self._struck, self._next_strike, self._recorded_at)
         if final is None:
-            return [self._message_at(place) for place in range(len(self))]
-        final += [self._message_at(place) for place in range(self._count, len(self))]
+            return [self.message_at(place) for place in range(len(self))]
+        final += [self.message_at(place) for place in range(self._count, len(self))]
         for place in self.new_places:
-            final[place] = self._message_at(place)
+            final[place] = self.message_at(place)
         return final
 
-    def _message_at(self, place: int) -> SentMessage:
-        return self._made_at(place, self.new_strikes)
-
-    def _recorded_at(self, place: int) -> SentMessage:
-        """Without the strikes of the request itself."""
-        return self._made_at(place, {})
-
-    def _made_at(self, place: int, new: Mapping[int, tuple[Strike, ...]]) -> SentMessage:
-        piece, versions = self._pieces[place] if place < self._count else self._tail[place - self._count], self._versions
-        version = versions.get(piece, 0) if isinstance(piece, int) else 0
-        indices = (piece,) if isinstance(piece, int) else dict.fromkeys(origin.index for origin in piece.origins)
-        strikes = tuple(one for index in indices for one in self._strikes_on(index, versions.get(index, 0), new))
-        made = self._so_far.made if new.keys().isdisjoint(indices) else self._own
-        known = made.get(piece)
-        if known is None or known.strikes != strikes or known.version != version:
-            known = made[piece] = SentMessage(self._state, piece, strikes, version)
+    def message_at(self, place: int, *, with_new: bool = True) -> SentMessage:
+        """The message at a place; with the strikes of the request itself, unless it is for those that come after it."""
+        piece = self._pieces[place] if place < self._count else self._tail[place - self._count]
+        versions, strikes = self._versions, tuple[Strike, ...]()
+        for index in (piece,) if isinstance(piece, int) else dict.fromkeys(origin.index for origin in piece.origins):
+            if recorded := self._struck.get(index):
+                version = versions.get(index, 0)
+                strikes += tuple([one for one in recorded if one.number < self._next_strike and one.version == version])
+            if with_new and index in self.new_strikes:
+                strikes += self.new_strikes[index]
+        version, made = versions.get(piece, 0) if isinstance(piece, int) else 0, self._cache.made
+        key = piece, version, tuple([one.number for one in strikes]) if strikes else ()
+        known = made.get(key)
+        if known is None or known.strikes != strikes:  # those of a preview were never recorded: others have their numbers
+            known = made[key] = SentMessage(self._state, piece, strikes, version)
         return known
 
-    def _strikes_on(self, index: int, version: int, new: Mapping[int, tuple[Strike, ...]]) -> tuple[Strike, ...]:
-        held = [one for one in self._struck.get(index, ()) if one.number < self._next_strike and one.version == version]
-        return (*held, *new.get(index, ()))
+    def _recorded_at(self, place: int) -> SentMessage:
+        return self.message_at(place, with_new=False)
 
 
 _breakpoints = attrgetter("breakpoints")
 """Of a message of which it was asked what is to be sent."""
+
+
+def struck_message(message: Message, marks: Iterable[Mark], format: Format) -> Message | None:
+    """The message with its marks carried out; None when nothing is left of it."""
+    payload = struck_payload(message, marks, format)
+    if payload is message.native:
+        return message
+    return format.read(payload) if payload is not None else None
+
+
+def struck_payload(message: Message, marks: Iterable[Mark], format: Format) -> Payload | None:
+    """The payload of the message with its marks carried out; None when nothing is left of it.
+
+    A mark on a result covers those on what is inside; where a result and its words share a place, the result is meant. Where
+    a format cannot say words beside a result's own, as for pictures that are stored next to it, the part goes.
+    """
+    mark_at = {mark.at: mark for mark in marks}
+    targets: list[tuple[Mark, Part, ToolResult | None]] = []
+    for part in message.parts:
+        if part.at in mark_at:
+            targets.append((mark_at[part.at], part, None))
+        elif isinstance(part, ToolResult):
+            targets += [(mark_at[inner.at], inner, part) for inner in part.parts if inner.at in mark_at]
+    if len(targets) < len(mark_at) and (unknown := mark_at.keys() - {part.at for part in message.walk()}):
+        raise ExecutionError(f"The message has no part at {sorted(map(str, unknown))[0]}; it is not the one that was marked")
+    payload, gone = message.native, list[Part]()
+    for mark, part, result in targets:
+        if mark.replacement is None:
+            gone.append(part)
+            continue
+        try:
+            payload = format.reword(payload, part, mark.replacement)
+        except ValidationError:
+            if result is None or len(result.parts) == 1:
+                raise
+            gone.append(part)
+    if not gone:
+        return payload
+    rest = format.remove(format.read(payload), gone)
+    return rest.native if rest is not None else None

@@ -6,19 +6,20 @@ from itertools import chain, takewhile
 import msgspec
 
 from redline.errors import LogError
-from redline.formats.base import Format
-from redline.formats.voting import FormatVote
-from redline.log.records import (
-    CacheTouched,
+from redline.providers import FormatVote
+from redline.providers.format import Format
+from redline.record.records import (
+    CacheKeptWarm,
     Checkpoint,
     Destination,
+    EditingStopped,
+    ForkedFrom,
     HeadMoved,
-    LeftAlone,
     MessageAdded,
-    Originated,
     PinSet,
     Record,
     RolledBack,
+    SavedTokens,
     Strike,
     StrikesApplied,
     StrikesLifted,
@@ -31,10 +32,7 @@ from redline.schedules.history import RequestHistory
 from redline.values import payloads
 from redline.values.messages import Message
 from redline.values.payloads import Path, Payload
-from redline.view.batches import Batches
-from redline.view.view import View
-
-__all__ = ["State", "runs_of"]
+from redline.view.view import Batches, View
 
 
 class State:
@@ -64,10 +62,14 @@ class State:
         """Higher than the number of any strike that there was, in force or not: no number is given out twice."""
         self._unnamed: set[int] = set()
         """The strikes in force that the last move of the head did not name; see `_strike`."""
+        self.has_references = False
+        """Whether any strike, in force or not, refers to lines that other parts have."""
+        self.asked_at = 0
+        """How many messages were stored when the last request was made of which there is a record, in whatever view."""
         self.requests = RequestHistory()
         self.bill = Bill()
         """What requests cost and saved."""
-        self._struck_tokens: tuple[int, int, int] | None = None
+        self._saved: tuple[SavedTokens, int, int] | None = None
         """What strikes take out of a request, with the generation and the number of the next strike that it is of."""
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
@@ -78,7 +80,7 @@ class State:
         self._first_said: list[bytes] = []
         self._later_versions: dict[int, list[bytes]] = {}
         self._times: list[float | None] = []
-        self._made_with: list[tuple[int, Destination | None]] = []
+        self._stored_under: list[tuple[int, Destination | None]] = []
         self._read: dict[tuple[int, int], Message] = {}
         self._vote = FormatVote(format)
         self.format = self._vote.winner
@@ -109,7 +111,8 @@ class State:
 
     def payload(self, index: int) -> bytes:
         """The version of a message that counts, as it was given."""
-        return self.payload_of(index, self.view.version_of(index))
+        version = self.view.versions.get(index, 0)
+        return self._later_versions[index][version - 1] if version else self._first_said[index]
 
     def payload_of(self, index: int, version: int) -> bytes:
         """A version of a message, as it was given."""
@@ -119,9 +122,9 @@ class State:
         """The time that was given beside the message."""
         return self._times[index]
 
-    def made_with(self, index: int) -> tuple[int, Destination | None]:
+    def stored_under(self, index: int) -> tuple[int, Destination | None]:
         """When a message was stored: the number of the next strike, and where requests went."""
-        return self._made_with[index]
+        return self._stored_under[index]
 
     def message(self, index: int, version: int) -> Message:
         """A version of a message, read once."""
@@ -135,28 +138,29 @@ class State:
 
     def current(self, index: int) -> Message:
         """The version of a message that counts."""
-        return self.message(index, self.view.version_of(index))
+        version = self.view.versions.get(index, 0)
+        return self._read.get((index, version)) or self.message(index, version)
 
     def _is_reply(self, index: int) -> bool:
         return self.current(index).role == "assistant"
 
     def strikes_on(self, index: int) -> tuple[Strike, ...]:
         """The strikes that count on a message, in the version of it that counts."""
-        version = self.view.version_of(index)
-        return tuple(strike for strike in self.struck.get(index, ()) if strike.version == version)
+        strikes, version = self.struck.get(index, ()), self.view.versions.get(index, 0)
+        return tuple([strike for strike in strikes if strike.version == version]) if strikes else ()
 
     @property
-    def struck_tokens(self) -> int:
-        """What the strikes on visible messages take out of a request."""
-        known = self._struck_tokens
+    def saved(self) -> SavedTokens:
+        """What the strikes and folds on visible messages take out of a request."""
+        known = self._saved
         if known is None or known[1] != self.generation:
             visible = set(self.view.indices) if self.strikes else set()
-            tokens = sum(strike.tokens_saved for strike in self.strikes.values() if strike.index in visible)
+            saved = SavedTokens.of(strike for strike in self.strikes.values() if strike.index in visible)
         else:
             new = takewhile(lambda strike: strike.number >= known[2], reversed(self.strikes.values()))
-            tokens = known[0] + sum(strike.tokens_saved for strike in new)
-        self._struck_tokens = tokens, self.generation, self.next_strike
-        return tokens
+            saved = known[0] + SavedTokens.of(new)
+        self._saved = saved, self.generation, self.next_strike
+        return saved
 
     def know_messages(self, messages: Iterable[Message]) -> None:
         """Messages that were read before they are added, in their order, need not be read again."""
@@ -168,13 +172,16 @@ class State:
 
     def accepts(self, payload: Payload) -> bool:
         """Whether the message is of the conversation's format, or can still decide it."""
-        return self._vote.accepts(payloads.decode(payload))
+        return self._vote.accepts(payloads.decode_once(payload))
 
     # --- changing
 
-    def apply(self, record: Record, *, is_counted: bool = False) -> None:  # noqa: C901 - one case for each kind of record
+    def apply(  # noqa: C901 - one case for each kind of record
+        self, record: Record, *, is_counted: bool = False, is_checked: bool = False
+    ) -> None:
         """Take one record in. `is_counted`: its messages have voted for their format before."""
-        self.check(record)
+        if not is_checked:
+            self.check(record)
         match record:
             case MessageAdded():
                 self._add((record,), is_counted=is_counted)
@@ -187,8 +194,9 @@ class State:
             case StrikesApplied(strikes):
                 self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
+                self.asked_at = len(self)
                 self.requests.add(record, len(self))
-                self.bill.ask(record, struck_tokens=self.struck_tokens, sent_to=self.requests.sent_to)
+                self.bill.ask(record, saved=self.saved, sent_to=self.requests.sent_to)
             case HeadMoved():
                 self._move_head(record)
             case StrikesLifted(lifts):
@@ -201,16 +209,16 @@ class State:
             case UsageReported():
                 self.usage, self._reported_at, self.saved_since_usage = record, len(self.view.indices), 0
                 self.requests.report(record)
-                self.bill.report(record.usage, struck_tokens=self.struck_tokens)
-            case LeftAlone():
-                self.bill.leave_alone()
-            case CacheTouched(now):
+                self.bill.report(record.usage, saved=self.saved)
+            case EditingStopped():
+                self.bill.stop_editing()
+            case CacheKeptWarm(now):
                 self.requests.touch(now)
-            case Originated(origin):
+            case ForkedFrom(origin):
                 self.origin = origin
 
     def check(self, record: Record) -> None:
-        """Refuse a record that `apply` could not take in: it speaks of what is not there."""
+        """Refuse a record with a message or a strike that the state does not have."""
         if isinstance(record, MessageAdded):  # most are
             return
         match record:
@@ -261,9 +269,9 @@ class State:
         self._add(messages, is_counted=votes is not None)
         if votes is not None:
             self._vote = votes
-            self._elect()
+            self._resolve_format()
         if checkpoint is not None:
-            self.checkpoints[checkpoint.made_with] = checkpoint, self.view
+            self.checkpoints[checkpoint.stored_under] = checkpoint, self.view
 
     def _add(self, messages: Sequence[MessageAdded], *, is_counted: bool = False) -> None:
         before = len(self)
@@ -273,16 +281,16 @@ class State:
     def _store(self, payloads: Sequence[bytes], times: Sequence[float | None], *, is_counted: bool) -> None:
         self._first_said += payloads
         self._times += times
-        self._made_with += [(self.next_strike, self.requests.sent_to)] * len(payloads)
+        self._stored_under += [(self.next_strike, self.requests.sent_to)] * len(payloads)
         self._count_votes(payloads, is_counted=is_counted)
 
     def _count_votes(self, payloads: Iterable[bytes], *, is_counted: bool) -> None:
         if not is_counted:
             for payload in payloads:
                 self._vote.add(payload)
-            self._elect()
+            self._resolve_format()
 
-    def _elect(self) -> None:
+    def _resolve_format(self) -> None:
         if self._vote.winner is not self.format:
             self.format = self._vote.winner
             self._read.clear()
@@ -340,7 +348,8 @@ class State:
                 self.saved_since_usage += strike.tokens_saved
             self.strikes[strike.number] = strike
             others = (one for one in self.struck.get(strike.index, ()) if one.number != strike.number)
-            self.struck[strike.index] = (*others, strike)
+            self.struck[strike.index] = tuple(sorted((*others, strike), key=_number))
+            self.has_references |= bool(strike.refers)
             self.next_strike = max(self.next_strike, strike.number + 1)
 
     def _undo(self, strike: Strike) -> None:
@@ -348,9 +357,14 @@ class State:
         self._unstrike([strike.number])
 
     def _unstrike(self, numbers: Sequence[int]) -> None:
+        """Strikes are in force no more. The folds of a part go together, and what stood on them takes out what they did."""
         if not numbers:
             return
         self.struck, self.strikes = dict(self.struck), dict(self.strikes)
+        folds = [one for one in map(self.strikes.__getitem__, numbers) if one.is_fold]
+        places = {(one.index, one.at, one.version) for one in folds}
+        alike = (one for fold in folds for one in self.struck[fold.index] if one.is_fold)
+        numbers = list(dict.fromkeys([*numbers, *(one.number for one in alike if (one.index, one.at, one.version) in places)]))
         for number in numbers:
             strike = self.strikes.pop(number)
             self._unnamed.discard(number)
@@ -358,7 +372,22 @@ class State:
             self.saved_since_usage -= strike.tokens_saved
             self.ended.append((strike, len(self)))
             self.requests.rewrite(strike.index)
+            if strike.is_fold:
+                self._pass_on(strike)
         self._start_over()
+
+    def _pass_on(self, fold: Strike) -> None:
+        """A fold is in force no more: the first strike that stands on it strikes the part as it was said."""
+        for strike in self.struck[fold.index]:
+            is_on_it = strike.version == fold.version and fold.at[: len(strike.at)] == strike.at
+            if is_on_it and not strike.is_fold and strike.number > fold.number:
+                larger = msgspec.structs.replace(strike, tokens_before=strike.tokens_before + fold.tokens_saved)
+                self.strikes[strike.number] = larger
+                self.struck[fold.index] = tuple(
+                    larger if one.number == strike.number else one for one in self.struck[fold.index]
+                )
+                self.saved_since_usage += fold.tokens_saved
+                return
 
     def _pin(self, index: int, *, is_pinned: bool) -> None:
         self._start_over()
@@ -367,6 +396,10 @@ class State:
             return
         self.pins.add(index)
         self._unstrike([strike.number for strike in self.strikes_on(index)])
+
+
+def _number(strike: Strike) -> int:
+    return strike.number
 
 
 def runs_of(indices: Iterable[int]) -> tuple[tuple[int, int], ...]:

@@ -1,16 +1,68 @@
-"""Who may ask, and what a browser may do with the answer: host, origin, token, and a policy under which nothing else loads."""
+"""The inspector's settings, and who may ask it: host, origin and token are checked on every request."""
 
 import hmac
+import secrets
+from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from redline.inspector.json_response import problem_response
-from redline.inspector.settings import InspectorSettings
-from redline.listening import TOKEN_HEADER
+from redline.errors import ValidationError
+from redline.servers.listening import TOKEN_HEADER, Access, is_loopback
+from redline.values import payloads
 
-__all__ = ["CONTENT_POLICY", "Guard"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectorSettings:
+    """Host and port, the sessions to serve, and the people who may look."""
+
+    places: tuple[str, ...] = ()
+    """Files, folders and addresses; none for the sessions on this computer."""
+    host: str = "127.0.0.1"
+    port: int = 8585
+    allows_others: bool = False
+    """Whether other machines may reach it."""
+    allowed_hosts: tuple[str, ...] = ()
+    is_read_only: bool = False
+    """Whether no action is taken on logs either."""
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    """What every request must show: in the address first, in a cookie then. Other users of this machine do not know it."""
+
+    def __post_init__(self) -> None:
+        if not self.is_local and not self.allows_others:
+            raise ValidationError(
+                f"{self.host} can be reached from other machines, and sessions hold source code, commands and secrets. "
+                "Leave --host at 127.0.0.1, or add --allow-others."
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return is_loopback(self.host)
+
+    @property
+    def access(self) -> Access:
+        """Who may use it."""
+        return Access(self.host, self.token, frozenset(name.lower() for name in self.allowed_hosts))
+
+    @property
+    def url(self) -> str:
+        """Where the page is, with the token that lets a browser in."""
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{shown}:{self.port}/?token={self.token}"
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(payloads.encode(value), status, media_type="application/json")
+
+
+def problem_response(status: int, problem: str) -> Response:
+    """What is wrong, in a sentence that can be shown."""
+    return json_response({"error": problem}, status)
+
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -43,7 +95,11 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        is_let_in = self._access.takes_token(*self._tokens(scope, headers))
+        asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        # Other servers of this host set cookies, too, and not all of theirs are as they should be: only ours is looked for.
+        pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+        kept = (value for name, _, value in pairs if name == self._cookie)
+        is_let_in = self._access.takes_token(headers.get(TOKEN_HEADER, ""), asked, *kept)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -67,33 +123,19 @@ class Guard:
         if problem := self._access.host_problem(dict(headers)):
             return 403, problem
         origin = headers.get("origin")
-        if origin is not None and _site_of(origin) != headers.get("host"):
+        try:
+            is_own = origin is None or urlsplit(origin).netloc == headers.get("host")
+        except ValueError:
+            is_own = False
+        if not is_own:
             return 403, "Only the inspector's own page may ask; this came from another."
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and not scope["path"].startswith("/api/")
         if headers.get("sec-fetch-site", "") not in _OWN_SITES and not is_navigation:
             return 403, "Only the inspector's own page may ask; this came from another site."
-        if scope["method"] not in ("GET", "HEAD"):
-            return self._problem_of_action(headers)
-        return 0, ""
-
-    def _problem_of_action(self, headers: Headers) -> tuple[int, str]:
+        if scope["method"] in ("GET", "HEAD"):
+            return 0, ""
         if not hmac.compare_digest(headers.get(TOKEN_HEADER, "").encode(), self._settings.token.encode()):
             return 403, "What changes something needs the token of the page. Load the page again."
         if headers.get("content-type", "").partition(";")[0] != "application/json":
             return 415, "Send JSON."
         return 0, ""
-
-    def _tokens(self, scope: Scope, headers: Headers) -> tuple[str, ...]:
-        asked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        # Other servers of this host set cookies, too, and not all of theirs are as they should be: only ours is looked for.
-        pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
-        kept = (value for name, _, value in pairs if name == self._cookie)
-        return headers.get(TOKEN_HEADER, ""), asked, *kept
-
-
-def _site_of(origin: str) -> str:
-    """Host and port of an origin; empty for what is none, which no page of this server's can have."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""

@@ -1,30 +1,38 @@
-"""One session that is being looked at: read when it is first asked for and when it has grown, played back per policy."""
+"""One session that somebody looks at: read again when it has grown, played back for each policy."""
 
-import json
+import dataclasses
 import threading
 import time
+from collections import Counter as Tally
 from collections import OrderedDict
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
-from redline.errors import ValidationError
-from redline.inspection.playback import Playback, Player
-from redline.inspection.read_session import AUTO, SENT, ReadSession, read_session, resolved_policy
-from redline.inspection.session_facts import TextSearch
-from redline.inspection.session_files import SessionInput
-from redline.inspection.stored_objects import is_object_address
-from redline.inspector.numbers import numbers_of
-from redline.log.addresses import parse_address
-from redline.log.reading import StoredLog
-from redline.policy import Policy
-from redline.presets import DEFAULT_PRESET, PRESETS
-from redline.store.proxy_accounts import struck_sessions
-from redline.transcripts import RecordedConversation, Transcript
+from redline.inspector.policy_answers import policy_named
+from redline.policy.policy import as_replayed
+from redline.sessions.catalog.catalog_row import FoundSession
+from redline.sessions.catalog.session_files import SessionInput, is_object_address
+from redline.sessions.playback import Playback, Player
+from redline.sessions.read_session import SENT, ReadSession, problems_in, read_session, resolved_policy
+from redline.sessions.replay.history import SessionHistory
+from redline.sessions.replay.paid import PaidSession
+from redline.sessions.to_json import part_text
+from redline.store.proxy_files import struck_sessions
+from redline.values.messages import Part, ToolCall, ToolResult
 
-__all__ = ["OpenedSession", "Played", "custom_policy", "policy_named", "version_of"]
+PENDING: dict[str, Any] = {
+    "tokens": {"sent": None, "struck": None, "folded": None, "by_kind": {}},
+    **dict.fromkeys(("cost_usd", "reported_input_usd", "input_cost_usd", "cost_usd_without", "saved_usd", "missing_tokens")),
+    "is_would": True,
+    "problems": [],
+    "tools": [],
+}
+"""Said until the numbers are known."""
 
+_MOST_PROBLEMS = 100
 _MOST_PLAYBACKS = 6
 _MOMENT_S = 0.2
 _MANY_MESSAGES = 3_000
@@ -36,8 +44,70 @@ _PATIENCE = 3.0
 """A session that grows is not read again before so many times as long have passed as reading it took."""
 
 
+def numbers_of(playback: Playback, whole: PaidSession | None = None) -> dict[str, Any]:
+    """Sizes, money, problems and tools, worked out once for a policy. `whole`: what a log has cost with all its branches."""
+    last = playback.sizes[-1] if playback.sizes else None
+    player, paid = playback.player, whole or playback.paid
+    saved = paid.saved_usd if paid is not None and not playback.is_hypothetical else playback.saved_usd
+    return {
+        "tokens": {
+            "sent": round(last.sent) if last is not None else 0,
+            "struck": last.saved.struck if last is not None else 0,
+            "folded": last.saved.folded if last is not None else 0,
+            "by_kind": {kind: round(tokens) for kind, tokens in last.by_kind.items()} if last is not None else {},
+        },
+        "cost_usd": paid.usd if paid is not None else None,
+        "reported_input_usd": paid.input_usd if paid is not None else None,
+        "input_cost_usd": player.usd(sum(charge.cost for charge in playback.charges)),
+        "cost_usd_without": player.usd(player.all_sent.cost),
+        "saved_usd": saved,
+        "is_would": playback.is_would,
+        "missing_tokens": round(player.sizes.missing),
+        "problems": [dataclasses.asdict(problem) for problem in problems_in(playback.history)[:_MOST_PROBLEMS]],
+        "tools": _tools_in(player),
+    }
+
+
+def _tools_in(player: Player) -> list[dict[str, Any]]:
+    """How often each tool was called and failed, and the tokens of its calls and results; the heaviest first."""
+    calls, errors, tokens = Tally[str](), Tally[str](), Tally[str]()
+    for index, sizes in enumerate(player.parts.every):
+        sized = {part.at: part.tokens for part in sizes}
+        for part in player.history.load(index).parts:
+            if (name := player.parts.tool_of(index, part)) is not None:
+                calls[name] += isinstance(part, ToolCall)
+                errors[name] += isinstance(part, ToolResult) and part.is_error
+                tokens[name] += sized.get(part.at, 0)
+    heaviest_first = sorted(tokens, key=lambda name: -tokens[name])
+    return [{"name": one, "calls": calls[one], "errors": errors[one], "tokens": tokens[one]} for one in heaviest_first]
+
+
+Way = tuple[int, int | None]
+"""The number of a conversation, and the branch of a log that is looked at; None for the present one."""
+
+
+class TextSearch:
+    """Finds text in what was said, whatever its case. All of it is kept in lower case from the first search on."""
+
+    def __init__(self, history: SessionHistory) -> None:
+        self._history = history
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        messages = (self._history.load(index) for index in range(self._history.count))
+        return [[part_text(part).lower() for part in message.parts] for message in messages]
+
+    def find(self, text: str) -> Iterator[tuple[int, Part, int]]:
+        """Every part with the text: its message, the part, and the place of the first letter in its text."""
+        wanted = text.lower()
+        for index, parts in enumerate(self._texts):
+            for number, words in enumerate(parts):
+                if (place := words.find(wanted)) >= 0:
+                    yield index, self._history.load(index).parts[number], place
+
+
 @dataclass(slots=True)
-class Played:
+class PlaybackResult:
     """A conversation under a policy."""
 
     playback: Playback
@@ -54,13 +124,13 @@ class OpenedSession:
         self.id, self.source = id, source
         self.lock = threading.RLock()
         self.asked_at = time.monotonic()
-        """When somebody last wanted something of it."""
+        self.read = ReadSession(source.name)
+        """Its records, or the conversations that an agent recorded."""
         self._version = ""
         self._read_at = self._reading_took = 0.0
-        self._session = ReadSession(source.name)
-        self._players: dict[tuple[int, int | None], Player] = {}
-        self._searches: dict[tuple[int, int | None], TextSearch] = {}
-        self._playbacks: OrderedDict[tuple[int, int | None, str], Future[Played]] = OrderedDict()
+        self._players: dict[Way, Player] = {}
+        self._searches: dict[Way, TextSearch] = {}
+        self._playbacks: OrderedDict[tuple[Way, str], Future[PlaybackResult]] = OrderedDict()
         self._worked_out = 0
         """How many playbacks were ready only after somebody was told without them."""
 
@@ -74,16 +144,6 @@ class OpenedSession:
         """Changes when the session does."""
         return f"{self._version}.{self._worked_out}"
 
-    @property
-    def log(self) -> StoredLog | None:
-        """Its records, where it is a log."""
-        return self._session.log
-
-    @property
-    def transcript(self) -> Transcript | None:
-        """What the agent recorded, where it is no log."""
-        return self._session.transcript
-
     def refresh(self, *, is_forced: bool = False) -> bool:
         """Read the session if it has changed; whether it had."""
         with self.lock:
@@ -92,7 +152,7 @@ class OpenedSession:
             if found == self._version or (is_early and self._version and not is_forced):
                 return False
             started = time.monotonic()
-            self._session = read_session(self.source)
+            self.read = read_session(self.source)
             self._version, self._read_at = found, time.monotonic()
             self._reading_took = self._read_at - started
             self._players.clear()
@@ -100,133 +160,65 @@ class OpenedSession:
             self._searches.clear()
             return True
 
-    def conversations(self) -> tuple[tuple[RecordedConversation, bool], ...]:
-        """What the agent recorded, each with whether it is a sub-agent's; a log is one conversation and has none here."""
-        return self._session.conversations
-
-    def player(self, conversation: int = 0, branch: int | None = None) -> Player:
+    def player(self, way: Way) -> Player:
         """A conversation, ready to be played."""
         with self.lock:
-            key = conversation, branch
-            if key not in self._players:
-                self._players[key] = Player(self._session.history(conversation, branch=branch))
-            return self._players[key]
+            if way not in self._players:
+                number, branch = way
+                self._players[way] = Player(self.read.history(number, branch=branch))
+            return self._players[way]
 
-    def search(self, conversation: int = 0, branch: int | None = None) -> TextSearch:
-        """What finds text in a conversation."""
+    def search(self, way: Way) -> TextSearch:
+        """The search for text in a conversation."""
         with self.lock:
-            key = conversation, branch
-            if key not in self._searches:
-                self._searches[key] = TextSearch(self.player(conversation, branch).history)
-            return self._searches[key]
+            return self._searches.setdefault(way, TextSearch(self.player(way).history))
 
-    def played(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
+    def played(self, way: Way, policy: str) -> PlaybackResult:
         """A conversation as it was sent, or as a policy would have sent it."""
-        return self._playing(conversation, policy, branch).result()
+        return self._playing(way, policy).result()
 
-    def played_so_far(self, conversation: int = 0, policy: str = AUTO, branch: int | None = None) -> Played:
+    def played_so_far(self, way: Way, policy: str) -> PlaybackResult:
         """A conversation with its strikes and numbers if they are worked out in a moment; else without them."""
-        playing = self._playing(conversation, policy, branch)
-        is_large = self.player(conversation, branch).history.count > _MANY_MESSAGES
+        playing, player = self._playing(way, policy), self.player(way)
         try:
-            return playing.result(0 if is_large else _MOMENT_S)
+            return playing.result(0 if player.history.count > _MANY_MESSAGES else _MOMENT_S)
         except TimeoutError:
-            player = self.player(conversation, branch)
-            return Played(Playback(player, player.unstruck))
+            return PlaybackResult(Playback(player, player.all_sent))
 
-    def _playing(self, conversation: int, policy: str, branch: int | None) -> "Future[Played]":
+    def _playing(self, way: Way, policy: str) -> "Future[PlaybackResult]":
         name = self.resolved(policy)
-        key = conversation, branch, name
         with self.lock:
-            if key not in self._playbacks:
-                player = self.player(conversation, branch)
-                self._playbacks[key] = _WORKERS.submit(self._play, player, name)
+            if (way, name) not in self._playbacks:
+                self._playbacks[way, name] = _WORKERS.submit(self._play, self.player(way), name)
                 while len(self._playbacks) > _MOST_PLAYBACKS:
                     self._playbacks.popitem(last=False)
-            self._playbacks.move_to_end(key)
-            return self._playbacks[key]
+            self._playbacks.move_to_end((way, name))
+            return self._playbacks[way, name]
 
-    def _play(self, player: Player, name: str) -> Played:
+    def _play(self, player: Player, name: str) -> PlaybackResult:
         """Worked out beside the requests; whoever was told without it is told that there is more now."""
         started = time.monotonic()
         if player.history.count > _MANY_MESSAGES:
             time.sleep(_FIRST_PAINT_S)
-        made = player.play() if name == SENT else player.play_with(policy_named(name), name)
+        made = player.play() if name == SENT else player.play_with(as_replayed(policy_named(name)), name)
         made.work_out()
-        numbers = numbers_of(made, self._session.paid() if self.is_log else None)
+        numbers = numbers_of(made, self.read.paid() if self.is_log else None)
         if not self.is_log:
             struck = struck_sessions().get(player.history.id, 0)
             numbers["missing_tokens"] = max(numbers["missing_tokens"], struck)
-        played = Played(made, numbers)
         if time.monotonic() > started + _MOMENT_S:
             self._worked_out += 1
-        return played
+        return PlaybackResult(made, numbers)
 
     def resolved(self, policy: str) -> str:
-        """The policy that is meant."""
+        """The name of the policy that is meant."""
         return resolved_policy(policy, is_log=self.is_log)
 
 
 def version_of(source: SessionInput) -> str:
-    """What changes with a session: size and time of its file; of a server's database nothing is known but the time.
-
-    An object is read once: it would have to be downloaded to see more of it.
-    """
-    if "://" not in source.place:
-        return _stamp(source.file) + (_stamp(Path(f"{source.file}-wal")) if source.conversation else "")
-    if is_object_address(source.place):
-        return "stored"
-    kind, place, _ = parse_address(source.place)
-    if kind == "sqlite":
-        return _stamp(Path(place)) + _stamp(Path(f"{place}-wal"))
-    return str(int(time.time() / _PATIENCE))
-
-
-def _stamp(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError:
-        return "-"
-    return f"{found.st_size:x}.{found.st_mtime_ns:x}"
-
-
-def policy_named(name: str) -> Policy:
-    """A preset, or the policy that settings in JSON make."""
-    name = DEFAULT_PRESET if name == "default" else name
-    if name in PRESETS:
-        return PRESETS[name].make()
-    try:
-        custom = json.loads(name)
-    except ValueError:
-        custom = None
-    if not isinstance(custom, dict):
-        raise ValidationError(
-            f"There is no policy {name[:80]!r}. There are: {SENT}, {', '.join(PRESETS)}, or settings in JSON."
-        )
-    return custom_policy(custom)
-
-
-def custom_policy(custom: dict[str, Any]) -> Policy:
-    """The policy of `{"rules": [{"name", "settings"}], "schedule": {"name", "settings"}}`; a preset's where it names one."""
-    if custom.get("rules") is None and isinstance(custom.get("preset"), str):
-        return policy_named(custom["preset"])
-    table: dict[str, Any] = {
-        "words": "en",
-        "strategy": "answer",
-        "rules": [_named(rule) for rule in _listed(custom.get("rules"))],
-    }
-    if custom.get("schedule") is not None:
-        table["schedule"] = _named(custom["schedule"])
-    return Policy.of_table(table)
-
-
-def _listed(rules: object) -> list[object]:
-    if not isinstance(rules, list):
-        raise ValidationError("rules must be a list of objects with a name and settings")
-    return rules
-
-
-def _named(unit: object) -> dict[str, Any]:
-    if not isinstance(unit, dict) or not isinstance(unit.get("settings", {}), dict):
-        raise ValidationError("A rule or schedule is an object with a name and settings.")
-    return {**unit.get("settings", {}), "name": unit.get("name")}
+    """Sizes and times of the session's files; of a server's database nothing is known but the time. An object is read once: it
+    would have to be downloaded to see more of it."""
+    stamp = FoundSession.of(source).stamp
+    if stamp or "://" not in source.place:
+        return ".".join(f"{number:x}" for number in stamp) or "-"
+    return "stored" if is_object_address(source.place) else str(int(time.time() / _PATIENCE))

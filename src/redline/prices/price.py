@@ -1,13 +1,13 @@
 """What a model costs and how its prompt cache behaves: in dollars, or as a rule in multiples of the price of input."""
 
 import re
+from bisect import bisect_left
+from typing import ClassVar
 
 import msgspec
 
 from redline.errors import ValidationError
-from redline.values.checks import check_at_least, check_count, make_list, shown
-
-__all__ = ["PRICE_RULES", "Price", "PriceRule", "Tier", "parse_rule"]
+from redline.values.checks import check_at_least, check_count, make_list, short_repr
 
 _MILLION = 1_000_000
 _MINUTE_MS = 60_000
@@ -21,16 +21,12 @@ class Tier(msgspec.Struct, frozen=True, gc=False):
     output_factor: float
 
     def __post_init__(self) -> None:
-        """A price tier is checked where it is made."""
         check_count("tier: above_tokens", self.above_tokens)
         check_at_least(0, "tier", input_factor=self.input_factor, output_factor=self.output_factor)
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """The list prices of a model, in US dollars for a million tokens, and the facts of its cache.
-
-    A model that costs nothing, on a machine of one's own, has an input of 0.
-    """
+    """The list prices of a model, in US dollars for a million tokens (0 on a machine of one's own), and its cache facts."""
 
     model: str
     """As in the provider's requests, without date or region."""
@@ -58,7 +54,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """A price is checked where it is made, so that no request fails by it."""
         if not isinstance(self.model, str) or not self.model:
-            raise ValidationError(f"price: model must be the name of a model, not {shown(self.model)}")
+            raise ValidationError(f"price: model must be the name of a model, not {short_repr(self.model)}")
         owner = f"price of {self.model}"
         check_at_least(0, owner, input=self.input, output=self.output, lifetime_minutes=self.lifetime_minutes)
         check_at_least(0, owner, cache_read=self.cache_read, cache_write=self.cache_write)
@@ -69,15 +65,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
             check_count(f"{owner}: window_tokens", self.window_tokens, least=1)
         tiers = make_list(f"{owner}: tiers", self.tiers)
         if not all(isinstance(tier, Tier) for tier in tiers):
-            raise ValidationError(f"{owner}: tiers must be redline.prices.Tier, not {shown(self.tiers)}")
+            raise ValidationError(f"{owner}: tiers must be redline.prices.Tier, not {short_repr(self.tiers)}")
         msgspec.structs.force_setattr(self, "tiers", tiers)
         self.rule()
 
     def cost(self, *, fresh: int, read: int, written: int, output: int, written_1h: int = 0) -> float:
-        """US dollars for one request: tokens sent anew, read from the cache, written to it, and answered.
-
-        `written_1h` of `written` went to the one-hour cache. Where it has no price, they cost as much as the others.
-        """
+        """US dollars for tokens sent anew, read from the cache, written to it (`written_1h` of them for an hour), answered."""
         passed = [tier for tier in self.tiers if fresh + read + written > tier.above_tokens]
         write_1h = self.cache_write if self.cache_write_1h is None else self.cache_write_1h
         writes = self.cache_write * (written - written_1h) + write_1h * written_1h
@@ -105,10 +98,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PriceRule(msgspec.Struct, frozen=True):
-    """What a token costs that is read from the cache, and one that is written to it; one that does neither costs 1.
-
-    So sessions of any model can be compared.
-    """
+    """Prices of a token read from and written to the cache, in multiples of an uncached one, so that models can be compared."""
 
     read: float
     write: float
@@ -118,7 +108,6 @@ class PriceRule(msgspec.Struct, frozen=True):
     tiers: tuple[Tier, ...] = ()
 
     def __post_init__(self) -> None:
-        """A price rule is checked where it is made."""
         check_at_least(0, "price rule", read=self.read, write=self.write, lifetime_ms=self.lifetime_ms)
 
     def factor(self, tokens: float) -> float:
@@ -152,3 +141,35 @@ PRICE_RULES: dict[str, PriceRule] = {
 }
 """Those in use in autumn 2026, by their numbers: most Claude models with a cache of 5 minutes and of an hour, Opus 5.5,
 Fable 5.1, GPT-5.6 and later, GPT-5.5 and earlier."""
+
+_PRIOR_WEIGHT = 4.0
+"""How many observations the promise is worth."""
+_KINDS = 7
+
+
+class Survival(msgspec.Struct, frozen=True):
+    """How much of caches was found, by the length of the pause: a lifetime is a promise, which caches outlive or miss."""
+
+    BOUNDS_MS: ClassVar[tuple[float, ...]] = (60_000.0, 180_000.0, 300_000.0, 600_000.0, 1_800_000.0, 3_600_000.0, float("inf"))
+    """Pauses up to these are told apart."""
+
+    shares: tuple[float, ...] = (0.0,) * _KINDS
+    """For each kind of pause, the shares of the cache that were found, summed up."""
+    counts: tuple[int, ...] = (0,) * _KINDS
+
+    def learned(self, gap_ms: float, *, read: float, expected: float) -> "Survival":
+        """With one more: after a pause so many tokens were read from the cache, of those that were there before it."""
+        if expected <= 0:
+            return self
+        shares, counts, place = list(self.shares), list(self.counts), bisect_left(self.BOUNDS_MS, gap_ms)
+        shares[place] += min(read / expected, 1.0)
+        counts[place] += 1
+        return Survival(tuple(shares), tuple(counts))
+
+    def alive(self, gap_ms: float, *, lifetime_ms: float) -> float:
+        """The probability that the cache is there. What was never observed is as promised."""
+        place = bisect_left(self.BOUNDS_MS, gap_ms)
+        promised = 1.0 if gap_ms <= lifetime_ms else 0.0
+        if not self.counts[place]:
+            return promised
+        return (promised * _PRIOR_WEIGHT + self.shares[place]) / (_PRIOR_WEIGHT + self.counts[place])

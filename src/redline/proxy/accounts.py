@@ -5,20 +5,28 @@ import errno
 import logging
 import os
 import threading
+import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from redline.agents.launching.run_summary import RunTotals, reasons_of
 from redline.errors import LogError
 from redline.files import create_private
-from redline.formats.usage import Usage
-from redline.log.log import ROOT
-from redline.store.proxy_accounts import NAMES_GONE, accounts_path
+from redline.providers.answers import Answer
+from redline.proxy.exchange import Exchange, ProxiedRequest, log_line, values_of
+from redline.proxy.settings import ProxySettings
+from redline.record.addresses import masked
+from redline.store.proxy_files import NAMES_GONE, accounts_path
+from redline.telemetry.metrics import METRICS, MetricValue
 
-__all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path"]
+if TYPE_CHECKING:
+    from redline.proxy.telemetry import ProxyTelemetry
+
+__all__ = ["Accounts", "ProxiedRequest", "Tally", "accounts_path", "metrics_text", "status_report"]
 
 _log = logging.getLogger("redline.proxy")
 
@@ -30,140 +38,49 @@ _OTHERS = "others"
 _MOST_PREVIOUS = 5_000
 """Last requests, of sessions and of chains, that are kept to compare the next with."""
 _CHUNK = 1 << 20
+_METRICS = {metric.name: metric for metric in METRICS}
 
 
-class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One request in numbers: nothing that was said, no query, no credential."""
-
-    at: float
-    """When it was answered, in seconds since 1970."""
-    status: int
-    """0 where nothing was answered."""
-    provider: str = ""
-    session: str = ""
-    project: str = ""
-    """The label in its path."""
-    chain: str = ""
-    """The name of the log that it goes on with: a title or a side question has another than the conversation it is about."""
-    model: str = ""
-    sent_bytes: int = 0
-    """The client's body, decoded."""
-    usage: Usage | None = None
-    struck_tokens: int = 0
-    new_struck_tokens: int = 0
-    repairs: int = 0
-    is_unchanged: bool = False
-    """Then strikes and repairs are those that would have been made, were it no dry run and no subscription's."""
-    cost: float | None = None
-    """US dollars; None where no price or no usage is known."""
-    saved: float | None = None
-    why: str = ""
-    """Why it was dear."""
-    retreat: str = ""
-    untouched: str = ""
-    refused: int = 0
-    """The status with which the provider refused what was changed, before it was sent unchanged."""
-    unreachable: str = ""
-    """Why the provider gave no answer."""
-    cut: str = ""
-    """`client` or `upstream`, whichever closed the connection before the end."""
-    seconds: float = 0.0
-    edit_ms: float = 0.0
-    run: str = ""
-    """The run of `redline run` that it belongs to."""
-    record: int = ROOT
-    """The last record of its way through the log."""
-    asks: tuple[str, ...] = ()
-    """The tools of `redline mcp` that the answer calls: by them the server knows which session asks."""
-
-
-@dataclass(slots=True)
 class Tally:
-    """Sums over requests."""
+    """Sums over requests: an amount for each metric, or counts by label."""
 
-    requests: int = 0
-    usage: Counter[str] = field(default_factory=Counter)
-    struck_tokens: int = 0
-    would_strike_tokens: int = 0
-    """In dry runs, and where requests are only observed."""
-    repairs: int = 0
-    would_repair: int = 0
-    cost: float = 0.0
-    saved: float = 0.0
-    would_save: float = 0.0
-    unpriced: int = 0
-    """Requests with usage of models whose price nobody knows: they are in no sum of money."""
-    why: Counter[str] = field(default_factory=Counter)
-    errors: Counter[int] = field(default_factory=Counter)
-    untouched: Counter[str] = field(default_factory=Counter)
-    retreats: int = 0
-    refused: int = 0
-    unreachable: Counter[str] = field(default_factory=Counter)
-    cut: Counter[str] = field(default_factory=Counter)
-    last_at: float = 0.0
-    models: Counter[str] = field(default_factory=Counter)
+    __slots__ = ("labels", "last_at", "sums")
 
-    def add(self, one: ProxiedRequest) -> None:
-        """Count a request in."""
-        self.requests += 1
-        self.last_at = max(self.last_at, one.at)
-        self.retreats += bool(one.retreat)
-        self.refused += bool(one.refused)
-        if one.usage is not None:
-            self.usage.update(msgspec.structs.asdict(one.usage))
-            _count_in(self.models, one.model)
-            self.unpriced += one.cost is None
-        self.cost += one.cost or 0.0
-        if one.is_unchanged:
-            self.would_strike_tokens += one.struck_tokens
-            self.would_repair += one.repairs
-            self.would_save += one.saved or 0.0
-        else:
-            self.struck_tokens += one.struck_tokens
-            self.repairs += one.repairs
-            self.saved += one.saved or 0.0
-        counters: tuple[tuple[Counter[Any], object], ...] = (
-            (self.why, one.why),
-            (self.untouched, one.untouched),
-            (self.unreachable, one.unreachable),
-            (self.cut, one.cut),
-        )
-        if one.status >= 400:
-            self.errors[one.status] += 1
-        for counter, value in counters:
-            if value:
-                _count_in(counter, value)
+    def __init__(self) -> None:
+        self.sums: dict[str, float] = {}
+        self.labels: dict[str, Counter[str]] = {}
+        self.last_at = 0.0
+
+    def add(self, at: float, values: Mapping[str, MetricValue]) -> None:
+        """Count the values of a request that was answered at a time."""
+        self.last_at = max(self.last_at, at)
+        for name, value in values.items():
+            kind = _METRICS[name].kind
+            if kind == "labels":
+                counter, label = self.labels.setdefault(name, Counter()), str(value)
+                counter[label if label in counter or len(counter) < _MOST_NAMES else _OTHERS] += 1
+            else:
+                amount = value if kind == "sum" and isinstance(value, int | float) else 1
+                self.sums[name] = self.sums.get(name, 0) + amount
 
     def report(self) -> dict[str, Any]:
-        """The sums as JSON values."""
-        read, written, fresh = (self.usage[f"{kind}_tokens"] for kind in ("cache_read", "cache_write", "fresh"))
-        sent = read + written + fresh
+        """The sums as JSON values, by the names of the metrics."""
+        said: dict[str, Any] = {
+            name: dict(sorted(self.labels.get(name, {}).items()))
+            if metric.kind == "labels"
+            else round(self.sums.get(name, 0), 6)
+            for name, metric in _METRICS.items()
+        }
+        sent, read = (self.sums.get(name, 0) for name in ("sent_tokens", "read_tokens"))
+        struck, folded = (self.sums.get(name, 0) for name in ("struck_tokens", "folded_tokens"))
+        unsent = struck + folded
         return {
-            "requests": self.requests,
-            "sent_tokens": sent,
-            "read_tokens": read,
-            "written_tokens": written,
-            "fresh_tokens": fresh,
-            "output_tokens": self.usage["output_tokens"],
+            **said,
             "cache_hit_rate": round(read / sent, 4) if sent else None,
-            "struck_tokens": self.struck_tokens,
-            "struck_share_of_sent": round(self.struck_tokens / (sent + self.struck_tokens), 4) if sent else None,
-            "struck_share_of_new": round(self.struck_tokens / (sent - read + self.struck_tokens), 4) if sent > read else None,
-            "would_strike_tokens": self.would_strike_tokens,
-            "repairs": self.repairs,
-            "would_repair": self.would_repair,
-            "cost_usd": round(self.cost, 6),
-            "saved_usd": round(self.saved, 6),
-            "would_save_usd": round(self.would_save, 6),
-            "unpriced_requests": self.unpriced,
-            "why": dict(self.why),
-            "errors": {str(status): count for status, count in sorted(self.errors.items())},
-            "untouched": dict(self.untouched),
-            "retreats": self.retreats,
-            "refused": self.refused,
-            "unreachable": dict(self.unreachable),
-            "cut": dict(self.cut),
-            "models": dict(self.models),
+            "struck_share_of_sent": round(struck / (sent + unsent), 4) if sent else None,
+            "folded_share_of_sent": round(folded / (sent + unsent), 4) if sent else None,
+            "struck_share_of_new": round(struck / (sent - read + unsent), 4) if sent > read else None,
+            "folded_share_of_new": round(folded / (sent - read + unsent), 4) if sent > read else None,
             "last_at": self.last_at,
         }
 
@@ -188,6 +105,24 @@ class Accounts:
         self.sessions: dict[str, Tally] = {}
         self.projects: dict[str, Tally] = {}
         self._previous: dict[tuple[str, str], ProxiedRequest] = {}
+
+    def record_exchange(self, exchange: Exchange, observer: "ProxyTelemetry | None" = None) -> Answer | None:
+        """After the answer, in a thread: write the line of a request here and in the log, and tell the observer.
+
+        Returns what the model said, as far as it can be read.
+        """
+        answer = exchange.read_answer()
+        if answer is not None and answer.usage is not None:
+            self.refresh()
+        entry = ProxiedRequest.of(exchange, answer, self.previous)
+        self.add(entry)
+        _log.info("%s", log_line(exchange, entry))
+        if observer is not None:
+            try:
+                observer.recorded(exchange, entry)
+            except Exception:
+                _log.exception("Telemetry of a request is lost")
+        return answer
 
     def add(self, one: ProxiedRequest) -> None:
         """Write a line; where the file cannot be written, count it here alone, and say so once."""
@@ -253,19 +188,20 @@ class Accounts:
         with contextlib.suppress(OSError), self._path.open("rb") as file:
             for line in file:
                 with contextlib.suppress(msgspec.DecodeError):
-                    one = _NAMES_DECODER.decode(line)
+                    one = _DECODER.decode(line)
                     there |= {one.session, one.chain}
         self.sessions = {name: tally for name, tally in self.sessions.items() if name in there}
         self._previous = {key: one for key, one in self._previous.items() if key[0] in there}
 
     def _count(self, one: ProxiedRequest) -> None:
-        self.totals.add(one)
+        values = values_of(one)
+        self.totals.add(one.at, values)
         if one.at >= self._since:
-            self.run.add(one)
+            self.run.add(one.at, values)
         for tallies, key in ((self.projects, one.project), (self.sessions, one.session)):
             if key:
                 tally = tallies.pop(key, None) or Tally()
-                tally.add(one)
+                tally.add(one.at, values)
                 tallies[key] = tally
                 if len(tallies) > _MOST_SESSIONS:
                     del tallies[next(iter(tallies))]
@@ -276,14 +212,49 @@ class Accounts:
                 del self._previous[next(iter(self._previous))]
 
 
-def _count_in(counter: Counter[Any], name: Any) -> None:
-    counter[name if name in counter or len(counter) < _MOST_NAMES else _OTHERS] += 1
-
-
-class _Names(msgspec.Struct):
-    session: str = ""
-    chain: str = ""
-
-
 _DECODER = msgspec.json.Decoder(ProxiedRequest)
-_NAMES_DECODER = msgspec.json.Decoder(_Names)
+
+
+def status_report(
+    settings: ProxySettings, accounts: Accounts, problem: str, open_requests: int, whole_problem: str = ""
+) -> dict[str, Any]:
+    """Everything that can be said without a word of what was sent. `problem` is what is wrong with the store, `whole_problem`
+    with the folder for whole results."""
+    how = {"mode": settings.mode, "store_problem": problem, "whole_problem": whole_problem}
+    run, whole = accounts.run.report(), settings.whole_place
+    return {
+        **how,
+        "store": masked(settings.store),
+        "accounts_problem": accounts.problem,
+        "notes": reasons_of(RunTotals.of({**how, "projects": {"": run}}, "")),
+        "policy": settings.policy,
+        "whole_in": whole.folder or f"nowhere: {whole.why_none}",
+        "edits_subscriptions": settings.edits_subscriptions,
+        "upstreams": {name: one.origin + one.base for name, one in settings.upstreams.items()},
+        "started_at": settings.started_at,
+        "seconds_up": round(time.time() - settings.started_at, 1),
+        "open_requests": open_requests,
+        "run": run,
+        "totals": accounts.totals.report(),
+        "projects": {name: tally.report() for name, tally in accounts.projects.items()},
+        "sessions": {name: tally.report() for name, tally in accounts.sessions.items()},
+    }
+
+
+def metrics_text(accounts: Accounts, problem: str, open_requests: int) -> str:
+    """The totals as Prometheus reads them."""
+    report, lines = accounts.totals.report(), list[str]()
+
+    def add(name: str, text: str, values: Mapping[str, float]) -> None:
+        kind = "counter" if name.endswith("_total") else "gauge"
+        lines.extend([f"# HELP {name} {text}", f"# TYPE {name} {kind}"])
+        lines.extend(f"{name}{labels} {value}" for labels, value in values.items())
+
+    for metric in METRICS:
+        for name in filter(None, (metric.prometheus, metric.old_name)):
+            held = report[metric.name]
+            values = {f'{{{metric.label}="{label}"}}': count for label, count in held.items()} if metric.label else {"": held}
+            add(name, metric.text, values)
+    add("redline_open_requests", "Requests under way in this worker.", {"": open_requests})
+    add("redline_store_up", "Whether the store can be used.", {"": 0 if problem else 1})
+    return "\n".join(lines) + "\n"

@@ -1,31 +1,27 @@
-"""One request on its way: what is known of it so far, for the accounts and the log line."""
+"""One request on its way, and afterwards in numbers: its line in the accounts, its metrics, its line in the log."""
 
 import contextlib
-import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+
+import msgspec
 
 from redline.errors import RedlineError
-from redline.formats import find_format
-from redline.formats.answers import Answer
-from redline.log.log import ROOT
-from redline.prices.model import price_of
-from redline.proxy.accounts import Accounts, ProxiedRequest
-from redline.proxy.edit_threads import CallEditor, EditOutcome
+from redline.prices.find import price_of
+from redline.providers import find_format
+from redline.providers.answers import Answer, AnswerReader
+from redline.providers.usage import Usage, cache_seconds, cost_reason
+from redline.proxy.edit_threads import EditOutcome
+from redline.record.log import ROOT
 from redline.schedules.bill import OpenBill
+from redline.telemetry.metrics import METRICS, MetricValue, usage_values
 from redline.values import payloads
-from redline.wire.answers import AnswerReader
-from redline.wire.costs import cache_seconds, why_dear
-
-__all__ = ["OWN_TOOLS", "Exchange", "SettlementObserver", "settle", "tell_editor"]
-
-_log = logging.getLogger("redline.proxy")
 
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
-OWN_TOOLS = ("recall", "list_strikes", "session_report", "undo_strike")
+OWN_TOOLS = ("recall", "search_record", "list_strikes", "session_report", "undo_strike")
 """What `redline mcp` calls its tools."""
 
 
@@ -41,7 +37,7 @@ class Exchange:
     project: str = ""
     run: str = ""
     """The run that the proxy was started for."""
-    outcome: EditOutcome | None = None
+    outcome: EditOutcome = field(default_factory=lambda: EditOutcome(b""))
     status: int = 0
     refused: int = 0
     unreachable: str = ""
@@ -64,7 +60,7 @@ class Exchange:
 
     def read_answer(self) -> Answer | None:
         """What the model said, as far as it came."""
-        if not self.chunks:
+        if not self.chunks or not self.format or self.status >= 400:
             return None
         reader = AnswerReader(self.format, self.content_type, self.content_encoding, _MOST_ANSWER)
         for chunk in self.chunks:
@@ -73,102 +69,140 @@ class Exchange:
         return reader.finish()
 
 
-class SettlementObserver(Protocol):
-    """Who is told of every request that was answered."""
+class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One request in numbers: nothing that was said, no query, no credential."""
 
-    def settled(self, exchange: Exchange, entry: ProxiedRequest) -> None:
-        """A request and its answer, and what they are in the accounts."""
-        ...
+    at: float
+    """When it was answered, in seconds since 1970."""
+    status: int
+    """0 where nothing was answered."""
+    provider: str = ""
+    session: str = ""
+    project: str = ""
+    """The label in its path."""
+    chain: str = ""
+    """The name of the log that it goes on with: a title or a side question has another than the conversation it is about."""
+    model: str = ""
+    sent_bytes: int = 0
+    """The client's body, decoded."""
+    usage: Usage | None = None
+    struck_tokens: int = 0
+    """What strikes take out of it; folds, which lose nothing, are counted apart."""
+    new_struck_tokens: int = 0
+    folded_tokens: int = 0
+    repairs: int = 0
+    is_unchanged: bool = False
+    """Then strikes and repairs are those that would have been made, were it no dry run and no subscription's."""
+    cost: float | None = None
+    """US dollars; None where no price or no usage is known."""
+    saved: float | None = None
+    why: str = ""
+    """Why it was expensive."""
+    fallback: str = msgspec.field(default="", name="retreat")
+    """Why the edit was not waited for."""
+    untouched: str = ""
+    refused: int = 0
+    """The status with which the provider refused what was changed, before it was sent unchanged."""
+    unreachable: str = ""
+    cut: str = ""
+    """`client` or `upstream`, whichever closed the connection before the end."""
+    seconds: float = 0.0
+    edit_ms: float = 0.0
+    run: str = ""
+    """The run of `redline run` that it belongs to."""
+    record: int = ROOT
+    """The last record of its way through the log."""
+    asks: tuple[str, ...] = ()
+    """The tools of `redline mcp` that the answer calls: by them the server knows which session asks."""
 
-    def close(self) -> None:
-        """There will be no more. Blocks."""
-        ...
+    @classmethod
+    def of(
+        cls, exchange: Exchange, answer: Answer | None, previous: Callable[[str, str], "ProxiedRequest | None"]
+    ) -> "ProxiedRequest":
+        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model."""
+        outcome, edited, now = exchange.outcome, exchange.outcome.edited, time.time()
+        request = edited.request if edited else None
+        lifetime = edited.read.lifetime if edited and edited.read else ""
+        usage = answer.usage.written_for(lifetime) if answer and answer.usage else None
+        session = _name(edited.session if edited else "") or exchange.project
+        model, chain = _name(edited.model if edited else ""), request.log if request else ""
+        sent_bytes = len(edited.call.body) if edited else len(outcome.body)
+        bill = request.bill if request and not exchange.refused else OpenBill()
+        cost, saved, why = None, None, ""
+        if usage is not None:
+            before = previous(chain or session, model) or previous(session, model)
+            price = price_of(model or None)
+            if session or chain:
+                why = cost_reason(
+                    usage,
+                    before.usage if before else None,
+                    is_repeated=before is not None and before.sent_bytes == sent_bytes,
+                    is_expired=before is not None and now - before.at > cache_seconds(price, is_long=lifetime == "1h"),
+                    is_rewritten=bill.new.struck > 0 and outcome.is_changed,
+                )
+            if price is not None:
+                paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
+                cost, saved = paid.paid, paid.saved
+        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
+        return cls(
+            **{name: getattr(exchange, name) for name in carried},
+            at=now,
+            session=session,
+            chain=chain,
+            model=model,
+            sent_bytes=sent_bytes,
+            usage=usage,
+            struck_tokens=bill.saved.struck,
+            new_struck_tokens=bill.new.struck,
+            folded_tokens=bill.saved.folded,
+            repairs=len(request.repairs) if request and not exchange.refused else 0,
+            is_unchanged=not outcome.is_changed,
+            cost=cost,
+            saved=saved,
+            why=why,
+            fallback=outcome.fallback,
+            untouched=outcome.untouched,
+            seconds=round(exchange.end - exchange.start, 3),
+            edit_ms=round(outcome.edit_ms, 2),
+            record=request.record if request else ROOT,
+            asks=_own_tools_in(answer) if answer else (),
+        )
 
 
-def settle(exchange: Exchange, accounts: Accounts, observer: SettlementObserver | None = None) -> Answer | None:
-    """After the answer, in a thread: write the accounts and the log line. What the model said, as far as it can be read."""
-    outcome = exchange.outcome or EditOutcome(b"")
-    answer = exchange.read_answer() if exchange.format and exchange.status < 400 else None
-    entry = _entry(exchange, outcome, answer, accounts)
-    accounts.add(entry)
-    _log.info("%s", _line(exchange, entry))
-    if observer is not None:
-        try:
-            observer.settled(exchange, entry)
-        except Exception:
-            _log.exception("Telemetry of a request is lost")
-    return answer
+def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
+    """What a request adds to the metrics of the table, by their names; what adds nothing is left out."""
+    is_dry, reported = one.is_unchanged, usage_values(one.usage)
+    values: dict[str, MetricValue] = {
+        "requests": 1,
+        **reported,
+        "would_fold_tokens" if is_dry else "folded_tokens": one.folded_tokens,
+        "would_strike_tokens" if is_dry else "struck_tokens": one.struck_tokens,
+        "would_repair" if is_dry else "repairs": one.repairs,
+        "cost_usd": one.cost,
+        "would_save_usd" if is_dry else "saved_usd": one.saved,
+        "unpriced_requests": bool(reported) and one.cost is None,
+        "why": one.why,
+        "errors": str(one.status) if one.status >= 400 else "",
+        "retreats": one.fallback,
+        "refused": one.refused,
+        "unreachable": one.unreachable,
+        "cut": one.cut,
+        "untouched": one.untouched,
+        "models": one.model if reported else "",
+    }
+    return {name: value for name, value in values.items() if value or name in reported}
 
 
-def tell_editor(exchange: Exchange, editor: CallEditor, answer: Answer | None) -> None:
-    """What became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
-    edited = exchange.outcome.edited if exchange.outcome else None
-    if edited is None:
-        return
-    try:
-        if exchange.refused:
-            editor.refused(edited, exchange.refused, answer)
-        else:
-            editor.answered(edited, answer)
-    except Exception:  # the answer is with the client already: nothing of ours may matter to it
-        _log.exception("The editor could not be told of an answer")
-
-
-def _entry(exchange: Exchange, outcome: EditOutcome, answer: Answer | None, accounts: Accounts) -> ProxiedRequest:
-    """The request in numbers."""
-    edited, now = outcome.edited, time.time()
-    lifetime = edited.read.lifetime if edited and edited.read else ""
-    usage = answer.usage.written_for(lifetime) if answer and answer.usage else None
-    session = _name(edited.session if edited else "") or exchange.project
-    model = _name(edited.model if edited else "")
-    sent_bytes = len(edited.call.body) if edited else len(outcome.body)
-    bill = edited.request.bill if edited and edited.request and not exchange.refused else OpenBill()
-    chain = edited.request.log if edited and edited.request else ""
-    cost, saved, why = None, None, ""
-    if usage is not None:
-        accounts.refresh()
-        before = accounts.previous(chain or session, model) or accounts.previous(session, model)
-        price = price_of(model or None)
-        is_expired = before is not None and now - before.at > cache_seconds(price, is_long=lifetime == "1h")
-        if session or chain:
-            why = why_dear(
-                usage,
-                before.usage if before else None,
-                is_repeated=before is not None and before.sent_bytes == sent_bytes,
-                is_expired=is_expired,
-                is_rewritten=bill.new_struck_tokens > 0 and outcome.is_changed,
-            )
-        if price is not None:
-            settled = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
-            cost, saved = settled.paid, settled.saved
-    return ProxiedRequest(
-        at=now,
-        status=exchange.status,
-        provider=exchange.provider,
-        session=session,
-        project=exchange.project,
-        chain=chain,
-        model=model,
-        sent_bytes=sent_bytes,
-        usage=usage,
-        struck_tokens=bill.struck_tokens,
-        new_struck_tokens=bill.new_struck_tokens,
-        repairs=len(edited.request.repairs) if edited and edited.request and not exchange.refused else 0,
-        is_unchanged=not outcome.is_changed,
-        cost=cost,
-        saved=saved,
-        why=why,
-        retreat=outcome.retreat,
-        untouched=outcome.untouched,
-        refused=exchange.refused,
-        unreachable=exchange.unreachable,
-        cut=exchange.cut,
-        seconds=round(exchange.end - exchange.start, 3),
-        edit_ms=round(outcome.edit_ms, 2),
-        run=exchange.run,
-        record=edited.request.record if edited and edited.request else ROOT,
-        asks=_own_tools_in(answer) if answer else (),
-    )
+def log_line(exchange: Exchange, one: ProxiedRequest) -> str:
+    """A line for the log: no contents, no query, no credential."""
+    words = [f"{exchange.method} {_name(exchange.path)} {one.status or '-'} {one.provider}", one.model]
+    values = values_of(one)
+    for metric in METRICS:
+        if metric.log and (value := values.get(metric.name)) is not None:
+            said = f"${value:.4f}" if isinstance(value, float) else str(value)
+            said = said.replace(", ", "/") if metric.name == "why" else said
+            words.append(f"{metric.log}={said!r}" if " " in said else f"{metric.log}={said}")
+    return f"{' '.join(filter(None, words))} edit={one.edit_ms:.1f}ms {one.seconds:.2f}s"
 
 
 def _own_tools_in(answer: Answer) -> tuple[str, ...]:
@@ -183,29 +217,3 @@ def _own_tools_in(answer: Answer) -> tuple[str, ...]:
 def _name(text: str) -> str:
     """What a client calls something, as far as it fits into a line and can be written: it may hold anything."""
     return (text if text.isprintable() else ascii(text))[:_LONGEST_NAME]
-
-
-def _line(exchange: Exchange, entry: ProxiedRequest) -> str:
-    """A line for the log: no contents, no query, no credential."""
-    words = [f"{exchange.method} {_name(exchange.path)} {entry.status or '-'} {entry.provider}"]
-    if entry.model:
-        words.append(entry.model)
-    if entry.usage is not None:
-        usage = entry.usage
-        words.append(
-            f"sent={usage.input_tokens} read={usage.cache_read_tokens} written={usage.cache_write_tokens} "
-            f"output={usage.output_tokens}"
-        )
-    named = {
-        "would_strike" if entry.is_unchanged else "struck": entry.struck_tokens,
-        "repairs": entry.repairs,
-        "would_save" if entry.is_unchanged else "saved": f"${entry.saved:.4f}" if entry.saved else "",
-        "why": entry.why.replace(", ", "/"),
-        "retreat": entry.retreat,
-        "refused": entry.refused,
-        "unreachable": entry.unreachable,
-        "cut": entry.cut,
-        "untouched": entry.untouched,
-    }
-    words.extend(f"{name}={value!r}" if " " in str(value) else f"{name}={value}" for name, value in named.items() if value)
-    return f"{' '.join(words)} edit={entry.edit_ms:.1f}ms {entry.seconds:.2f}s"

@@ -1,33 +1,40 @@
 """The proxy's one endpoint: takes every request, has it edited if it asks a model, and relays what the provider answers."""
 
 import asyncio
+import json
 import logging
+import threading
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING
 
 import aiohttp
-from starlette.applications import Starlette
+import msgspec
 
-from redline.listening import TOKEN_HEADER
-from redline.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
-from redline.proxy.access import Target, parse_target
-from redline.proxy.accounts import Accounts
-from redline.proxy.edit_threads import CallEditor, EditOutcome, EditThreads, EncodedCall
-from redline.proxy.exchange import Exchange, SettlementObserver, settle, tell_editor
-from redline.proxy.headers import headers_for_client, headers_for_upstream, plain_headers
-from redline.proxy.incoming import ClientGoneError, Incoming, Receive, Scope, Send
-from redline.proxy.problems import problem_body, why_unreachable
-from redline.proxy.settings import ProxySettings
-from redline.proxy.status import status_app
-from redline.proxy.store_health import StoreHealth
-from redline.proxy.upstream_client import Outgoing, UpstreamClient
-from redline.proxy.upstreams import provider_of
-from redline.wire import find_api
-from redline.wire.editing import CACHE_TOUCH, REFUSALS, Call
+from redline.providers.answers import Answer
+from redline.providers.apis import OPENAI, PROVIDERS, Provider, find_api, provider_of
+from redline.proxy.accounts import Accounts, metrics_text, status_report
+from redline.proxy.edit_threads import EditOutcome, EditThreads, StoreHealth
+from redline.proxy.exchange import Exchange
+from redline.proxy.http import (
+    ClientGoneError,
+    Incoming,
+    Receive,
+    Scope,
+    Send,
+    headers_for_client,
+    headers_for_upstream,
+    plain_headers,
+)
+from redline.proxy.settings import ProxySettings, Target, parse_target
+from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
+from redline.servers.listening import TOKEN_HEADER
+from redline.servers.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
+from redline.transport.editing import CACHE_TOUCH, REFUSALS, Call, WireEditor
 
-__all__ = ["Relay"]
+if TYPE_CHECKING:
+    from redline.proxy.telemetry import ProxyTelemetry
 
 _log = logging.getLogger("redline.proxy")
 
@@ -35,13 +42,15 @@ _MOST_HELD = 64 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
 _PATIENCE = 20
 """So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
-_LAST_WORDS_S = 1.0
+_DRAIN_SECONDS = 1.0
 """At the end, requests that the server has cancelled get this long to be counted."""
-_SETTLED_S = 3.0
+_RECORDED_SECONDS = 3.0
 _LAST_TURNS = 20
 """A client may have the last byte of an answer a few turns of the event loop before the request has ended here."""
-_MOST_UNSETTLED = 1_000
-"""Exchanges that wait for the accounts; beyond that a store that hangs would cost memory without end."""
+_MOST_WAITING = 1_000
+"""Exchanges that wait for the accounts, or for the editor; beyond that a store that hangs would cost memory without end."""
+_NO_TOKEN = f"A token is needed: send it as {TOKEN_HEADER}, or in the base URL as /t/TOKEN."
+_JSON = "application/json"
 
 
 class Relay:
@@ -50,9 +59,9 @@ class Relay:
     def __init__(
         self,
         settings: ProxySettings,
-        open_editor: Callable[[], CallEditor],
+        open_editor: Callable[[], WireEditor],
         accounts: Accounts,
-        observer: SettlementObserver | None = None,
+        observer: "ProxyTelemetry | None" = None,
     ) -> None:
         self.settings = settings
         self.accounts = accounts
@@ -61,11 +70,10 @@ class Relay:
         self._access = settings.access
         self.health = StoreHealth(settings.store)
         self._threads = EditThreads(open_editor, self.health, deadline_s=settings.deadline_ms / 1000)
-        self._clerk = ThreadPoolExecutor(1, "redline-accounts")
-        self._teller = ThreadPoolExecutor(1, "redline-answers")
-        self._unsettled, self._untold = 0, 0
+        self._accounting_pool = ThreadPoolExecutor(1, "redline-accounts")
+        self._answer_pool = ThreadPoolExecutor(1, "redline-answers")
+        self._unrecorded, self._untold = threading.Semaphore(_MOST_WAITING), threading.Semaphore(_MOST_WAITING)
         self._client: UpstreamClient | None = None
-        self._status: Starlette = status_app(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or the server's notice that it starts or ends."""
@@ -75,13 +83,13 @@ class Relay:
         target = parse_target(scope["raw_path"].decode("latin-1"))
         headers = plain_headers(scope["headers"])
         if problem := self._access.host_problem(headers):
-            await _answer_problem(send, "", 403, problem)
+            await _answer_problem(send, OPENAI, 403, problem)
         elif problem := self._access.page_problem(headers, headers.get(TOKEN_HEADER, ""), target.token):
             await _answer_problem(send, provider_of(target.path, headers), 403, problem)
         elif not target.path.startswith("/"):
-            await _answer_problem(send, "", 400, f"No provider has the path {target.path[:100]!r}.")
+            await _answer_problem(send, OPENAI, 400, f"No provider has the path {target.path[:100]!r}.")
         elif target.path.startswith("/redline/"):
-            await self._answer_status(scope, receive, send, target, headers)
+            await self._answer_status(scope, send, target, headers)
         elif not self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token):
             await _answer_problem(send, provider_of(target.path, headers), 401, _NO_TOKEN)
         elif headers.get("upgrade", "").lower() == "websocket":
@@ -93,44 +101,61 @@ class Relay:
         """Open what requests need, and close it at the end."""
         await receive()
         self._client = UpstreamClient()
-        await asyncio.get_running_loop().run_in_executor(self._clerk, self._threads.open)
+        await asyncio.get_running_loop().run_in_executor(self._accounting_pool, self._threads.open)
         checking = asyncio.ensure_future(self.health.check())  # which says in the log what is wrong, before the first request
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await checking
-        end = time.monotonic() + _LAST_WORDS_S
+        end = time.monotonic() + _DRAIN_SECONDS
         while self.open_requests and time.monotonic() < end:
             await asyncio.sleep(0.01)
         await self._client.close()
         self._threads.close()
-        await asyncio.to_thread(self._clerk.shutdown)
-        await asyncio.to_thread(self._teller.shutdown, cancel_futures=bool(self.health.problem))
+        await asyncio.to_thread(self._accounting_pool.shutdown)
+        await asyncio.to_thread(self._answer_pool.shutdown, cancel_futures=bool(self.health.problem))
         if self._observer is not None:
             await asyncio.to_thread(self._observer.close)
         self.accounts.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _answer_status(self, scope: Scope, receive: Receive, send: Send, target: Target, headers: dict[str, str]) -> None:
+    async def _answer_status(self, scope: Scope, send: Send, target: Target, headers: dict[str, str]) -> None:
+        """The proxy's own pages; whoever challenges it gets the proof of whose proxy it is with every answer."""
+        proven: list[tuple[bytes, bytes]] = []
+        if challenge := headers.get(CHALLENGE_HEADER, ""):
+            proven = [(PROOF_HEADER.encode(), proofs(self.settings.keys, challenge, self.settings.port).encode())]
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         is_known = self._access.takes_token(headers.get(TOKEN_HEADER, ""), target.token, bearer)
-        if not is_known and target.path != "/redline/health":
-            await _answer_problem(send, "", 401, _NO_TOKEN)
-            return
-        proof = proofs(self.settings.keys, headers.get(CHALLENGE_HEADER, ""), self.settings.port).encode()
-
-        async def send_proven(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start" and CHALLENGE_HEADER in headers:
-                message["headers"].append((PROOF_HEADER.encode(), proof))
-            await send(message)
-
-        await self._status({**scope, "path": target.path, "raw_path": target.path.encode()}, receive, send_proven)
+        page = target.path.removeprefix("/redline/")
+        if not is_known and page != "health":
+            await _answer_problem(send, OPENAI, 401, _NO_TOKEN)
+        elif page not in ("status", "metrics", "health"):
+            await _answer(send, 404, "text/plain", b"Not Found", proven)
+        elif scope["method"] not in ("GET", "HEAD"):
+            await _answer(send, 405, "text/plain", b"Method Not Allowed", [*proven, (b"allow", b"GET, HEAD")])
+        elif page == "health":
+            # What is wrong may name places, and this path asks for no token.
+            why = "Nothing can be edited or recorded; requests pass. /redline/status says why."
+            is_well = not await self.health.check()
+            said = {"status": "ok"} if is_well else {"status": "unavailable", "why": why}
+            await _answer(send, 200 if is_well else 503, _JSON, json.dumps(said).encode(), proven)
+        else:
+            await self.recorded()
+            await asyncio.gather(asyncio.to_thread(self.accounts.refresh), self.health.check())
+            problem, open_requests = self.health.problem, self.open_requests
+            if page == "status":
+                whole_problem = self._threads.editor.whole_problem if self._threads.editor is not None else ""
+                report = status_report(self.settings, self.accounts, problem, open_requests, whole_problem)
+                await _answer(send, 200, _JSON, json.dumps(report).encode(), proven)
+            else:
+                text = metrics_text(self.accounts, problem, open_requests)
+                await _answer(send, 200, "text/plain; version=0.0.4; charset=utf-8", text.encode(), proven)
 
     async def _relay_until_gone(
         self, scope: Scope, incoming: Incoming, send: Send, target: Target, headers: dict[str, str]
     ) -> None:
         """Relay, and stop the moment the client goes: nobody pays for what nobody reads."""
         api = find_api(scope["method"], target.path)
-        provider = api.provider if api else provider_of(target.path, headers)
+        provider = (api.provider if api else provider_of(target.path, headers)).name
         exchange = Exchange(scope["method"], target.path, provider, api.name if api else "", target.label, self.settings.run)
         relaying = asyncio.ensure_future(self._relay(scope, incoming, send, exchange, headers))
         leaving = asyncio.ensure_future(incoming.gone())
@@ -145,7 +170,7 @@ class Relay:
             await asyncio.wait({relaying, leaving})
             self.open_requests -= 1
             exchange.end = time.perf_counter()
-            self._settle_later(exchange)
+            self._record_later(exchange)
         if not relaying.cancelled() and (bug := relaying.exception()):
             _log.error("A request could not be relayed", exc_info=bug)
 
@@ -156,12 +181,11 @@ class Relay:
         except ClientGoneError:
             exchange.cut = "client"
             return
-        outcome, encoded = EditOutcome(body), None
+        outcome, call = EditOutcome(body), None
         if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
             query = scope["query_string"].decode("latin-1")
             call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
-            encoded = EncodedCall(call, headers.get("content-encoding", "").strip().lower())
-            outcome = await self._threads.edit(encoded)
+            outcome = await self._threads.edit(call)
         exchange.outcome = outcome
         try:
             response = await self._ask(scope, incoming, exchange, outcome)
@@ -170,9 +194,9 @@ class Relay:
                 status = response.status
                 response = await self._ask(scope, incoming, exchange, EditOutcome(body))
                 exchange.refused = status if response.status < 400 else 0  # what fails either way may not be our doing
-            if outcome.retreat and encoded is not None and response.status in REFUSALS:
-                late = await self._threads.edit(encoded, patience=_PATIENCE)
-                if late.is_changed and not late.retreat:  # it may have been refused because it was sent without its repair
+            if outcome.fallback and call is not None and response.status in REFUSALS:
+                late = await self._threads.edit(call, patience=_PATIENCE)
+                if late.is_changed and not late.fallback:  # it may have been refused because it was sent without its repair
                     response.close()
                     exchange.outcome, response = late, await self._ask(scope, incoming, exchange, late)
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
@@ -182,14 +206,14 @@ class Relay:
             exchange.status = 504 if isinstance(problem, TimeoutError) else 502
             exchange.unreachable = why_unreachable(problem)
             said = f"{exchange.provider} cannot be reached: {exchange.unreachable}."
-            await _answer_problem(send, exchange.provider, exchange.status, said)
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
             if 200 <= response.status < 600:
                 await self._pass_on(response, send, exchange)
             else:
                 exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-                await _answer_problem(send, exchange.provider, exchange.status, said)
+                await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
@@ -198,17 +222,15 @@ class Relay:
         upstream = self.settings.upstreams[exchange.provider]
         named = [value for name, value in scope["headers"] if name == b"content-length"]
         has_body = bool(outcome.body or named or not incoming.is_whole)
-        outgoing = Outgoing(
+        assert self._client is not None, "the server starts the application before it hands it requests"
+        return await self._client.send(
             exchange.method,
-            upstream,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
             headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed),
-            outcome.body if has_body else None,
-            None if incoming.is_whole else incoming.rest(),
-            len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
+            pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
+            length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
+            proxy=upstream.proxy,
         )
-        assert self._client is not None, "the server starts the application before it hands it requests"
-        return await self._client.send(outgoing)
 
     async def _pass_on(self, response: aiohttp.ClientResponse, send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
@@ -230,53 +252,55 @@ class Relay:
             return  # without the end of the answer, so that the client sees that it is cut off
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def settled(self) -> None:
+    async def recorded(self) -> None:
         """Wait until the requests that have ended by now are in the accounts; for a moment, since a store may hang."""
         for _ in range(_LAST_TURNS):
             await asyncio.sleep(0)
-        counted = asyncio.get_running_loop().run_in_executor(self._clerk, _do_nothing)
-        await asyncio.wait({counted}, timeout=_SETTLED_S)
+        counted = asyncio.get_running_loop().run_in_executor(self._accounting_pool, lambda: None)
+        await asyncio.wait({counted}, timeout=_RECORDED_SECONDS)
 
-    def _settle_later(self, exchange: Exchange) -> None:
-        """Hand it to the accounts, in a thread of theirs, one after the other; then the editor is told, in another."""
-        if self._unsettled >= _MOST_UNSETTLED:
+    def _record_later(self, exchange: Exchange) -> None:
+        """Hand an exchange to the accounts, in a thread of theirs, one after the other; then tell the editor, in another."""
+        if not self._unrecorded.acquire(blocking=False):
             _log.warning("The accounts are behind; a request is not counted")
             return
-        self._unsettled += 1
-        loop = asyncio.get_running_loop()
-        edited, waiting = exchange.outcome.edited if exchange.outcome else None, self._threads.opened
+        edited, waiting = exchange.outcome.edited, self._threads.editor
         if edited is not None and waiting is not None:
             waiting.answering(edited)
 
-        def work() -> None:
+        def record() -> None:
             try:
-                answer, editor = settle(exchange, self.accounts, self._observer), self._threads.open()
-                if editor is not None and not self.health.problem and self._untold < _MOST_UNSETTLED:
-                    self._untold += 1
-                    self._teller.submit(tell_editor, exchange, editor, answer).add_done_callback(told)
+                answer, editor = self.accounts.record_exchange(exchange, self._observer), self._threads.open()
+                if editor is not None and not self.health.problem and self._untold.acquire(blocking=False):
+                    self._answer_pool.submit(self._tell_editor, exchange, editor, answer)
                 elif edited is not None and waiting is not None:
                     waiting.answered(edited, None)
             except Exception:  # nobody waits for this: unless it is logged here, it is lost
                 _log.exception("A request could not be counted")
+            finally:
+                self._unrecorded.release()
 
-        def told(_: object) -> None:
-            self._untold -= 1
+        self._accounting_pool.submit(record)
 
-        def settled(_: object) -> None:
-            self._unsettled -= 1
+    def _tell_editor(self, exchange: Exchange, editor: WireEditor, answer: Answer | None) -> None:
+        """Report what became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
+        try:
+            edited = exchange.outcome.edited
+            if edited is not None and exchange.refused:
+                editor.refused(edited, exchange.refused, answer)
+            elif edited is not None:
+                editor.answered(edited, answer)
+        except Exception:  # the answer is with the client already: nothing of ours may matter to it
+            _log.exception("The editor could not be told of an answer")
+        finally:
+            self._untold.release()
 
-        loop.run_in_executor(self._clerk, work).add_done_callback(settled)
+
+async def _answer_problem(send: Send, provider: Provider, status: int, message: str) -> None:
+    await _answer(send, status, _JSON, msgspec.json.encode(provider.error(status, f"redline proxy: {message}")))
 
 
-def _do_nothing() -> None:
-    """What is done after all that was asked for before it."""
-
-
-_NO_TOKEN = f"A token is needed: send it as {TOKEN_HEADER}, or in the base URL as /t/TOKEN."
-
-
-async def _answer_problem(send: Send, provider: str, status: int, message: str) -> None:
-    body = problem_body(provider, status, message)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+async def _answer(send: Send, status: int, kind: str, body: bytes, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": "http.response.body", "body": body})

@@ -4,36 +4,35 @@ import functools
 import logging
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from redline.blobs.memory import MemoryBlobs
-from redline.blobs.opening import open_blobs
-from redline.editor import Editor
-from redline.listening import bind, ended_by_signals, handed_over
-from redline.ownership import SERVED_RUN, known_keys
-from redline.policy import Policy
-from redline.presets import find_policy
+from redline.conversation.editor import Editor
+from redline.policy.policy import Policy, find_policy
 from redline.proxy.accounts import Accounts, accounts_path
-from redline.proxy.edit_threads import CallEditor
-from redline.proxy.exchange import SettlementObserver
-from redline.proxy.http_protocol import HttpProtocol
+from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
-from redline.proxy.stored_results import StoredResults
+from redline.record.blobs.blobs import Blobs, MemoryBlobs, reference_of
+from redline.record.blobs.opening import open_blobs
 from redline.redaction import redact
+from redline.servers.listening import bind, ended_by_signals, handed_over
+from redline.servers.ownership import SERVED_RUN, known_keys
 from redline.tokens import Estimate
-from redline.wire.editing import WireEditor
-
-__all__ = ["make_relay", "serve"]
+from redline.transport.editing import WireEditor
 
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
 _SAY_AGAIN_S = 60.0
+_KNOWN_S = 300.0
+"""A result that was stored is not stored again for so long; whoever tidies up leaves what is younger than that alone."""
+_MOST_KNOWN = 10_000
 _BLOB_S = 2.0
 """So long a bucket may take to store a result. The request does not wait for it, but the next one of its session does."""
 
@@ -71,32 +70,28 @@ def make_relay(settings: ProxySettings) -> Relay:
     """The application, once in every worker."""
     _log_to_stderr()
     accounts = Accounts(accounts_path(settings.store), since=settings.started_at)
-    return Relay(settings, functools.partial(_open_editor, settings), accounts, _observer(settings))
+    observer = None
+    if settings.exports_telemetry:  # else OpenTelemetry is not imported
+        from redline.proxy.telemetry import ProxyTelemetry
+        from redline.telemetry.switch import exporting_instruments
+
+        instruments, send_last = exporting_instruments()
+        observer = ProxyTelemetry(instruments, settings.policy, send_last)
+    return Relay(settings, functools.partial(_open_editor, settings), accounts, observer)
 
 
-def _observer(settings: ProxySettings) -> SettlementObserver | None:
-    """OpenTelemetry is imported only if it is asked for."""
-    if not settings.exports_telemetry:
-        return None
-    from redline.proxy.telemetry import ProxyTelemetry
-    from redline.telemetry.exporting import exporting_instruments
-
-    instruments, send_last = exporting_instruments()
-    return ProxyTelemetry(instruments, settings.policy, send_last)
-
-
-def _open_editor(settings: ProxySettings) -> CallEditor:
+def _open_editor(settings: ProxySettings) -> WireEditor:
     """Counts tokens by estimate: the provider reports them anyway, and a vocabulary would take 30 MB in every worker."""
     policy, redaction = find_policy(settings.policy), redact if settings.redacts else None
     _warm_up(policy)
-    blobs = StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
-    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs)
+    blobs = _StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
+    whole_in = settings.whole_place.folder or None
+    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs, whole_in=whole_in)
     return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
 
 
 def _warm_up(policy: Policy) -> None:
-    """Edit a history once in memory, so that all which that needs is loaded: loading takes longer than the deadline of a first
-    request, and a session that is resumed would then be sent without its strikes and without its repair."""
+    """Edit a history in memory, to load all modules: else a resumed session's first request would miss its deadline."""
     call = {"type": "tool_use", "id": "c", "name": "Read", "input": {"file_path": "/a"}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "one line\n" * 100}
     history = [("user", "go"), ("assistant", [call]), ("user", [result]), ("assistant", "done"), ("user", "go on")]
@@ -133,3 +128,42 @@ class _Once(logging.Filter):
         if is_new:
             self._said[kind] = record.created
         return is_new
+
+
+class _StoredResults:
+    """Blobs that remember what they stored lately.
+
+    An edit has a tenth of a second, and a bucket often takes longer. The edit is then given up, but its result gets stored; the
+    next request finds it here and is edited in time.
+    """
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._known: OrderedDict[str, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, content: bytes) -> str:
+        """Store the bytes, unless that was done lately."""
+        reference = reference_of(content)
+        if time.monotonic() - self._known.get(reference, float("-inf")) < _KNOWN_S:
+            return reference
+        self._blobs.put(content)
+        with self._lock:
+            self._known[reference] = time.monotonic()
+            self._known.move_to_end(reference)
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        return reference
+
+    def get(self, reference: str) -> bytes:
+        """The bytes."""
+        return self._blobs.get(reference)
+
+    def list(self) -> Iterator[str]:
+        """The references of all that is stored."""
+        return self._blobs.list()
+
+    def delete(self, reference: str) -> None:
+        """Forget the bytes."""
+        self._known.pop(reference, None)
+        self._blobs.delete(reference)

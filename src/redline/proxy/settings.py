@@ -1,18 +1,97 @@
-"""How a proxy is to run, checked where it is said."""
+"""How a proxy is to run, checked where it is said, and where requests go: one fixed address for each provider."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from redline.blobs.opening import open_blobs
 from redline.errors import ValidationError
-from redline.listening import Access, is_loopback
-from redline.log.addresses import parse_address
-from redline.policy import check_blobs
-from redline.presets import find_policy
-from redline.proxy.upstreams import Upstream, parse_upstreams
+from redline.files import check_path
+from redline.policy.policy import check_blobs, find_policy
+from redline.providers.apis import PROVIDERS
+from redline.record.backends import parse_address
+from redline.record.blobs.opening import open_blobs
+from redline.servers.listening import Access, is_loopback
+from redline.store.proxy_files import WholePlace, whole_place
 
-__all__ = ["ProxySettings", "check_origins", "check_token"]
+UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
+"""The providers' own addresses."""
+_VERSIONS = frozenset(provider.version for provider in PROVIDERS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The address of a provider, and how to reach it."""
+
+    provider: str
+    origin: str
+    """Scheme, host and port."""
+    base: str = ""
+    """A path that all paths begin with there; no slash at its end."""
+    proxy: str | None = None
+    """The HTTP proxy on the way, as the environment says."""
+
+    def url(self, path: str, query: str) -> str:
+        """Where a path of the client's is there: below the base, with one version."""
+        provider = PROVIDERS[self.provider]
+        first, slash, rest = path.lstrip("/").partition("/")
+        if not self.base and first.partition(":")[0] in provider.first_names:
+            path = provider.version + path
+        elif f"/{first}" in _VERSIONS and self.base.endswith(f"/{first}"):
+            path = slash + rest
+        return f"{self.origin}{self.base}{path}{'?' if query else ''}{query}"
+
+
+def parse_upstreams(given: Iterable[str]) -> dict[str, Upstream]:
+    """Every provider's upstream, from texts such as `openai=https://host/base`; the providers' own where nothing is given."""
+    addresses = dict(UPSTREAMS)
+    for text in given:
+        provider, _, url = text.partition("=")
+        if provider not in UPSTREAMS or not url:
+            raise ValidationError(f"{text!r} is no upstream. Write {', '.join(f'{name}=URL' for name in UPSTREAMS)}.")
+        addresses[provider] = url
+    found, proxies = dict[str, Upstream](), getproxies()
+    for provider, url in addresses.items():
+        parts = urlsplit(url)
+        try:
+            is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            is_whole = False
+        if not is_whole or parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValidationError(
+                f"The upstream of {provider} must be http:// or https:// with a host, and perhaps a port and a path; "
+                "credentials come with each request."
+            )
+        host = str(parts.hostname)
+        is_direct = host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host)
+        proxy = None if is_direct else proxies.get(parts.scheme, proxies.get("all"))
+        found[provider] = Upstream(provider, f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"), proxy)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A path, taken apart."""
+
+    path: str
+    """The provider's, as the client wrote it."""
+    label: str = ""
+    """From `/s/<label>/…`."""
+    token: str = ""
+    """From `/t/<token>/…`."""
+
+
+def parse_target(path: str) -> Target:
+    """What a path says: `/t/<token>` and `/s/<label>` may stand before the provider's path, in any order, each once."""
+    target = Target(path)
+    for _ in range(2):
+        kind, name, rest = ([*target.path.split("/", 3)[1:], "", "", ""])[:3]
+        if not name or (kind == "s" and target.label) or (kind == "t" and target.token) or kind not in ("s", "t"):
+            break
+        target = replace(target, path=f"/{rest}", **{"label" if kind == "s" else "token": unquote(name)})
+    return target
+
 
 _LEAST_TOKEN = 16
 _GIVE_BLOBS = "Give --blobs ADDRESS, with a folder or a bucket, or another --policy."
@@ -32,6 +111,8 @@ class ProxySettings:
     """A name, or the path of a file."""
     blobs: str = ""
     """Where offloaded results go: a folder or a bucket; empty: nowhere."""
+    whole_in: str = ""
+    """The folder for whole results, `off`, or empty for one with the store."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
     is_dry_run: bool = False
     workers: int = 1
@@ -68,11 +149,17 @@ class ProxySettings:
         check_blobs(find_policy(self.policy).made_rules(), self.blobs or None, _GIVE_BLOBS)
         if self.blobs:
             open_blobs(self.blobs)
+        check_path("--whole-in", self.whole_in)
 
     @property
     def mode(self) -> str:
         """Whether requests are changed."""
         return "dry-run" if self.is_dry_run else "edit"
+
+    @property
+    def whole_place(self) -> WholePlace:
+        """Where whole results are written for agents to read."""
+        return whole_place(self.store, self.whole_in, self.host)
 
     @property
     def access(self) -> Access:

@@ -6,16 +6,21 @@ from collections.abc import Callable
 from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, StatusCode
 
-from redline.formats.usage import Usage
-from redline.presets import PRESETS
-from redline.proxy.accounts import ProxiedRequest
-from redline.proxy.edit_threads import EditOutcome
-from redline.proxy.exchange import Exchange
-from redline.telemetry.instruments import Attribute, Instruments, common_attributes, request_attributes
-from redline.telemetry.names import OPERATIONS, PROVIDERS, model_label, session_label, untouched_label
-from redline.wire.editing import Edited
-
-__all__ = ["ProxyTelemetry"]
+from redline.policy.presets import PRESETS
+from redline.providers.apis import PROVIDERS
+from redline.proxy.exchange import Exchange, ProxiedRequest, values_of
+from redline.record.records import SavedTokens
+from redline.telemetry.instruments import (
+    Attribute,
+    Instruments,
+    common_attributes,
+    model_label,
+    outcome_of,
+    request_attributes,
+    session_label,
+    untouched_label,
+)
+from redline.transport.editing import Edited
 
 
 class ProxyTelemetry:
@@ -25,46 +30,43 @@ class ProxyTelemetry:
         self._instruments, self._send_last = instruments, send_last
         self._policy = policy if policy in (*PRESETS, "default") else "custom"
 
-    def settled(self, exchange: Exchange, entry: ProxiedRequest) -> None:
+    def recorded(self, exchange: Exchange, entry: ProxiedRequest) -> None:
         """The span of the call, and all metrics."""
-        if exchange.format:
-            self._count(exchange, entry)
-            self._trace(exchange, entry)
+        if not exchange.format:
+            return
+        # What GenAI conventions tell calls apart by.
+        provider, edited = PROVIDERS[entry.provider], exchange.outcome.edited
+        named: dict[str, Attribute] = {
+            "gen_ai.operation.name": provider.genai_operation,
+            "gen_ai.provider.name": provider.genai_name,
+            "gen_ai.request.model": model_label(entry.model),
+        }
+        call = {name: value for name, value in named.items() if value}
+        request = edited.request if edited and not exchange.refused else None
+        common = common_attributes(entry.provider, entry.model, is_applied=not entry.is_unchanged)
+        self._instruments.add_decision(request, _outcome(entry), common, seconds=entry.edit_ms / 1000)
+        self._instruments.add(values_of(entry), common)
+        if entry.usage is not None:
+            for kind, tokens in (("input", entry.usage.input_tokens), ("output", entry.usage.output_tokens)):
+                self._instruments.token_usage.record(tokens, {**call, "gen_ai.token.type": kind})
+        failed = {"error.type": problem} if (problem := _error_type(entry)) else {}
+        self._instruments.operation_duration.record(exchange.end - exchange.start, {**call, **failed})
+        self._trace(exchange, entry, edited, call)
 
     def close(self) -> None:
         """Export what was not exported yet."""
         self._send_last()
 
-    def _count(self, exchange: Exchange, entry: ProxiedRequest) -> None:
-        outcome = exchange.outcome or EditOutcome(b"")
-        request = outcome.edited.request if outcome.edited else None
-        common = common_attributes(PROVIDERS[entry.provider], entry.model, is_applied=not entry.is_unchanged)
-        self._instruments.count_decision(
-            None if exchange.refused else request,
-            common,
-            seconds=entry.edit_ms / 1000,
-            outcome=_outcome(entry),
-            saved_tokens=entry.struck_tokens,
-        )
-        if exchange.refused:
-            self._instruments.count_provider_refusal(common)
-        call = _call_attributes(exchange, entry)
-        if entry.usage is not None:
-            self._instruments.count_usage(entry.usage, common)
-            self._instruments.count_money(entry.cost, entry.saved, common)
-            for kind, tokens in (("input", entry.usage.input_tokens), ("output", entry.usage.output_tokens)):
-                self._instruments.token_usage.record(tokens, {**call, "gen_ai.token.type": kind})
-        problem = _error_type(entry)
-        failed = {"error.type": problem} if problem else {}
-        self._instruments.operation_duration.record(exchange.end - exchange.start, {**call, **failed})
-
-    def _trace(self, exchange: Exchange, entry: ProxiedRequest) -> None:
+    def _trace(self, exchange: Exchange, entry: ProxiedRequest, edited: Edited | None, call: dict[str, Attribute]) -> None:
         """A span after the fact, in the trace that the client's headers name."""
-        outcome, call = exchange.outcome or EditOutcome(b""), _call_attributes(exchange, entry)
-        edited = outcome.edited
         attributes = {**call, **self._own_attributes(entry, edited)}
-        if entry.usage is not None:
-            attributes |= _usage_attributes(entry.usage)
+        if usage := entry.usage:
+            attributes |= {
+                "gen_ai.usage.input_tokens": usage.input_tokens,
+                "gen_ai.usage.output_tokens": usage.output_tokens,
+                "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
+                "gen_ai.usage.cache_write.input_tokens": usage.cache_write_tokens,
+            }
         if entry.status:
             attributes["http.response.status_code"] = entry.status
         offset_ns = time.time_ns() - int(time.perf_counter() * 1e9)
@@ -90,43 +92,28 @@ class ProxyTelemetry:
             "redline.decide.duration": entry.edit_ms / 1000,
         }
         if request is not None:
-            attributes |= request_attributes(request, saved_tokens=entry.struck_tokens, content=content)
+            attributes |= request_attributes(
+                request, saved=SavedTokens(entry.folded_tokens, entry.struck_tokens), content=content
+            )
         named: dict[str, Attribute | None] = {
             "gen_ai.conversation.id": session_label(edited.session if edited else "") or entry.chain,
             "redline.untouched": entry.untouched if content else untouched_label(entry.untouched, request),
-            "redline.retreat": entry.retreat,
+            "redline.retreat": entry.fallback,
             "redline.cut": entry.cut,
             "redline.refused_status": entry.refused,
-            "redline.why_dear": entry.why,
+            "redline.cost_reason": entry.why,
+            "redline.why_dear": entry.why,  # the name of before
             "redline.cost": entry.cost,
             "redline.saved": entry.saved,
         }
         return {**attributes, **{name: value for name, value in named.items() if value}}
 
 
-def _call_attributes(exchange: Exchange, entry: ProxiedRequest) -> dict[str, Attribute]:
-    """What GenAI conventions tell calls apart by."""
-    named = {
-        "gen_ai.operation.name": OPERATIONS.get(exchange.format, "chat"),
-        "gen_ai.provider.name": PROVIDERS[entry.provider],
-        "gen_ai.request.model": model_label(entry.model),
-    }
-    return {name: value for name, value in named.items() if value}
-
-
-def _usage_attributes(usage: Usage) -> dict[str, Attribute]:
-    return {
-        "gen_ai.usage.input_tokens": usage.input_tokens,
-        "gen_ai.usage.output_tokens": usage.output_tokens,
-        "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
-        "gen_ai.usage.cache_write.input_tokens": usage.cache_write_tokens,
-    }
-
-
 def _outcome(entry: ProxiedRequest) -> str:
     if entry.refused:
         return "refused"
-    return "untouched" if entry.untouched else "struck" if entry.struck_tokens else "unchanged"
+    kinds = {"is_struck": bool(entry.struck_tokens), "is_folded": bool(entry.folded_tokens)}
+    return outcome_of(is_untouched=bool(entry.untouched), **kinds)
 
 
 def _error_type(entry: ProxiedRequest) -> str:

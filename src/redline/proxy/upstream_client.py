@@ -1,21 +1,19 @@
 """The HTTP client towards the providers: pooled, HTTP/1.1, adding nothing of its own to a request."""
 
 import asyncio
+import errno
+import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import aiohttp
 from aiohttp import http_writer
 from yarl import URL
 
-from redline.proxy.upstreams import Upstream
-
-__all__ = ["Outgoing", "UpstreamClient", "keep_alive", "pieces_of"]
-
 _PIECE = 256 * 1024
 _LONGEST_HEADER = 256 * 1024
+_LONGEST_REASON = 200
 _CONNECT_S = 30.0
 _KEEP_S = 30.0
 """Idle connections are closed before the provider closes them."""
@@ -26,29 +24,17 @@ _KEEPALIVE_IDLE_S, _KEEPALIVE_EVERY_S, _KEEPALIVE_TRIES = 60, 30, 5
 """TCP keepalive: a model that thinks for minutes sends nothing, and routers forget silent connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request to a provider."""
-
-    method: str
-    upstream: Upstream
-    url: str
-    headers: Sequence[tuple[str, str]]
-    body: bytes | None
-    """None: the client sent no body."""
-    rest: AsyncIterator[bytes] | None = None
-    """What follows the body where that was too large to be held."""
-    length: int | None = None
-    """The size of both, if it is known."""
-
-
 class UpstreamClient:
-    """Sends each request once. A model that was asked twice is paid twice, and nobody knows what a server that closed a
-    connection without an answer has done before."""
+    """Sends each request once: a model that was asked twice is paid twice, also where a server closed without an answer."""
 
     def __init__(self) -> None:
+        def make_socket(address: Any) -> socket.socket:
+            made = socket.socket(*address[:3])
+            keep_alive(made)
+            return made
+
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_S, socket_factory=_socket),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_S, socket_factory=make_socket),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
             cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are none of another's
             auto_decompress=False,
@@ -58,23 +44,24 @@ class UpstreamClient:
         )
         self._session._retry_connection = False  # aiohttp sends GET, PUT and DELETE again by itself, and has no option for it
 
-    async def send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
-        """The response as soon as its headers are there. The caller closes it."""
+    async def send(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        body: AsyncIterator[bytes] | None,
+        *,
+        length: int | None,
+        proxy: str | None,
+    ) -> aiohttp.ClientResponse:
+        """The response as soon as its headers are there; the caller closes it. `length` is that of the body, if it is known,
+        and `proxy` the HTTP proxy on the way."""
         for _ in range(_LOOKS):
             await asyncio.sleep(0)
-        headers = list(outgoing.headers)
-        data: AsyncIterator[bytes] | None = None
-        if outgoing.body is not None:
-            data = pieces_of(outgoing.body, outgoing.rest)
-            if outgoing.length is not None:
-                headers.append(("Content-Length", str(outgoing.length)))
+        if body is not None and length is not None:
+            headers = [*headers, ("Content-Length", str(length))]
         return await self._session.request(
-            outgoing.method,
-            URL(outgoing.url, encoded=True),
-            headers=headers,
-            data=data,
-            allow_redirects=False,
-            proxy=outgoing.upstream.proxy,
+            method, URL(url, encoded=True), headers=headers, data=body, allow_redirects=False, proxy=proxy
         )
 
     async def close(self) -> None:
@@ -108,14 +95,6 @@ async def pieces_of(body: bytes, rest: AsyncIterator[bytes] | None = None) -> As
             yield chunk
 
 
-def _socket(address: Any) -> socket.socket:
-    """A socket that finds out by itself when the other side is gone."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    keep_alive(made)
-    return made
-
-
 def keep_alive(connection: socket.socket) -> None:
     """Have the system ask now and then whether the other side is there."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -123,3 +102,41 @@ def keep_alive(connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_EVERY_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_TRIES)
+
+
+def why_unreachable(problem: Exception) -> str:
+    """Why a provider gave no answer, in plain words. No address but its host is in it: a query may hold a key."""
+    match problem:
+        case aiohttp.ClientConnectorError():
+            return _why_unconnected(problem)[:_LONGEST_REASON]
+        case aiohttp.ClientHttpProxyError():
+            return f"the HTTP proxy on the way answered {problem.status}"
+        case aiohttp.ServerDisconnectedError():
+            return "it closed the connection before it answered. What it did is unknown, so the request is not sent again"
+        case aiohttp.ClientResponseError():  # as text it names the address with its query
+            return f"its answer is no HTTP: {problem.message}"[:_LONGEST_REASON]
+        case TimeoutError():
+            return "it did not take the connection in time"
+        case OSError():
+            return f"the connection broke before it answered: {_said(problem)}. The request is not sent again"
+    return type(problem).__name__
+
+
+def _why_unconnected(problem: aiohttp.ClientConnectorError) -> str:
+    match problem:
+        case aiohttp.ClientConnectorDNSError():
+            return f"the name {problem.host} cannot be resolved (DNS)"
+        case aiohttp.ClientSSLError():
+            held = getattr(problem, "certificate_error", problem.os_error)
+            reason = getattr(held, "verify_message", "") or getattr(held, "reason", "") or type(held).__name__
+            return f"TLS with {problem.host}:{problem.port} failed: {reason}"
+        case aiohttp.ClientProxyConnectionError():
+            return f"the HTTP proxy on the way does not take the connection: {_said(problem.os_error)}"
+    if problem.os_error.errno == errno.ECONNREFUSED:
+        return f"nothing listens at {problem.host}:{problem.port} (connection refused)"
+    return f"no connection to {problem.host}:{problem.port}: {_said(problem.os_error)}"
+
+
+def _said(problem: OSError) -> str:
+    """By the system's number for it: the text of aiohttp's errors may name the address with its query."""
+    return os.strerror(problem.errno) if problem.errno else type(problem).__name__

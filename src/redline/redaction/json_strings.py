@@ -9,18 +9,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from redline.redaction.kinds import MARK
 from redline.redaction.names import is_random, names_a_secret, names_a_token, takes_a_secret
-from redline.redaction.secret import MARK
 from redline.redaction.texts import holds_secrets, redact_characters
-
-__all__ = ["redact"]
 
 
 def redact(payload: bytes) -> bytes:
-    """JSON with the secrets in its strings replaced, keys among them. Every other character stays as it is.
-
-    What is no JSON is looked at as far as it has strings; nothing is refused.
-    """
+    """JSON, or what holds strings like it, with the secrets in strings and keys replaced. Every other character stays."""
     text = payload.decode("utf-8", "surrogateescape")
     if not _holds_secrets(text):
         return payload
@@ -35,7 +30,7 @@ _NAMED = f"{MARK}secret]"
 
 
 def _holds_secrets(text: str) -> bool:
-    """Whether there may be one: all strings are looked at in one go, which is faster than one by one."""
+    """Whether a string of the JSON may be a secret: all strings are searched in one go, faster than one after the other."""
     meanings = list[str]()
     for name, meant in _meanings(text, _DEEPEST):
         if name is not None and _is_secret(name, meant):

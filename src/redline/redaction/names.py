@@ -3,9 +3,7 @@
 import re
 from functools import lru_cache
 
-from redline.redaction.secret import Secret, secret_kind
-
-__all__ = ["NAMES", "is_random", "names_a_secret", "names_a_token", "takes_a_secret"]
+from redline.redaction.kinds import Secret, secret_kinds
 
 _KEYS = "access account api app auth deploy encryption license master private secret service shared signing subscription"
 _TOKENS = (
@@ -63,21 +61,6 @@ _DIGIT = r"(?=[^\s0-9\"'`,;<>()\\]{0,200}[0-9])"
 _ASSIGNED = rf"\\*[\"'`]?(?P<secret>{_FREE}{_TYPE}(?:{_QUOTED}|{_CALL}{_DIGIT}{_BARE}{{6,}}+))"
 _REST_OF_LINE = rf"(?P<secret>{_FREE}{_TYPE}{_CALL}(?![A-Z][a-z]+[A-Z]|\w*[Pp]ass|[\"'`|>&*!]){_BARE}{{4,}}+)"
 
-_ASSIGNMENTS = (
-    secret_kind(
-        "secret",
-        rf"{_STRONG}{_MORE}{_IS}{_ASSIGNED}",
-        *("passw", "passp", "passc", "_pass", "mnemonic", "secret", "pwd", "key", "token"),
-    ),
-    secret_kind(
-        "secret",
-        rf"(?:{_PASSWORDS}|pwd|Pwd)(?:(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){_REST_OF_LINE})"
-        r"(?:[ \t\r]*+(?m:$)|(?=;)|(?<=\S)(?=[ \t]\w+=))",
-        *("passw", "passp", "pwd"),
-    ),
-)
-"""A name, a sign, and a value: between quotes; bare, with a digit; or as the rest of a line."""
-
 
 # --- settings: `NAME=value` in capitals, wherever shells and containers take it; its value needs no digit
 
@@ -89,20 +72,6 @@ _CODE = r"(?![A-Za-z_.]+[(\[]|(?:os|self|process|config|settings|env|args)\.)"
 _SET_TO = rf"{_FREE}(?!(?:true|false|null|none|\d{{1,6}})(?![^\s\"'`])){_CODE}"
 _SETTERS = r"(?:ENV|ARG|setx|gh secret set|heroku config:set|fly secrets set)\s[A-Z0-9_]{0,60}?"
 
-_SETTINGS = (
-    secret_kind(
-        "secret",
-        rf"{_SETTING}=\\*[\"']?(?P<secret>{_SET_TO}(?:{_QUOTED}|[^\s\"'`<>|;&\\(){{}},]{{4,}}+))",
-        *("passw", "passp", "secret", "token", "key", "_pwd", "_pass", "_pw", "_pat", "_auth", "_credential", "_salt"),
-    ),
-    secret_kind("secret", rf"{_SETTERS}{_SETTING}\s\\*[\"']?(?P<secret>{_SET_TO}[^\s\"'\\]{{4,}}+)", "env ", "arg ", "set"),
-    secret_kind(
-        "secret",
-        rf"[A-Z]_KEY=\\*[\"']?(?P<secret>{_SET_TO}(?=[A-Za-z+/=_-]{{0,200}}[0-9])[A-Za-z0-9+/=_.-]{{16,}}+)",
-        "_key=",
-    ),
-)
-
 
 # --- options: `--password X`, `--token=X`, and `"--api-key", "X"` in a list of arguments
 
@@ -113,20 +82,6 @@ _OPTIONS = (
 _OPTION_GAP = r"(?:=|[ \t]{1,3}|\\*[\"'],\s{0,20})\\*[\"']?"
 _OPTION_VALUE = rf"{_FREE}(?![-(|&/]|[A-Z_]+(?![^\s\"']))(?:{_QUOTED}|[^\s\"'`\\<>|;&,\])]{{4,}}+)"
 
-_OPTION = secret_kind(
-    "secret",
-    rf"-(?<![\w-]-)-?(?:[a-z0-9]{{1,20}}[-_]){{0,4}}(?:{_OPTIONS}){_OPTION_GAP}(?P<secret>{_OPTION_VALUE})",
-    *("pass", "pwd", "token", "secret", "key", "-auth", "credential", "-pat"),
-)
-
-_WINDOWS_OPTION = secret_kind(
-    "secret",
-    rf"/(?<![\w/.:]/)(?i:pass|password|passwd|passphrase|pwd)[:=]\\*[\"']?(?P<secret>{_OPTION_VALUE})",
-    *("/pass", "/pwd"),
-)
-"""`/pass:X`, as programs of Windows take it."""
-
-
 # --- names that need more than a value
 
 _WEAK_NAMES = "|".join(
@@ -134,37 +89,37 @@ _WEAK_NAMES = "|".join(
 )
 _LOOKS_RANDOM = r"(?=[A-Za-z_.~+/=-]{0,60}[0-9])(?=[0-9_.~+/=-]{0,60}[A-Za-z])[A-Za-z0-9_.~+/=-]{16,}+"
 
-_WEAK_NAME = secret_kind(
+_FOREIGN = "密码|口令|密钥|令牌|パスワード|비밀번호|пароль|contraseña|passwort|kennwort|mot de passe"
+_FOREIGN_NAMES = "|".join(rf"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _FOREIGN.split("|"))
+
+NAMES: tuple[Secret, ...] = secret_kinds(
     "secret",
-    rf"(?:{_WEAK_NAMES}){_IS}\\*[\"'`]?(?P<secret>{_FREE}{_CALL}{_LOOKS_RANDOM})",
-    *("token", "auth", "credential", "signature"),
+    {
+        # A name, a sign, and a value: between quotes; bare, with a digit; or as the rest of a line.
+        "passw|passp|passc|_pass|mnemonic|secret|pwd|key|token": rf"{_STRONG}{_MORE}{_IS}{_ASSIGNED}",
+        "passw|passp|pwd": (
+            rf"(?:{_PASSWORDS}|pwd|Pwd)(?:(?::[ \t]{{1,3}}|[ \t]?=[ \t]?){_REST_OF_LINE})"
+            r"(?:[ \t\r]*+(?m:$)|(?=;)|(?<=\S)(?=[ \t]\w+=))"
+        ),
+        "passw|passp|secret|token|key|_pwd|_pass|_pw|_pat|_auth|_credential|_salt": (
+            rf"{_SETTING}=\\*[\"']?(?P<secret>{_SET_TO}(?:{_QUOTED}|[^\s\"'`<>|;&\\(){{}},]{{4,}}+))"
+        ),
+        "env |arg |set": rf"{_SETTERS}{_SETTING}\s\\*[\"']?(?P<secret>{_SET_TO}[^\s\"'\\]{{4,}}+)",
+        "_key=": rf"[A-Z]_KEY=\\*[\"']?(?P<secret>{_SET_TO}(?=[A-Za-z+/=_-]{{0,200}}[0-9])[A-Za-z0-9+/=_.-]{{16,}}+)",
+        "pass|pwd|token|secret|key|-auth|credential|-pat": (
+            rf"-(?<![\w-]-)-?(?:[a-z0-9]{{1,20}}[-_]){{0,4}}(?:{_OPTIONS}){_OPTION_GAP}(?P<secret>{_OPTION_VALUE})"
+        ),
+        # `/pass:X`, as programs of Windows take it.
+        "/pass|/pwd": rf"/(?<![\w/.:]/)(?i:pass|password|passwd|passphrase|pwd)[:=]\\*[\"']?(?P<secret>{_OPTION_VALUE})",
+        # `token` and its like, if what follows looks random.
+        "token|auth|credential|signature": rf"(?:{_WEAK_NAMES}){_IS}\\*[\"'`]?(?P<secret>{_FREE}{_CALL}{_LOOKS_RANDOM})",
+        # The commonest words for a password in other languages.
+        _FOREIGN: (
+            rf"(?:{_FOREIGN_NAMES})\s?(?:[:：=]|是|为)\s{{0,3}}[\"'`]?"
+            rf"(?P<secret>{_FREE}(?=[^\s0-9]{{0,200}}[0-9])[!#-&(-Z^_a-~]{{6,}}+)"
+        ),
+    },
 )
-"""`token` and its like, if what follows looks random."""
-
-_FOREIGN = (
-    "密码",
-    "口令",
-    "密钥",
-    "令牌",
-    "パスワード",
-    "비밀번호",
-    "пароль",
-    "contraseña",
-    "passwort",
-    "kennwort",
-    "mot de passe",
-)
-_FOREIGN_NAMES = "|".join(rf"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _FOREIGN)
-
-_FOREIGN_NAME = secret_kind(
-    "secret",
-    rf"(?:{_FOREIGN_NAMES})\s?(?:[:：=]|是|为)\s{{0,3}}[\"'`]?"
-    rf"(?P<secret>{_FREE}(?=[^\s0-9]{{0,200}}[0-9])[!#-&(-Z^_a-~]{{6,}}+)",
-    *_FOREIGN,
-)
-"""The commonest words for a password in other languages."""
-
-NAMES: tuple[Secret, ...] = (*_ASSIGNMENTS, *_SETTINGS, _OPTION, _WINDOWS_OPTION, _WEAK_NAME, _FOREIGN_NAME)
 
 
 # --- keys of JSON

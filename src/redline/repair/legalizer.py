@@ -1,48 +1,148 @@
-"""The repair of a history, in order, with as little loss as possible.
+"""The repair of a history, in order, with as little loss as possible; each step is beside its law in `redline.providers.laws`.
 
-1. What is wrong with a message wherever it is, is corrected.
+1. What is wrong with a message wherever it is, is corrected (`message_flaws`).
 2. Messages are sorted into exchanges: calls are matched with results, and late results moved to their calls (`exchanges`).
-3. A call that has no result is dropped, answered or stripped, as the strategy says (`strategies`).
+3. A call that has no result is dropped, answered or stripped, as the strategy says (`answered_calls`).
 4. The results of an exchange are put where the provider looks for them (`results`).
-5. What the provider refuses to see is taken out (`content`).
-6. The user says a line where the assistant may not begin, go on or end.
-7. Calls get ids that the provider takes (`ids`).
+5. What the provider refuses to see is taken out (`hosted_results`, `content`, `reasoning_order`).
+6. The user says a line where the assistant may not begin, go on or end (`turns`).
+7. Calls get ids that the provider takes (`call_ids`).
 
 An exchange is settled once it is over: nothing that is said later changes it, but for a result that comes late.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
-from redline.formats.base import Format
-from redline.formats.flaws import Flaw, corrected
-from redline.laws import History, problems_of
-from redline.laws.first_message import FirstMessage
-from redline.laws.known_fields import KnownFields
-from redline.repair.changes import Change, ExchangeDraft, Item, Repair, Strategy
-from redline.repair.content import (
-    with_system_in_place,
-    without_interrupted_hosted_calls,
-    without_lost_reasoning,
-    without_refused_content,
-)
-from redline.repair.exchanges import Exchanges, MessageExchange, start_of_exchange
-from redline.repair.ids import with_good_ids
-from redline.repair.preceding import Preceding
-from redline.repair.results import gather_results, misplaced_results, split_results, with_media_after_results
-from redline.repair.strategies import apply_strategy, check_strategy, match_again, with_calls_answered
+from redline.providers.flaws import KNOWN_FIELDS, Flaw, corrected
+from redline.providers.format import Format
+from redline.providers.laws import History, problems_of
+from redline.providers.laws.answered_calls import apply_strategy, check_strategy
+from redline.providers.laws.call_ids import with_good_ids
+from redline.providers.laws.content import without_refused_content
+from redline.providers.laws.hosted_results import without_interrupted_hosted_calls
+from redline.providers.laws.law import Change, ExchangeDraft, Item, MessageExchange, Repair, Strategy, name_of
+from redline.providers.laws.reasoning_order import without_lost_reasoning
+from redline.providers.laws.results import gather_results, misplaced_results, split_results, with_media_after_results
+from redline.providers.laws.turns import Preceding, with_line_of_user, with_system_in_place
 from redline.values import payloads
-from redline.values.messages import Message, Text
-from redline.values.pairs import OpenCallsSnapshot, pair_up
-from redline.values.words import DOCUMENTS
+from redline.values.messages import Message, ToolCall, ToolResult
+from redline.values.pairs import CallMatcher, OpenCalls, OpenCallsSnapshot, Spot, pair_up
 
-__all__ = ["GO_ON", "NOT_SHOWN", "Legalizer", "RepairSnapshot", "clean", "legalize"]
+Late = Literal["drop", "move", "refuse"]
+"""What becomes of a result that answers an open call, but too late: like any other that nobody asked for it is dropped, or it
+is moved to its call, or the message is not taken."""
 
-GO_ON = "(Go on.)"
-"""What the user says between two turns of the model, where the second may not follow the first."""
-NOT_SHOWN = DOCUMENTS.not_shown
-"""What the user says first where the assistant would."""
+
+class Exchanges:
+    """The exchanges of a history that grows. Once an exchange is closed, only a late result is still put into it."""
+
+    def __init__(self, format: Format, open_calls: OpenCallsSnapshot = OpenCallsSnapshot()) -> None:  # noqa: B008 - frozen
+        self._format = format
+        self._matcher = CallMatcher(items_are_messages=format.items_are_messages)
+        self._open_calls: OpenCalls[MessageExchange] = OpenCalls(open_calls)
+        self.closed: deque[MessageExchange] = deque()
+        """Those to which nothing is added any more but late results; whoever takes them out gives that up."""
+        self.current = MessageExchange(self._matcher.step)
+        self.moved = 0
+        """How many results were moved to where they are missed."""
+
+    @property
+    def is_speaking(self) -> bool:
+        """Whether the assistant spoke last."""
+        return self._matcher.is_speaking
+
+    def open_calls(self) -> OpenCallsSnapshot:
+        """Which calls of closed exchanges have no result."""
+        return self._open_calls.snapshot()
+
+    def add(self, item: Item, late: Late) -> bool:
+        """Take the next message. False, and nothing is changed, where a late result forbids it."""
+        message, matcher = item.message, self._matcher
+        orphans = matcher.add(message)
+        if message.role == "assistant":
+            if matcher.step is not self.current.step:
+                hosted = [part for part in message.parts if type(part) is ToolResult and part.is_hosted]
+                self.current.hosted_results_next = frozenset(result.call_id for result in hosted)
+                self._start_next()
+            self.current.said.append(item)
+            return True
+        if orphans and late == "refuse" and any(self._open_calls.find(stray) for stray, _ in _results_at(message, orphans)):
+            matcher.take_back()
+            return False
+        self.current.heard += self._without_strays(item, orphans, late) if orphans else [item]
+        if matcher.step is not self.current.step:
+            self.current.has_last_word = True
+            self._start_next()
+        return True
+
+    def _start_next(self) -> None:
+        if not self.current.is_empty:
+            self._open_calls.add(self.current.step, self.current)
+            self.closed.append(self.current)
+        self.current = MessageExchange(self._matcher.step)
+
+    def _without_strays(self, item: Item, orphans: Sequence[Spot], late: Late) -> list[Item]:
+        """The message without the results that answer nothing there; where they may be moved to their calls, they are."""
+        strays = _results_at(item.message, orphans)
+        to_move: dict[MessageExchange, list[ToolResult]] = {}
+        for stray, spot in strays:
+            asked = self._open_calls.find(stray) if late == "move" else None
+            if asked is None or asked.owner is None:
+                dropped = f"{name_of(stray)} was dropped: no open call asked for it there"
+                self.current.changes.append(Change(item.index, dropped))
+                continue
+            self._open_calls.answer(asked)
+            asked.owner.step.answers[asked.spot] = spot
+            to_move.setdefault(asked.owner, []).append(stray)
+        for home, late_results in to_move.items():
+            for result in late_results:
+                moved = f"{name_of(result)} was moved to its call in message {home.said[0].index}: it came too late"
+                home.changes.append(Change(item.index, moved))
+            is_all = len(late_results) == len(item.message.parts)
+            message = item.message if is_all else self._format.set_apart(item.message, late_results)
+            # They join the other results, before anything else that was heard.
+            home.heard.insert(len(home.heard) - home.has_last_word, Item(message, item.source))
+            home.has_late_results = True
+            self.moved += len(late_results)
+        return item.without([stray for stray, _ in strays], self._format)
+
+
+def with_calls_answered(items: Iterable[Item], format: Format, strategy: Strategy) -> list[ExchangeDraft]:
+    """The exchanges of these messages, each with every call answered and no result that nobody asked for; nothing is moved."""
+    exchanges = Exchanges(format)
+    for item in items:
+        exchanges.add(item, "drop")
+    return [apply_strategy(exchange, format, strategy) for exchange in (*exchanges.closed, exchanges.current)]
+
+
+def match_again(draft: ExchangeDraft, format: Format, strategy: Strategy) -> ExchangeDraft:
+    """An exchange whose results changed places, repaired again if a call misses its own: without ids the order pairs them."""
+    items = [*draft.said, *draft.heard]
+    pairs = pair_up([item.message for item in items], items_are_messages=format.items_are_messages)
+    if not pairs.unanswered and not pairs.orphans:
+        return draft
+    first, *others = with_calls_answered(items, format, strategy)
+    heard = [*first.heard, *(item for other in others for item in (*other.said, *other.heard))]
+    changes = [change for again in (first, *others) for change in again.changes if change.index >= 0]
+    return draft.changed(changes, said=first.said, heard=heard)
+
+
+def start_of_exchange(messages: Sequence[Message], index: int, format: Format) -> int:
+    """Where the exchange begins that a message belongs to; all exchanges before are closed by then."""
+    while index > 0 and (
+        messages[index].role != "assistant" or (format.items_are_messages and messages[index - 1].role == "assistant")
+    ):
+        index -= 1
+    return index
+
+
+def _results_at(message: Message, spots: Sequence[Spot]) -> list[tuple[ToolResult, Spot]]:
+    found = ((message.parts[spot.part], spot) for spot in spots)
+    return [(part, spot) for part, spot in found if isinstance(part, ToolResult)]
 
 
 def clean(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
@@ -110,8 +210,12 @@ class Legalizer:
     ) -> "Legalizer":
         """One that has gone over these messages, late results moved to their calls, and can be fed more."""
         legalizer = cls(format, strategy, lifts_system=lifts_system)
-        legalizer._settle_legal(messages)
-        for message in messages[legalizer._count :]:
+        # Begin with the messages that break no law, up to the last exchange, which may still grow.
+        problems = problems_of(History.of(messages, format), is_stored=True)
+        count = start_of_exchange(messages, problems[0].index if problems else len(messages) - 1, format) if messages else 0
+        legalizer._count = legalizer._open_from = count
+        legalizer._finish([Item(message, source) for source, message in enumerate(messages[:count])])
+        for message in messages[count:]:
             legalizer._add(message)
             legalizer._settle(may_move=True)
         legalizer._add_held_back()
@@ -119,10 +223,7 @@ class Legalizer:
         return legalizer
 
     def feed(self, message: Message) -> bool:
-        """Take the next message. False, and nothing is changed, if more than appending is needed: go over all again then.
-
-        That is so for a result that came late, and for a message of the assistant that holds results.
-        """
+        """Take the next message. False, with nothing changed, for late results and the assistant's: go over all again then."""
         correct, flaws = self._corrected(message)
         if self._held_back or misplaced_results(correct):
             return False
@@ -136,15 +237,6 @@ class Legalizer:
     def end(self) -> ExchangeDraft:
         """What is not settled yet, as it would be if nothing more came, and what was done to it."""
         return self._legal(self._exchanges.current, is_end=True)
-
-    def tail(self) -> tuple[Item, ...]:
-        """What is not settled yet, as it would be if nothing more came."""
-        end = self.end()
-        return (*end.said, *end.heard)
-
-    def all_changes(self) -> tuple[Change, ...]:
-        """What was done, as it would be if nothing more came."""
-        return (*self.corrections, *self.changes, *self.end().changes)
 
     def repair(self) -> Repair:
         """All of it, as it would be if nothing more came."""
@@ -176,15 +268,6 @@ class Legalizer:
 
     # --- taking messages in
 
-    def _settle_legal(self, messages: Sequence[Message]) -> None:
-        """Begin with the messages that break no law, up to the last exchange, which may still grow."""
-        if not messages:
-            return
-        problems = problems_of(History.of(messages, self._format), is_stored=True)
-        count = start_of_exchange(messages, problems[0].index if problems else len(messages) - 1, self._format)
-        self._count = self._open_from = count
-        self._finish([Item(message, source) for source, message in enumerate(messages[:count])])
-
     def _add(self, message: Message) -> None:
         """Take the next message, whatever is in it, and move the results that came late to their calls."""
         if self._held_back and message.role == "assistant":
@@ -208,8 +291,8 @@ class Legalizer:
             self._exchanges.add(item, "move")
 
     def _corrected(self, message: Message) -> tuple[Message, list[Flaw]]:
-        """The message as the provider takes it wherever it is, and what was wrong with it."""
-        flaws = [flaw for flaw in self._format.flaws(payloads.decode_once(message.native)) if flaw.law != KnownFields.name]
+        """The message without its flaws, and these: places that the provider refuses wherever the message is."""
+        flaws = [flaw for flaw in self._format.flaws(payloads.decode_once(message.native)) if flaw.law != KNOWN_FIELDS]
         if not flaws:
             return message, flaws
         correct = self._format.read(corrected(message.native, flaws))
@@ -243,39 +326,29 @@ class Legalizer:
         messages = [item.message for item in items]
         self._preceding = self._preceding.followed_by(messages, self._format, has_lost_reasoning=has_lost_reasoning)
         if self._format.call_ids_are_unique:
-            self._ids.update((call.id, None) for message in messages for call in message.calls if call.id is not None)
+            calls = (call for one in messages if one.role == "assistant" for call in one.calls)
+            self._ids.update((call.id, None) for call in calls if call.id is not None)
 
     def _legal(self, exchange: MessageExchange, *, is_end: bool) -> ExchangeDraft:
         """What an exchange becomes after what is settled; at the end, if nothing more came."""
         format, before = self._format, self._preceding
-        draft = apply_strategy(exchange, format, self._strategy)
+        draft = ExchangeDraft(exchange.said, exchange.heard, exchange.changes)
+        if not exchange.step.is_answered:
+            draft = apply_strategy(exchange, format, self._strategy)
         gathered = gather_results(draft, format)
         if gathered is not draft or exchange.has_late_results:
             gathered = match_again(gathered, format, self._strategy)
-        gathered = with_media_after_results(gathered, format)
+        if format.results_are_text:
+            gathered = with_media_after_results(gathered, format)
         may_go_on = is_end and not exchange.has_last_word
         resolved = None if may_go_on else exchange.hosted_results_next
-        draft = without_interrupted_hosted_calls(gathered, format, pending=before.open_hosted_ids, resolved=resolved)
+        draft, spoken = gathered, [part for item in gathered.said for part in item.message.parts]
+        if any(isinstance(part, ToolCall | ToolResult) and part.is_hosted for part in spoken):
+            draft = without_interrupted_hosted_calls(draft, format, pending=before.open_hosted_ids, resolved=resolved)
         draft = without_refused_content(draft, format, is_end=is_end, has_begun=before.has_begun)
         if before.has_lost_reasoning or not before.has_input:
             draft = without_lost_reasoning(draft, format)
         if not self._lifts_system:
             draft = with_system_in_place(draft, format, has_begun=before.has_begun)
-        draft = self._with_line_of_user(draft, is_end=is_end)
+        draft = with_line_of_user(draft, format, before, is_end=is_end, last_index=max(self._count - 1, 0))
         return with_good_ids(draft, format, self._ids.keys())
-
-    def _with_line_of_user(self, draft: ExchangeDraft, *, is_end: bool) -> ExchangeDraft:
-        """The exchange with a line of the user where the provider does not take it without."""
-        format, before = self._format, self._preceding
-        if draft.said and not before.has_begun and format.name in FirstMessage.rules:
-            words, why = NOT_SHOWN, "added before it: the user must begin"
-        elif draft.said and format.calls_follow_user and before.ends_with_assistant and draft.said[0].message.calls:
-            words, why = GO_ON, "added before it: a call must follow the user or a result"
-        elif is_end and before.ends_in_space and not draft.said and not draft.heard:
-            words, why = GO_ON, "added: the assistant's words before it end in white space"
-        else:
-            return draft
-        line = Item(format.read(format.compose("user", (Text(words),)).payloads[0]), None)
-        index = draft.said[0].index if draft.said else max(self._count - 1, 0)
-        change = Change(index, f"a line of the user was {why}")
-        return draft.changed([change], said=[line, *draft.said] if draft.said else None, heard=None if draft.said else [line])

@@ -2,24 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
-from redline.rules.rule import Fold, Mark, NoMemory, TimelessFold
-from redline.rules.settings import check_counts, check_flags, make_texts, text_of
-from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
-
-__all__ = ["LongResults"]
+from redline.rules.rule import Fold, Mark, MarkQueue, RuleFold
+from redline.rules.settings import CheckedRule
+from redline.values.checks import check_counts
+from redline.values.words import Placeholders
 
 _NUMBERS_CHARS = 40
 """Room for the numbers in the notice, and the line breaks around it."""
 
 
 @dataclass(frozen=True, slots=True)
-class LongResults:
+class LongResults(CheckedRule):
     """A result that is too long is cut to its first and last lines, with a notice of how much is missing."""
 
     name = "long_results"
+    texts: ClassVar = {"notice": "cut"}
 
     max_chars: int = 30_000
     """Longer results are cut to this."""
@@ -27,46 +28,31 @@ class LongResults:
     """Whether results that report a failure are cut as well."""
     notice: str | None = None
     """Put where the middle was; None for `cut` of the words. Fields: `lines` and `chars`, both as left out."""
-    words: Words | None = None
+    words: Placeholders | None = None
     """The language of it; None for that of the conversation, or else the documents'."""
 
     def __post_init__(self) -> None:
-        make_texts(self, notice=self.notice)
-        check_flags(self.name, errors_too=self.errors_too)
-        notice = text_of(self.notice, self.words, "cut")
-        check_template(notice, self.name, *TEMPLATE_FIELDS["cut"])
-        check_counts(2 * (len(notice) + _NUMBERS_CHARS), self.name, max_chars=self.max_chars)
+        CheckedRule.__post_init__(self)
+        check_counts(2 * (len(self.text("notice")) + _NUMBERS_CHARS), self.name, max_chars=self.max_chars)
 
     def fold(self) -> Fold:
         """A fresh fold."""
-        return _LongResultsFold(self)
+        return _LongResultsFold(self, MarkQueue())
 
 
-class _LongResultsFold(TimelessFold):
-    def __init__(self, rule: LongResults) -> None:
-        self._rule = rule
-        self._words = rule.words or DOCUMENTS
-        self._notice = text_of(rule.notice, rule.words, "cut")
-        self.memory = NoMemory()
-
+class _LongResultsFold(RuleFold[LongResults, MarkQueue]):  # each part is looked at alone, so nothing waits
     def see(self, seen: Seen) -> Iterator[Mark]:
         rule, result = self._rule, seen.result
         if result is None or is_replaced(result, self._words) or (seen.is_error and not rule.errors_too):
             return
+        room = (rule.max_chars - len(self._text) - _NUMBERS_CHARS) // 2
         for part in long_texts(result, rule.max_chars + 1):
-            short = _cut(part.text, rule.max_chars, self._notice)
-            if len(short) < len(part.text):
-                because = f"{len(part.text):,} characters, more than {rule.max_chars:,}"
+            text, head, tail = part.text, part.text[:room], part.text[-room:]
+            head = head[: head.rfind("\n") + 1] or head  # whole lines that have room; a line too long for it is cut
+            tail = tail[tail.find("\n") + 1 :] or tail
+            missing = text[len(head) : len(text) - len(tail)]
+            notice = self._text.format(lines=f"{line_count(missing):,}", chars=f"{len(missing):,}")
+            short = "\n".join((head.removesuffix("\n"), notice, tail))
+            if len(short) < len(text):
+                because = f"{len(text):,} characters, more than {rule.max_chars:,}"
                 yield Mark(rule.name, seen.index, part.at, short, because)
-
-
-def _cut(text: str, max_chars: int, notice: str) -> str:
-    """The first and last whole lines that have room; a line too long for it is cut."""
-    room = (max_chars - len(notice) - _NUMBERS_CHARS) // 2
-    head = text[:room]
-    head = head[: head.rfind("\n") + 1] or head
-    tail = text[-room:]
-    tail = tail[tail.find("\n") + 1 :] or tail
-    missing = text[len(head) : len(text) - len(tail)]
-    said = notice.format(lines=f"{line_count(missing):,}", chars=f"{len(missing):,}")
-    return "\n".join((head.removesuffix("\n"), said, tail))

@@ -2,34 +2,33 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 
-from redline.blobs import reference_of
-from redline.blobs.retrieval import is_recall
-from redline.errors import ValidationError
+from redline.record.blobs import reference_of
+from redline.record.blobs.retrieval import is_recall
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, line_count, long_texts
-from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_counts, check_flags, make_texts, shown, text_of
+from redline.rules.rule import Fold, Mark, RuleFold
+from redline.rules.settings import CheckedRule
 from redline.values import payloads
 from redline.values.messages import Text, ToolResult
-from redline.values.words import DOCUMENTS, TEMPLATE_FIELDS, Words, check_template
-
-__all__ = ["OffloadResults", "moved_content"]
+from redline.values.words import Placeholders
 
 _LINE_CHARS = 200
 _CALL_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class OffloadResults:
+class OffloadResults(CheckedRule):
     """A large result may move to the blobs; first and last lines stay, with the reference that the recall tool takes.
 
     What the recall tool gave is not moved again, or the model would never get to read it.
     """
 
     name = "offload_results"
+    texts: ClassVar = {"stub": "offloaded"}
     needs_blobs = True
 
     min_chars: int = 20_000
@@ -47,21 +46,12 @@ class OffloadResults:
 
     Fields: `call`, `chars`, `lines`, `head`, `tail`, `recall` (the tool's name) and `reference`.
     """
-    words: Words | None = None
+    words: Placeholders | None = None
     """The language of it; None for that of the conversation, or else the documents'."""
-
-    def __post_init__(self) -> None:
-        counts = {"min_chars": self.min_chars, "keep_recent": self.keep_recent, "preview_lines": self.preview_lines}
-        check_counts(0, self.name, **counts)
-        check_flags(self.name, errors_too=self.errors_too)
-        make_texts(self, stub=self.stub)
-        if not isinstance(self.recall_tool, str) or not self.recall_tool:
-            raise ValidationError(f"{self.name}: recall_tool must be the name of a tool, not {shown(self.recall_tool)}")
-        check_template(text_of(self.stub, self.words, "offloaded"), self.name, *TEMPLATE_FIELDS["offloaded"])
 
     def fold(self) -> Fold:
         """A fresh fold."""
-        return _OffloadResultsFold(self)
+        return _OffloadResultsFold(self, _OffloadResultsMemory())
 
 
 def moved_content(part: Text | ToolResult) -> bytes:
@@ -74,13 +64,7 @@ class _OffloadResultsMemory(msgspec.Struct):
     """For each of the latest results, what would be marked."""
 
 
-class _OffloadResultsFold(TimelessFold):
-    def __init__(self, rule: OffloadResults) -> None:
-        self._rule = rule
-        self._words = rule.words or DOCUMENTS
-        self._template = text_of(rule.stub, rule.words, "offloaded")
-        self.memory = _OffloadResultsMemory()
-
+class _OffloadResultsFold(RuleFold[OffloadResults, _OffloadResultsMemory]):
     def see(self, seen: Seen) -> Iterator[Mark]:
         result, latest = seen.result, self.memory.latest
         if result is None or (seen.is_error and not self._rule.errors_too):
@@ -92,32 +76,28 @@ class _OffloadResultsFold(TimelessFold):
     def _marks(self, seen: Seen, result: ToolResult) -> list[Mark]:
         if is_recall(seen.tool, self._rule.recall_tool) or is_replaced(result, self._words):
             return []
-        stub_start = self._template.partition("{")[0]
+        stub_start = self._text.partition("{")[0]
         marks = []
         for part in long_texts(result, self._rule.min_chars):
-            content = moved_content(part)
-            stub = self._stub(seen, part.text, reference_of(content))
-            is_stub = stub_start != "" and part.text.startswith(stub_start)
-            if not is_stub and len(stub) < len(part.text):
-                because = f"{len(part.text):,} characters of {seen.tool or 'a tool'}"
+            text, content = part.text, moved_content(part)
+            call, (head, tail) = seen.tool or "?", _first_and_last_lines(text, self._rule.preview_lines)
+            if seen.call is not None:
+                arguments = (payloads.try_encode(seen.call.arguments) or b"").decode()
+                call = _shortened(f"{seen.call.name} {arguments}", _CALL_CHARS)
+            stub = self._text.format(
+                call=call,
+                chars=f"{len(text):,}",
+                lines=f"{line_count(text):,}",
+                head=head,
+                tail=tail,
+                recall=self._rule.recall_tool,
+                reference=reference_of(content),
+            )
+            is_stub = stub_start != "" and text.startswith(stub_start)
+            if not is_stub and len(stub) < len(text):
+                because = f"{len(text):,} characters of {seen.tool or 'a tool'}"
                 marks.append(Mark(self._rule.name, seen.index, part.at, stub, because, blob=content))
         return marks
-
-    def _stub(self, seen: Seen, text: str, reference: str) -> str:
-        call = seen.tool or "?"
-        if seen.call is not None:
-            arguments = (payloads.try_encode(seen.call.arguments) or b"").decode()
-            call = _shortened(f"{seen.call.name} {arguments}", _CALL_CHARS)
-        head, tail = _first_and_last_lines(text, self._rule.preview_lines)
-        return self._template.format(
-            call=call,
-            chars=f"{len(text):,}",
-            lines=f"{line_count(text):,}",
-            head=head,
-            tail=tail,
-            recall=self._rule.recall_tool,
-            reference=reference,
-        )
 
 
 def _first_and_last_lines(text: str, count: int) -> tuple[str, str]:

@@ -1,105 +1,130 @@
 """A placeholder filled in: it names the tool and its file or command, the size of the result, and how to get it back."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from redline.rules.facts import Seen
-from redline.rules.results import is_replaced, size_chars
-from redline.rules.worth_kinds import kind_of_actions
+from redline.rules.results import is_replaced, kind_of_actions, size_chars
 from redline.tokens import Estimate
 from redline.tools import Action, Fetches, Lists, Reads, Runs, Searches, SearchesWeb, Writes
-from redline.values.words import Words
-
-__all__ = ["placeholder_for"]
+from redline.tools.repeatable import can_run_again, tool_only_looks
+from redline.values.words import Placeholders
 
 _FIELD = re.compile(r"\{(what|size|again)\}")
-_WHAT_TOKENS = 12
-"""So much of a placeholder is the tool and its file or command; with the rest of it, it has at most about 30."""
-_BYTES = (32, 20, 12, 7)
+_MOST_TOKENS, _WHAT_TOKENS = 30, 12
+"""Of a placeholder, paths and addresses that must be whole aside; and of the tool and its file or command in it."""
+_LONG_REFERENCE = "#12345.0"
+"""As long as those of long conversations."""
+_BYTES = (32, 20, 12, 7, 4)
 """Of a path or a command, and of the name of a tool: as much as fits."""
-_KILO = 1000
+_KILO, _MEGA = 1000, 1_000_000
 _COUNTER = Estimate()
 
 _SAVED_IN = re.compile(
-    r"(?:saved to|available at|for full output see|full output)[: ]\s*(?P<path>(?:[~/.]|[A-Za-z]:)[^\s\])<>\"'`]{1,400})",
+    r"\b(?:output\b[^\n]{0,40}?(?:saved to|available at)|full output(?: see)?)[: ]\s*"
+    r"(?P<path>(?:[~/.]|[A-Za-z]:)[^\s\])<>\"'`]{1,400})",
     re.IGNORECASE,
 )
+_SAVED_WORDS = ("saved to", "available at", "full output")
 _SAVED_CHARS = 4_000
 """Agents name the file that holds all of an output in its first or last lines."""
 _MOST_REMEMBERED = 32
 """Texts that are remembered: several policies are asked about a message one after the other."""
 
 
-def placeholder_for(seen: Seen, template: str, words: Words, *, may_grow: bool = False) -> str | None:
+def placeholder_for(seen: Seen, template: str, words: Placeholders, *, may_grow: bool = False) -> str | None:
     """What replaces a result. None: it must stay, because it was replaced before, or because the placeholder is no shorter."""
     result = seen.result
     if result is None or is_replaced(result, words, template):
         return None
     chars, filled = size_chars(result), template
     if "{" in template:
-        fields = {"what": _what(seen), "size": _size(chars), "again": _saved_in(result.text) or _again(seen, words)}
-        filled = _FIELD.sub(lambda field: fields[field[1]], template)
+        size = f"{chars} B" if chars < _KILO else f"{chars // _KILO} kB" if chars < _MEGA else f"{chars // _MEGA:,} MB"
+        again, path = way_back(seen, words), _saved_in(result.text)
+        fields, template = {"size": size, "again": again}, template_for(template, again)
+
+        def fill(what: str) -> str:
+            return _FIELD.sub(lambda field: {**fields, "what": what}[field[1]], template)
+
+        filled = fill_shortly(seen, fill, whole=path)
     return filled if may_grow or len(filled) < chars else None
 
 
-def _what(seen: Seen) -> str:
-    """The tool, and what it was used on: `Read src/app.py`, `Bash npm test`. Long ones are cut where they are least missed."""
-    call, what = seen.call, ""
+def fill_shortly(seen: Seen, fill: Callable[[str], str], *, whole: str = "") -> str:
+    """A placeholder that names the tool and what it was used on: `Read src/app.py`, `Bash npm test`. Long names are cut where
+    they are least missed; `whole` is what of the placeholder cannot be cut."""
+    most_tokens, filled = _MOST_TOKENS + _COUNTER.count(whole), ""
     for most in _BYTES:
-        subject = next(filter(None, (_subject(action, most) for action in seen.actions)), "")
-        if not subject and call is not None:
-            subject = next((_end(value, most) for value in call.arguments.values() if isinstance(value, str)), "")
-        what = " ".join(filter(None, (_end(seen.tool or "", most), subject))) or "?"
-        if _COUNTER.count(what) <= _WHAT_TOKENS:
+        what = call_label(seen, most)
+        filled = fill(what)
+        tokens = _COUNTER.count(filled.replace("{reference}", _LONG_REFERENCE))
+        if tokens <= most_tokens and _COUNTER.count(what) <= _WHAT_TOKENS:
             break
-    return what
+    return filled
+
+
+def template_for(template: str, again: str) -> str:
+    """A template without `; {again}` where there is no way back."""
+    return template if again else template.replace("; {again}", "")
+
+
+def way_back(seen: Seen, words: Placeholders) -> str:
+    """How the model can have a result again; empty for what no call gave."""
+    if seen.result is None:
+        return ""
+    if path := _saved_in(seen.result.text):
+        return words.saved_in.replace("{file}", path)
+    match kind_of_actions(seen.actions):
+        case "file read" | "edit":
+            return words.read_again
+        case "search":
+            return words.search_again
+        case "terminal":
+            commands = [action.command for action in seen.actions if isinstance(action, Runs)]
+            return words.run_again if commands and all(map(can_run_again, commands)) else words.may_repeat
+    if any(isinstance(action, SearchesWeb) for action in seen.actions):
+        return words.search_again
+    is_look = tool_only_looks(seen.tool or "") and not seen.actions
+    return words.call_again if is_look or any(isinstance(action, Fetches) for action in seen.actions) else words.may_repeat
+
+
+def call_label(seen: Seen, most: int) -> str:
+    """The tool of a call or a result, and what it was used on, each in at most so many bytes."""
+    call = seen.call
+    subject = next(filter(None, (_subject(action, most) for action in seen.actions)), "")
+    if not subject and call is not None:
+        texts = (value for value in call.arguments.values() if isinstance(value, str))
+        subject = next((_shortened(text, most, keeps_end=True) for text in texts), "")
+    return " ".join(filter(None, (_shortened(seen.tool or "", most, keeps_end=True), subject))) or "?"
 
 
 def _subject(action: Action, most: int) -> str:
     match action:
-        case Reads(path) | Writes(path) | Lists(path):
-            return _end(path, most)
+        case Reads(place) | Writes(place) | Lists(place) | Fetches(place):
+            return _shortened(place, most, keeps_end=True)
         case Runs(text) | Searches(text) | SearchesWeb(text):
-            return _start(text, most)
-        case Fetches(url):
-            return _end(url, most)
+            return _shortened(text, most, keeps_end=False)
     return ""
-
-
-def _size(chars: int) -> str:
-    return f"{chars} B" if chars < _KILO else f"{chars // _KILO:,} kB"
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _saved_in(text: str) -> str:
     """The file in which the agent saved the whole output, if the result names one: the way to it must stay."""
-    found = [*_SAVED_IN.finditer(text[:_SAVED_CHARS]), *_SAVED_IN.finditer(text[-_SAVED_CHARS:])]
-    return found[-1]["path"].rstrip(".,;") if found else ""
+    for piece in (text[-_SAVED_CHARS:], text[:_SAVED_CHARS]) if len(text) > _SAVED_CHARS else (text,):
+        lowered = piece.lower()  # the search takes a hundred times as long as this
+        if any(words in lowered for words in _SAVED_WORDS) and (found := [*_SAVED_IN.finditer(piece)]):
+            path: str = found[-1]["path"]
+            return path.rstrip(".,;")
+    return ""
 
 
-def _again(seen: Seen, words: Words) -> str:
-    match kind_of_actions(seen.actions):
-        case "terminal":
-            return words.run_again
-        case "file read" | "edit":
-            return words.read_again
-        case "search":
-            return words.search_again
-    return words.run_again if seen.is_terminal else words.call_again
-
-
-def _start(text: str, most: int) -> str:
-    """The beginning of a text in one line, by which a command is known."""
-    line = _one_line(text[: 4 * most]).encode("utf-8", "replace")
-    return line.decode() if len(line) <= most else line[:most].decode(errors="ignore").rstrip() + "…"
-
-
-def _end(text: str, most: int) -> str:
-    """The end of a text in one line, by which a path is known."""
-    line = _one_line(text[-4 * most :]).encode("utf-8", "replace")
-    return line.decode() if len(line) <= most else "…" + line[-most:].decode(errors="ignore").lstrip()
-
-
-def _one_line(text: str) -> str:
+def _shortened(text: str, most: int, *, keeps_end: bool) -> str:
+    """A text in one line: the end, by which a path is known, or the beginning, by which a command is."""
+    text = text[-4 * most :] if keeps_end else text[: 4 * most]
     printable = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(printable.split())
+    line = " ".join(printable.split()).encode("utf-8", "replace")
+    if len(line) <= most:
+        return line.decode()
+    kept = (line[-most:] if keeps_end else line[:most]).decode(errors="ignore")
+    return f"…{kept.lstrip()}" if keeps_end else f"{kept.rstrip()}…"

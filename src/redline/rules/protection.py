@@ -6,10 +6,9 @@ from fnmatch import fnmatchcase
 
 from redline.errors import ValidationError
 from redline.rules.facts import Seen
-from redline.rules.settings import check_flags, make_names
+from redline.rules.settings import make_names
 from redline.tools import Lists, Reads, Writes
-
-__all__ = ["Protection"]
+from redline.values.checks import check_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Protection:
         """Whether a part stays."""
         if self.errors and seen.is_error:
             return True
-        if seen.tool is not None and seen.tool in self.tools:
+        if self.tools and seen.tool in self.tools:
             return True
         if not self.paths:
             return False

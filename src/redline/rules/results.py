@@ -1,26 +1,19 @@
-"""What rules ask of a result: its words, its length, its call, the files it shows or changes, whether it was replaced."""
+"""What rules ask of a result: its kind, words and length, its call, the files it shows or changes, whether it was replaced."""
 
 import hashlib
 
+from redline.record.blobs.whole_results import names_whole_results
 from redline.rules.facts import Seen
 from redline.tools import Reads, Runs, Writes, is_unicode, normalize_path
+from redline.tools.kinds import KINDS as KINDS
+from redline.tools.kinds import ResultKind as ResultKind
+from redline.tools.kinds import kind_of_actions as kind_of_actions
 from redline.values import payloads
 from redline.values.messages import Media, Opaque, Text, ToolCall, ToolResult
-from redline.values.words import Words, is_placeholder
-
-__all__ = [
-    "call_fingerprint",
-    "is_replaced",
-    "line_count",
-    "long_texts",
-    "plain_words",
-    "read_paths",
-    "size_chars",
-    "written_paths",
-]
+from redline.values.words import Placeholders, is_placeholder
 
 
-def is_replaced(result: ToolResult, words: Words, placeholder: str | None = None) -> bool:
+def is_replaced(result: ToolResult, words: Placeholders, placeholder: str | None = None) -> bool:
     """Whether a placeholder is there already: this one, one of these words, or any that come with Redline."""
     if len(result.parts) != 1 or not isinstance(result.parts[0], Text):
         return False
@@ -67,10 +60,13 @@ def line_count(text: str) -> int:
 def read_paths(seen: Seen, root: str, *, shell_reads: bool) -> frozenset[str]:
     """The files that a result shows; none if it shows anything besides, such as a listing or what a search found.
 
-    Of a command (`cat a.py`) only if shell reads count. A path that is no Unicode text cannot be stored, and is none.
+    Of a command (`cat a.py`) only if shell reads count. A path that is no Unicode text cannot be stored, and is none. A file
+    that Redline wrote of a whole result is none either: it shows what an earlier result said, piece by piece.
     """
     paths = set()
     for action in seen.actions:
+        if isinstance(action, Reads) and names_whole_results(action.path):
+            return frozenset()
         if isinstance(action, Reads) and is_unicode(action.path):
             paths.add(normalize_path(action.path, root))
         elif not (shell_reads and isinstance(action, Runs)):

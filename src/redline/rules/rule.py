@@ -1,17 +1,18 @@
 """A rule is a fold: it is shown each visible part once, and hands out marks as later parts or time make them due."""
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from redline.record.records import Reference
 from redline.rules.facts import Seen
+from redline.rules.placeholders import placeholder_for
+from redline.rules.settings import CheckedRule
 from redline.values.payloads import Path
 
-__all__ = ["Fold", "Mark", "NoMemory", "Rule", "TimelessFold"]
 
-
-class Mark(msgspec.Struct, frozen=True):
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
     """One proposal of a rule: a part that may go."""
 
     rule: str
@@ -26,9 +27,17 @@ class Mark(msgspec.Struct, frozen=True):
     about: tuple[str, ...] = ()
     """The files it concerns, where it concerns files."""
     blob: bytes | None = None
-    """What the replacement refers to; it must be stored among the blobs before the mark is applied."""
+    """What the replacement refers to; it must be stored before the mark is applied: among the blobs, or in a folder."""
+    whole_in: str = ""
+    """The folder in which that is stored as a text file that the model can read; empty: it goes to the blobs."""
     chance: float | None = None
     """The probability that the part is used again, where the rule estimates it."""
+    is_fold: bool = False
+    """Whether it only makes the part smaller and loses nothing, so that other marks may be made on the part."""
+    is_partial: bool = False
+    """Of a fold: whether it leaves lines out that are not in sight; the text says where the whole can be read."""
+    refers: tuple[Reference, ...] = ()
+    """The lines that it leaves out because they are in sight."""
 
 
 class Fold(Protocol):
@@ -52,10 +61,6 @@ class Fold(Protocol):
     def forget(self, now: float) -> None:
         """The caller has taken the marks that are due at this time; they are not given again."""
         ...
-
-
-class NoMemory(msgspec.Struct):
-    """The memory of a fold that looks at each part alone."""
 
 
 class TimelessFold:
@@ -83,3 +88,37 @@ class Rule(Protocol):
     def fold(self) -> Fold:
         """A fresh fold, for a view from its beginning."""
         ...
+
+
+# --- what the rules that come with Redline share
+
+R = TypeVar("R", bound=CheckedRule)
+M = TypeVar("M", bound=msgspec.Struct)
+
+
+class RuleFold(TimelessFold, Generic[R, M]):
+    """A fold with the rule's settings, the text that it puts in the place of a part, and its memory."""
+
+    def __init__(self, rule: R, memory: M) -> None:
+        self._rule, self.memory = rule, memory
+        self._words, self._may_grow = rule.language(), getattr(rule, "may_grow", False)
+        self._text = rule.text(next(iter(rule.texts))) if rule.texts else ""
+
+    def placeholder_mark(self, seen: Seen, because: str, about: tuple[str, ...] = ()) -> Mark | None:
+        """The mark that puts the rule's text in the place of a result; None where the result must stay."""
+        text = placeholder_for(seen, self._text, self._words, may_grow=self._may_grow)
+        return None if text is None else Mark(self._rule.name, seen.index, seen.part.at, text, because, about)
+
+
+class MarkQueue(msgspec.Struct):
+    """Marks that wait for their turn, each with the number of the turn or message from which on it waits, oldest first."""
+
+    waiting: list[tuple[int, Mark]] = []
+
+    def due(self, until: int) -> Sequence[Mark]:
+        """The marks that began to wait at this number or before, taken out."""
+        if not self.waiting or self.waiting[0][0] > until:
+            return ()
+        due = [mark for number, mark in self.waiting if number <= until]
+        del self.waiting[: len(due)]
+        return due

@@ -3,28 +3,26 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
+from typing import ClassVar
 
 import msgspec
 
 from redline.rules.facts import Seen
-from redline.rules.placeholders import placeholder_for
 from redline.rules.results import read_paths, written_paths
-from redline.rules.rule import Fold, Mark, TimelessFold
-from redline.rules.settings import check_flags, make_root, make_texts, text_of
-from redline.values.payloads import Path
-from redline.values.words import DOCUMENTS, Words
-
-__all__ = ["SupersededReads"]
+from redline.rules.rule import Fold, Mark, RuleFold
+from redline.rules.settings import CheckedRule
+from redline.values.words import Placeholders
 
 
 @dataclass(frozen=True, slots=True)
-class SupersededReads:
+class SupersededReads(CheckedRule):
     """A read may go once every file it shows was changed by a later call that succeeded.
 
     Commands that do nothing but show files (`cat`, `sed -n`, `head`) are reads here.
     """
 
     name = "superseded_reads"
+    texts: ClassVar = {"placeholder": "superseded_read"}
 
     project_root: str | PathLike[str] = ""
     """What relative paths start from. Its shape decides whether paths are those of Windows."""
@@ -32,25 +30,18 @@ class SupersededReads:
     """Whether a changed file's earlier reads stay until it is read again, so that the model is not left without it."""
     placeholder: str | None = None
     """What is put in the place of the read; None for `superseded_read` of the words."""
-    words: Words | None = None
+    words: Placeholders | None = None
     """The language of it; None for that of the conversation, or else the documents'."""
-
-    def __post_init__(self) -> None:
-        check_flags(self.name, until_read_again=self.until_read_again)
-        make_texts(self, placeholder=self.placeholder)
-        object.__setattr__(self, "project_root", make_root(self.project_root, self.name))
 
     def fold(self) -> Fold:
         """A fresh fold."""
-        return _SupersededReadsFold(self)
+        return _SupersededReadsFold(self, _SupersededReadsMemory())
 
 
 class _SupersededRead(msgspec.Struct, gc=False):
-    """A result that shows files, and those of them that are still as shown."""
+    """A result that shows files, and the files that have not changed since."""
 
-    index: int
-    at: Path
-    placeholder: str | None
+    mark: Mark | None
     """None: it stays."""
     valid: set[str]
 
@@ -64,17 +55,10 @@ class _SupersededReadsMemory(msgspec.Struct):
     """By path, the reads from before, waiting for the next read."""
 
 
-class _SupersededReadsFold(TimelessFold):
-    def __init__(self, rule: SupersededReads) -> None:
-        self._rule = rule
-        self._root = fspath(rule.project_root)
-        self._words = rule.words or DOCUMENTS
-        self._placeholder = text_of(rule.placeholder, rule.words, "superseded_read")
-        self.memory = _SupersededReadsMemory()
-
+class _SupersededReadsFold(RuleFold[SupersededReads, _SupersededReadsMemory]):
     def see(self, seen: Seen) -> Iterator[Mark]:
-        result, root, memory = seen.result, self._root, self.memory
-        if result is None or seen.is_error:
+        memory, root = self.memory, fspath(self._rule.project_root)
+        if seen.result is None or seen.is_error:
             return
         for path in sorted(written_paths(seen, root)):
             orders = memory.valid.pop(path, [])
@@ -82,10 +66,8 @@ class _SupersededReadsFold(TimelessFold):
                 memory.outdated.setdefault(path, []).extend(orders)
             else:
                 yield from self._superseded(path, orders)
-        shown = read_paths(seen, root, shell_reads=True)
-        if shown:
-            placeholder = placeholder_for(seen, self._placeholder, self._words)
-            memory.reads[seen.order] = _SupersededRead(seen.index, result.at, placeholder, set(shown))
+        if shown := read_paths(seen, root, shell_reads=True):
+            memory.reads[seen.order] = _SupersededRead(self.placeholder_mark(seen, ""), set(shown))
         for path in sorted(shown):
             yield from self._superseded(path, memory.outdated.pop(path, ()))
             memory.valid.setdefault(path, []).append(seen.order)
@@ -95,9 +77,7 @@ class _SupersededReadsFold(TimelessFold):
         for order in orders:
             read = self.memory.reads[order]
             read.valid.discard(path)
-            if read.valid:
-                continue
-            del self.memory.reads[order]
-            if read.placeholder is not None:
-                because = f"{path} was changed later"
-                yield Mark(self._rule.name, read.index, read.at, read.placeholder, because, (path,))
+            if not read.valid:
+                del self.memory.reads[order]
+                if read.mark is not None:
+                    yield msgspec.structs.replace(read.mark, because=f"{path} was changed later", about=(path,))

@@ -7,8 +7,6 @@ from zlib import crc32
 
 from redline.values.messages import Part, Text, ToolCall, ToolResult
 
-__all__ = ["LONG_CHARS", "NAME_SORTS", "hashed_words", "long_chars", "shortened", "texts_of"]
-
 NAME_SORTS = ("paths", "names", "dotted", "numbers")
 """The sorts of distinctive words: `src/a`, `make_it` or `makeIt`, `a.py`, and what is mostly digits."""
 
@@ -26,15 +24,17 @@ _MOST_REMEMBERED = 32
 """Texts whose words are remembered: several policies are asked about a message one after the other."""
 
 
-def hashed_words(part: Part, *, are_long: bool = False) -> dict[int, int]:
+def hashed_words(part: Part, *, are_long: bool = False) -> Mapping[int, int]:
     """The distinctive words of a part in its order: by hash, the place of the word's sort in `NAME_SORTS`.
 
     Distinctive is a word of 5 to 120 characters with a digit, `_`, `/`, `.` or an inner capital. Of a call those of its short
     texts are meant, or those of its long ones, which may be struck.
     """
+    if isinstance(part, (Text, ToolResult)):
+        return _words_in(part.text[:_READ_CHARS])
     found: dict[int, int] = {}
     for text in texts_of(part):
-        if not isinstance(part, ToolCall) or (len(text) >= LONG_CHARS) == are_long:
+        if (len(text) >= LONG_CHARS) == are_long:
             found |= _words_in(text[:_READ_CHARS])
     return found
 
@@ -43,11 +43,14 @@ def hashed_words(part: Part, *, are_long: bool = False) -> dict[int, int]:
 def _words_in(text: str) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for raw in dict.fromkeys(text.encode("utf-8", "replace").translate(_SPACED).split()):
+        if raw.isalpha() and raw.islower():  # most words are plain ones
+            continue
         word = raw.strip(_EDGES)
         if _LEAST_BYTES <= len(word) <= _MOST_BYTES:
             letters = word.replace(b"-", b"")
             if not letters.isalpha() or not letters[1:].islower():
-                found[crc32(word)] = _sort_of(word)
+                is_number = 2 * len(word.translate(None, _LETTERS)) > len(word)
+                found[crc32(word)] = 0 if b"/" in word else 3 if is_number else 2 if b"." in word else 1
     return found
 
 
@@ -73,14 +76,6 @@ def shortened(call: ToolCall, placeholder: str) -> str | dict[str, Any]:
     arguments = call.arguments
     is_text = isinstance(call.input, str) and arguments == {"input": call.input}
     return placeholder if is_text else shorten(arguments)
-
-
-def _sort_of(word: bytes) -> int:
-    if b"/" in word:
-        return 0
-    if 2 * len(word.translate(None, _LETTERS)) > len(word):
-        return 3
-    return 2 if b"." in word else 1
 
 
 def texts_of(part: Part) -> Iterator[str]:

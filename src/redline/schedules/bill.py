@@ -2,13 +2,10 @@
 
 import msgspec
 
-from redline.formats.costs import cost_of
-from redline.formats.usage import Usage
-from redline.log.records import Destination, StrikesApplied
 from redline.prices import Price, PriceRule
+from redline.providers.usage import Usage, cost_of
+from redline.record.records import Destination, SavedTokens, StrikesApplied
 from redline.schedules.history import what_changed
-
-__all__ = ["Bill", "Charge", "OpenBill", "PaidRequest", "RequestCost", "charge", "expected_cost"]
 
 _MINUTE_MS = 60_000
 _LONG_MINUTES = 60
@@ -41,7 +38,8 @@ class PaidRequest(msgspec.Struct, frozen=True):
     """A request whose usage was reported."""
 
     usage: Usage
-    struck_tokens: int
+    saved_tokens: int
+    """What strikes and folds took out of it."""
     time_ms: float | None
     sent_to: Destination | None
 
@@ -52,16 +50,17 @@ class RequestCost(msgspec.Struct, frozen=True, gc=False):
     paid: float
     """As the provider reported its usage."""
     saved: float
-    """By strikes, less what they cost: below 0 where a rewrite was paid for. In a dry run: what would have been saved."""
+    """By strikes and folds, less what they cost: below 0 where a rewrite was paid for. In a dry run what would be saved."""
 
 
 class OpenBill(msgspec.Struct, frozen=True):
     """What the record knows of a request before its usage is reported."""
 
-    struck_tokens: int = 0
-    """What the strikes in force take out of it."""
-    new_struck_tokens: int = 0
-    """Of them, those of strikes made for this very request: the cache after the first of them is lost."""
+    saved: SavedTokens = SavedTokens()
+    """What the strikes and folds in force take out of it."""
+    new: SavedTokens = SavedTokens()
+    """Of them, by those made for this very request. After the first of these strikes the cache is lost. A fold loses none: it
+    makes smaller what was never sent."""
     tokens_after: int = 0
     """About how many tokens come after the first of those, without them."""
     time_ms: float | None = None
@@ -78,7 +77,7 @@ class OpenBill(msgspec.Struct, frozen=True):
         again.
         """
         paid = cost_of(usage, price)
-        if not self.struck_tokens:
+        if not self.saved.total:
             return RequestCost(paid, 0.0)
         before = None if self._is_expired(usage, price) else self.before
         other = self._if_unchanged(usage, before) if not is_dry_run else self._if_struck(usage, before)
@@ -96,20 +95,25 @@ class OpenBill(msgspec.Struct, frozen=True):
 
     def _if_unchanged(self, usage: Usage, before: PaidRequest | None) -> Usage:
         """The usage of the same request without its strikes."""
-        if self.new_struck_tokens and before is not None:
+        if self.new.struck and before is not None:
             was_cached = before.usage.cache_read_tokens + before.usage.cache_write_tokens + usage.cache_read_tokens > 0
-            read = before.usage.input_tokens + before.struck_tokens if was_cached else 0
+            read = before.usage.input_tokens + before.saved_tokens if was_cached else 0
         else:
-            read = usage.cache_read_tokens + self.struck_tokens if usage.cache_read_tokens else 0
-        return _resized(usage, usage.input_tokens + self.struck_tokens, read, before)
+            read = usage.cache_read_tokens + self._saved_in_cache if usage.cache_read_tokens else 0
+        return _resized(usage, usage.input_tokens + self.saved.total, read, before)
 
     def _if_struck(self, usage: Usage, before: PaidRequest | None) -> Usage:
         """The usage of a request that was sent unchanged, had its strikes been sent."""
-        read = usage.cache_read_tokens - self.struck_tokens
-        if self.new_struck_tokens and before is not None:  # what was struck before is missing from what is in front
+        read = usage.cache_read_tokens - self._saved_in_cache
+        if self.new.struck and before is not None:  # what was struck before is missing from what is in front
             front = min(usage.cache_read_tokens, usage.input_tokens - self.tokens_after)
-            read = front - (self.struck_tokens - self.new_struck_tokens)
-        return _resized(usage, usage.input_tokens - self.struck_tokens, read if usage.cache_read_tokens else 0, before)
+            read = front - (self.saved.total - self.new.total)
+        return _resized(usage, usage.input_tokens - self.saved.total, read if usage.cache_read_tokens else 0, before)
+
+    @property
+    def _saved_in_cache(self) -> int:
+        """Of the tokens that are not sent, those that the cache would hold: what was just folded would be written to it."""
+        return self.saved.total - self.new.folded
 
 
 def _resized(usage: Usage, tokens: int, read: int, before: PaidRequest | None) -> Usage:
@@ -133,13 +137,13 @@ class Bill:
         self._is_reported = True
         self._is_left_alone = False
 
-    def ask(self, record: StrikesApplied, *, struck_tokens: int, sent_to: Destination | None) -> None:
+    def ask(self, record: StrikesApplied, *, saved: SavedTokens, sent_to: Destination | None) -> None:
         """A request was made."""
         if self._is_left_alone:
-            struck_tokens = 0
+            saved = SavedTokens()
         self.open = OpenBill(
-            struck_tokens,
-            sum(strike.tokens_saved for strike in record.strikes) if struck_tokens else 0,
+            saved,
+            SavedTokens.of(record.strikes) if saved.total else SavedTokens(),
             record.tokens_after,
             record.now if record.now is not None else record.marked_at,
             sent_to,
@@ -147,18 +151,18 @@ class Bill:
         )
         self._is_reported = False
 
-    def report(self, usage: Usage, *, struck_tokens: int) -> None:
+    def report(self, usage: Usage, *, saved: SavedTokens) -> None:
         """The provider said what the latest request used; of a request that left no record, only what is struck is known."""
         if self._is_reported:
-            self.open = self.unrecorded(struck_tokens)
-        self._paid = PaidRequest(usage, self.open.struck_tokens, self.open.time_ms, self.open.sent_to)
+            self.open = self.unrecorded(saved)
+        self._paid = PaidRequest(usage, self.open.saved.total, self.open.time_ms, self.open.sent_to)
         self._is_reported = True
 
-    def unrecorded(self, struck_tokens: int) -> OpenBill:
+    def unrecorded(self, saved: SavedTokens) -> OpenBill:
         """The bill of a request that leaves no record."""
-        return OpenBill(0 if self._is_left_alone else struck_tokens, sent_to=self.open.sent_to)
+        return OpenBill(SavedTokens() if self._is_left_alone else saved, sent_to=self.open.sent_to)
 
-    def leave_alone(self) -> None:
+    def stop_editing(self) -> None:
         """The latest request, and those after it, are sent as they came."""
         self._is_left_alone = True
         self.open = OpenBill(time_ms=self.open.time_ms, sent_to=self.open.sent_to, before=self.open.before)

@@ -7,10 +7,9 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from redline.errors import ValidationError
-from redline.formats.context_editing import CONTEXT_EDITING_BETA, clear_tool_uses
-from redline.schedules.schedule import Case, Decision, Decisions
-
-__all__ = ["Budget"]
+from redline.providers import find_format
+from redline.providers.anthropic.cache_control import CONTEXT_EDITING_BETA, clear_tool_uses
+from redline.schedules.schedule import Decision, Decisions, ScheduleInput
 
 _NO_TARGET = "budget: Anthropic's clear_tool_uses knows no target, it clears all but the newest; leave target_tokens out"
 
@@ -24,7 +23,7 @@ class Budget:
     """
 
     name = "budget"
-    weighs_requests = True
+    needs_ledger = True
     beta: ClassVar[str] = CONTEXT_EDITING_BETA
     """The beta that Anthropic must be told of where the provider does the clearing."""
 
@@ -58,10 +57,10 @@ class Budget:
         if self.clear_tool_inputs and not self.by_provider:
             raise ValidationError("budget: only the provider can clear inputs by this schedule; add by_provider=True")
 
-    def decide(self, case: Case) -> Decisions:
+    def decide(self, case: ScheduleInput) -> Decisions:
         """Hold everything, or apply the oldest marks."""
         if self.by_provider:
-            if case.format != "anthropic":
+            if not find_format(case.format).clears_tool_results:
                 raise ValidationError(
                     f"budget: only Anthropic clears tool results itself, and this conversation is in {case.format}. "
                     "Leave by_provider out, and Redline does it."
@@ -87,7 +86,7 @@ class Budget:
             clear_tool_inputs=self.clear_tool_inputs,
         )
 
-    def _cut_down(self, case: Case, size: int) -> Decisions:
+    def _cut_down(self, case: ScheduleInput, size: int) -> Decisions:
         oldest_first = sorted(case.pending, key=lambda mark: mark.index)
         end = max(len(oldest_first) - self.keep, 0)
         may_go, newest = oldest_first[:end], oldest_first[end:]

@@ -16,11 +16,9 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from redline.rules.settings import check_at_least
 from redline.schedules.bill import expected_cost
+from redline.values.checks import check_at_least
 from redline.values.payloads import Path
-
-__all__ = ["CacheState", "Choice", "Paid", "Rates", "Reason", "WaitingMark", "choose"]
 
 Reason = Literal["nothing", "cold", "free", "held", "paid", "tier", "window"]
 

@@ -1,10 +1,8 @@
 """The requests of a conversation as its record has them, and what they teach of the provider's cache."""
 
-from redline.log.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.prices import Survival
+from redline.record.records import Destination, LedgerEntry, Strike, StrikesApplied, UsageReported
 from redline.values.payloads import Path
-
-__all__ = ["RequestHistory", "what_changed"]
 
 _LEAST_TOKENS = 4096
 """A prompt shorter than this may be too short to be cached, so that it teaches nothing of the cache."""

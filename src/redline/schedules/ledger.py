@@ -7,12 +7,10 @@ from itertools import accumulate
 
 import msgspec
 
-from redline.log.records import LedgerEntry
+from redline.record.records import LedgerEntry
 from redline.schedules.bill import expected_cost
 from redline.schedules.choose import CacheState, Choice, Rates, WaitingMark
 from redline.values.payloads import Path
-
-__all__ = ["Ledger", "LedgerSnapshot", "Target"]
 
 Target = tuple[int, Path]
 """A part: the message's index, the place in its payload."""

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from redline.log.records import Destination
+from redline.record.records import Destination
 from redline.rules.rule import Mark
 from redline.schedules.choose import WaitingMark
 from redline.schedules.history import RequestHistory
 from redline.schedules.ledger import Ledger
-
-__all__ = ["Bound", "Case", "Decision", "Decisions", "Schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,8 @@ class Bound(Protocol):
 
 
 @dataclass(slots=True)
-class Case:
-    """What a schedule may know when it decides."""
+class ScheduleInput:
+    """The marks that wait, the clock, the costs and the cache: all that a schedule decides by."""
 
     pending: Sequence[Mark]
     """The marks that are not applied yet."""
@@ -89,6 +87,8 @@ class Case:
     """Where the request goes, as far as that was said."""
     bound: Bound | None = None
     """The reasoning before which nothing may change, for a model that binds it."""
+    cold: Callable[[], Sequence[Mark]] = tuple
+    """More marks, which pay only if the whole request is written to the cache anew."""
     size: Callable[[], int] = lambda: 0
     """The tokens of the request if nothing more is applied: as reported for the last one, with what changed since."""
     saving: Callable[[Mark], int] = lambda _: 0
@@ -110,10 +110,27 @@ class Schedule(Protocol):
         ...
 
     @property
-    def weighs_requests(self) -> bool:
+    def needs_ledger(self) -> bool:
         """Whether it must know of every request, so that each is recorded."""
         ...
 
-    def decide(self, case: Case) -> Sequence[Decision] | Decisions:
+    def decide(self, case: ScheduleInput) -> Sequence[Decision] | Decisions:
         """A decision for each pending mark."""
         ...
+
+
+def needs_ledger(schedule: Schedule) -> bool:
+    """Whether every request is recorded for the schedule; the attribute was once called `weighs_requests`."""
+    return bool(getattr(schedule, "needs_ledger", getattr(schedule, "weighs_requests", False)))
+
+
+@dataclass(frozen=True, slots=True)
+class Eager:
+    """Every mark at once, as the documents say."""
+
+    name = "eager"
+    needs_ledger = False
+
+    def decide(self, case: ScheduleInput) -> Sequence[Decision]:
+        """Apply them all."""
+        return [Decision(mark, is_applied=True, why="applied at once") for mark in case.pending]

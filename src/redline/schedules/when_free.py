@@ -6,18 +6,17 @@ from functools import lru_cache
 
 from redline.errors import ValidationError
 from redline.prices import Price, PriceRule
-from redline.prices.model import Model, price_of
+from redline.prices.find import Model, price_of
 from redline.rules.rule import Mark
-from redline.rules.settings import check_at_least, shown
 from redline.schedules.choose import CacheState, Rates, choose
 from redline.schedules.history import what_changed
-from redline.schedules.schedule import Case, Decision, Decisions
-
-__all__ = ["WhenFree"]
+from redline.schedules.schedule import Decision, Decisions, ScheduleInput
+from redline.values.checks import check_at_least, short_repr
 
 _MINUTE_MS = 60_000
 _FREE_SHARE = 0.1
 """So much of the window stays free, for the answer and for what an estimate misses."""
+_COLD = "the cache is cold, so that what stays is written anew"
 _AS_GOOD_AS_COLD = 0.1
 """A cache that is there with no more than this probability is not worth the reasoning that would have to stay for it."""
 
@@ -31,7 +30,7 @@ class WhenFree:
     """
 
     name = "when_free"
-    weighs_requests = True
+    needs_ledger = True
 
     rates: Rates = field(default_factory=Rates)
     """What reading and writing the cache costs, as multiples of an uncached input token."""
@@ -43,7 +42,7 @@ class WhenFree:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rates, Rates):
-            raise ValidationError(f"when_free: rates must be Rates, not {shown(self.rates)}")
+            raise ValidationError(f"when_free: rates must be Rates, not {short_repr(self.rates)}")
         check_at_least(0, self.name, lifetime_ms=self.lifetime_ms, tier_factor=self.tier_factor)
         limits = {"window_tokens": self.window_tokens, "tier_tokens": self.tier_tokens}
         check_at_least(0, self.name, **{name: value for name, value in limits.items() if value is not None})
@@ -68,7 +67,7 @@ class WhenFree:
             tier_factor=tier.input_factor if tier else 1.0,
         )
 
-    def decide(self, case: Case) -> Decisions:
+    def decide(self, case: ScheduleInput) -> Decisions:
         """Hold everything, or apply all marks from the cut that pays best."""
         cache = self.cache_state(case)
         choice = choose(case.ledger, case.waiting, cache, self.rates)
@@ -81,6 +80,9 @@ class WhenFree:
         applied = [Decision(mark, is_applied=True, why=choice.why) for mark in marks]
         gone, refused = {(mark.index, mark.at) for mark in marks}, frozenset(case.history.refused)
         position_of = case.ledger.position_of
+        if cache.alive <= 0.0:
+            more = [mark for mark in case.cold() if position_of[mark.index] >= cache.allowed_from]
+            applied += [Decision(mark, is_applied=True, why=f"{_COLD} ({cache.cold_because})") for mark in more]
         bound_to = f"the reasoning in message {case.bound.last_index if case.bound is not None else None} is bound to it"
 
         def held() -> Iterator[Decision]:
@@ -96,7 +98,7 @@ class WhenFree:
 
         return Decisions(applied, held)
 
-    def cache_state(self, case: Case) -> CacheState:
+    def cache_state(self, case: ScheduleInput) -> CacheState:
         """What is known of the cache, the window and the price tiers for the request that is about to be made."""
         history = case.history
         if history.last_now is None:

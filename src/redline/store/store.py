@@ -6,33 +6,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import quote
+from typing import Any
 
-from redline.blobs.blobs import LastingBlobs
-from redline.blobs.collect import references_in
-from redline.blobs.opening import open_blobs
-from redline.conversation import Conversation, now_ms
-from redline.errors import LogError, RedlineError, ValidationError
-from redline.histories.given import log_name
-from redline.inspection.catalog_cache import CatalogCache
-from redline.inspection.short_names import forget_names
-from redline.log import DurableLog, Header, codec
-from redline.log.addresses import Address, masked, parse_address
-from redline.log.housekeeping import LOG_SUFFIX, delete_logs, last_lines, log_names, log_size, log_sizes, vacuum
-from redline.log.log import ROOT
-from redline.log.reading import messages_in, read_log_file
-from redline.log.records import Described, HistoryStarted, MessageAdded
-from redline.log.store import INDEX, LogStore
-from redline.opening import open as open_conversation
-from redline.store.proxy_accounts import forget_in_accounts
-from redline.store.search import SearchQuery, SearchResult
-from redline.store.sessions import copy_session, sessions_of
-from redline.store.stored import StoredConversation, StoredRecords, StoreStatistics, add_up, describe
-from redline.store.text_index import TextIndex
-from redline.values.checks import check_count, check_text, shown
-
-__all__ = ["Store"]
+from redline.conversation.conversation import Conversation, now_ms
+from redline.conversation.opening import open as open_conversation
+from redline.conversation.resent.incoming import log_name
+from redline.errors import RedlineError, ValidationError
+from redline.record import codec
+from redline.record.addresses import check_address, masked
+from redline.record.backends import Address, FileBackend, parse_address
+from redline.record.blobs.blobs import LastingBlobs
+from redline.record.blobs.opening import open_blobs, references_in
+from redline.record.blobs.whole_results import WholeResults
+from redline.record.log import INDEX, ROOT
+from redline.record.opening import LogStore
+from redline.record.reading import StoredLog
+from redline.record.records import Described, LogIndexed, MessageAdded, messages_in
+from redline.sessions.catalog.catalog_row import CatalogCache
+from redline.sessions.catalog.last_listing import forget_names
+from redline.store.proxy_files import forget_in_accounts, whole_folders_in
+from redline.store.search import SearchQuery, SearchResult, TextIndex
+from redline.store.stored import StoredConversation, StoreStatistics, add_up, copy_session, describe, sessions_of
+from redline.values.checks import check_count, check_text, short_repr
 
 
 class Store:
@@ -43,8 +38,8 @@ class Store:
     """
 
     def __init__(self, address: str | os.PathLike[str], *, clock: Callable[[], float] = now_ms) -> None:
+        check_address(address)  # to a LogStore, None is the memory
         self._logs = LogStore(address, durability="fsync")
-        self._kind, self._place, _ = parse_address(address)
         self._address, self._clock = os.fspath(address), clock
 
     @property
@@ -54,7 +49,11 @@ class Store:
 
     def names(self) -> tuple[str, ...]:
         """The names of the conversations, in order; nothing is read for it."""
-        return tuple(log_names(self._address))
+        return tuple(self._logs.names())
+
+    def exists(self) -> bool:
+        """Whether there is a folder or a database file; of a server that is not asked."""
+        return self._logs.backend.exists(self._logs.place)
 
     def list(self, *, limit: int | None = None, after: str | None = None) -> tuple[StoredConversation, ...]:
         """The conversations, the one that was last gone on with first; one that cannot be read says why.
@@ -69,19 +68,19 @@ class Store:
 
     def latest(self) -> str | None:
         """The name of the conversation that was last gone on with; None if there is none. A folder's are not read for it."""
-        if self._kind != "file":
+        backend, place = self._logs.backend, self._logs.place
+        if backend.is_database:
             return next((one.name for name in self._names_by_time() if not (one := self._described(name)[0]).problem), None)
-        return max(self.names(), key=lambda name: Path(self.address_of(name)).stat().st_mtime_ns, default=None)
+        return max(self.names(), key=lambda name: (backend.stamp(place, name) or (0,))[-1], default=None)
 
     def address_of(self, name: str) -> str:
         """Where a conversation is, for `redline.open` and the command line."""
         if not isinstance(name, str) or name == INDEX:
-            raise ValidationError(f"{shown(name)} cannot be the name of a conversation.")
-        if self._kind != "file":
-            return f"{self._address}#{quote(name, safe='')}"
-        if not name or name.startswith(".") or set(name) & set("/\\\0"):
+            raise ValidationError(f"{short_repr(name)} cannot be the name of a conversation.")
+        backend, place = self._logs.backend, self._logs.place
+        if not backend.is_database and (not name or name.startswith(".") or set(name) & set("/\\\0")):
             raise ValidationError(f"{name!r} cannot be the name of a conversation in a folder. Use letters, digits and dashes.")
-        return os.fspath(Path(self._place) / f"{name}{LOG_SUFFIX}")
+        return backend.address_of(place, name)
 
     def open(self, name: str, **settings: Any) -> Conversation:
         """The conversation of a name, which is made when something is first said; settings as for `redline.open`."""
@@ -97,10 +96,14 @@ class Store:
         """
         if name not in self.names():
             raise ValidationError(f"There is no conversation {name!r} in {self.name}. It is made when something is said.")
-        record = Described(self._clock(), _text("title", title), _text("user", user), _tags(tags))
-        with self._opened(name) as log:
+        if isinstance(tags, str) or not isinstance(tags, Iterable | None):
+            raise ValidationError(f"tags must be a list of texts, not {short_repr(tags)}. Nothing was changed.")
+        # each tag once, in the order given
+        kept = None if tags is None else tuple(dict.fromkeys(tag for one in tags if (tag := _text("A tag", one))))
+        record = Described(self._clock(), _text("title", title), _text("user", user), kept)
+        with self._logs.opened(name) as log:
             log.append([record], parent=ROOT)
-        return describe(name, log_sizes(self._address)[name], self._read(name))
+        return describe(name, self._logs.size(name), self._logs.read(name))
 
     def delete(
         self, *names: str, session: str | None = None, blobs: LastingBlobs | str | os.PathLike[str] | None = None
@@ -109,7 +112,8 @@ class Store:
 
         With `session`, only what was sent under this name: other `sessions` of the same log go on in logs of their own.
         With `blobs`, or their address, what they alone of this store refer to is deleted there; the references are given back.
-        A LogError while another process keeps one locked; who has one open can add nothing any more. What the files of a
+        Files with whole results, which the proxy writes for agents to read, are deleted with the last conversation that names
+        them. A LogError while another process keeps one locked; who has one open can add nothing any more. What the files of a
         PostgreSQL server still hold, `vacuum` takes away.
         """
         there = self.names()
@@ -145,8 +149,7 @@ class Store:
         """
         times = (_ms(since), _ms(until))
         query = SearchQuery(text, tool, path, *times, min_messages, min_bytes, max_bytes, user, tag, problems)
-        results = filter(None, (_result_of(query, *self._described(name)) for name in _page(self.names(), after, limit)))
-        yield from islice(results, limit)
+        yield from islice(self._results(query, _page(self.names(), after, limit)), limit)
 
     def stats(self) -> StoreStatistics:
         """All conversations added up."""
@@ -165,7 +168,16 @@ class Store:
         `older_than`: nothing was said for so long. `keep_last`: it is none of so many that were last gone on with. With both it
         must be both. One whose messages have no times, or that cannot be read, is never among them.
         """
-        _check_retention(older_than, keep_last)
+        if older_than is None and keep_last is None:
+            raise ValidationError("prune() needs older_than=timedelta(days=…), keep_last=…, or both. Nothing was deleted.")
+        if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta()):
+            raise ValidationError(
+                f"older_than must be a timedelta of at least 0, not {short_repr(older_than)}. Nothing was deleted."
+            )
+        if keep_last is not None and not (type(keep_last) is int and keep_last >= 0):
+            raise ValidationError(
+                f"keep_last must be a whole number of at least 0, not {short_repr(keep_last)}. Nothing was deleted."
+            )
         dated = [one for one in self.list() if one.last_ms is not None]
         until_ms = self._clock() - (older_than or timedelta()).total_seconds() * 1000
         over = tuple(one for one in dated[keep_last or 0 :] if one.last_ms is not None and one.last_ms < until_ms)
@@ -178,7 +190,7 @@ class Store:
 
         `delete` does it for SQLite. PostgreSQL keeps everybody out meanwhile, so that you choose the time.
         """
-        vacuum(self._address)
+        self._logs.backend.vacuum(self._logs.place)
 
     def close(self) -> None:
         """Let go of the connection; it is made again when it is needed."""
@@ -192,76 +204,72 @@ class Store:
 
     # --- reading
 
-    def _conversations(self) -> Iterator[tuple[StoredConversation, StoredRecords | None]]:
+    def _conversations(self) -> Iterator[tuple[StoredConversation, StoredLog | None]]:
         """Each with its records; without them if it cannot be read."""
-        for name, size_bytes in log_sizes(self._address).items():
+        for name, size_bytes in self._logs.sizes().items():
             yield self._described(name, size_bytes)
 
-    def _described(self, name: str, size_bytes: int | None = None) -> tuple[StoredConversation, StoredRecords | None]:
-        size_bytes = log_size(self._address, name) if size_bytes is None else size_bytes
+    def _described(self, name: str, size_bytes: int | None = None) -> tuple[StoredConversation, StoredLog | None]:
+        size_bytes = self._logs.size(name) if size_bytes is None else size_bytes
         try:
-            read = self._read(name)
+            read = self._logs.read(name)
             return describe(name, size_bytes, read), read
         except RedlineError as problem:
             return StoredConversation(name=name, bytes=size_bytes, problem=str(problem)), None
 
+    def _results(self, query: SearchQuery, names: Iterable[str]) -> Iterator[SearchResult]:
+        for conversation, read in map(self._described, names):
+            if read is None:
+                yield SearchResult(conversation=conversation)
+            elif query.may_match(conversation) and (result := query.result(conversation, read)) is not None:
+                yield result
+
     def _names_by_time(self) -> Sequence[str]:
         """The names by the time of the last messages, the latest first."""
-        times = {name: _last_time(lines) for name, lines in last_lines(self._address)}
+        times = dict[str, float]()
+        for name, lines in self._logs.last_lines():
+            times[name] = 0.0  # where no message has a time
+            for line in lines:
+                with contextlib.suppress(RedlineError):
+                    if (read := codec.decode(line)) is not None:
+                        said = messages_in(read.stored.record)
+                        times[name] = max(times[name], *(time_ms or 0.0 for _, time_ms in said), 0.0)
         return sorted(times, key=lambda name: (-times[name], name))
-
-    def _read(self, name: str) -> StoredRecords:
-        """All records. A file is only read: to open it as a log would tidy its end."""
-        if self._kind == "file":
-            found = read_log_file(Path(self._place) / f"{name}{LOG_SUFFIX}")
-            return StoredRecords(found.header, found.records)
-        with self._opened(name) as log:
-            records = tuple(log.read())
-            return StoredRecords(log.header, records)
-
-    @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[DurableLog]:
-        log = cast("DurableLog", self._logs.open(name, Header(conversation=name)))
-        try:
-            yield log
-        finally:
-            if self._kind == "file":  # those of a database share a connection
-                log.close()
 
     # --- deleting
 
     def _delete(self, names: Sequence[str], blobs: LastingBlobs | str | os.PathLike[str] | None) -> tuple[str, ...]:
-        """Delete conversations that are there; the references of the blobs that went with them."""
+        """Delete conversations, and blobs that only they refer to; the references of those blobs are returned."""
         started_ms = now_ms()
+        wholes = self._whole_results_of(names)
         kept_in = open_blobs(blobs) if isinstance(blobs, str | os.PathLike) else blobs
         forgotten = self._referred_to_only_by(names, kept_in) if kept_in is not None else set[str]()
-        delete_logs(self._address, names)
+        self._logs.delete(names)
         self._forget_in_caches(names)
         forget_in_accounts(self._address, names)
         # The records first: blobs without a record are found by `redline rm --unused`, a record without its blob is damaged.
         gone = tuple(one for one in sorted(forgotten) if kept_in is not None and kept_in.delete_older(one, than_ms=started_ms))
-        if self._kind == "sqlite":
-            try:
-                vacuum(self._address)
-            except LogError as problem:
-                raise LogError(f"Deleted, but traces may be left in the file: {problem} Then call Store.vacuum().") from problem
+        for results, references in wholes:
+            for reference in references:
+                results.delete_older(reference, than_ms=started_ms)
+        self._logs.backend.erase(self._logs.place)
         return gone
 
     def _keep_other_sessions(self, name: str, session: str) -> None:
         """Give each session of a log but one a log of its own, under the name that an Editor looks for."""
-        records = self._read(name).records
+        records = self._logs.read(name).records
         sessions = sessions_of(records)
         if session not in sessions:
             there = ", ".join(map(repr, sessions)) or "none"
             raise ValidationError(f"There is no session {session!r} in {name}; there are: {there}. Nothing was deleted.")
-        with self._opened(INDEX) as index:
+        with self._logs.opened(INDEX) as index:
             entered = [one.record for one in index.read()]
-        namespace = next((one.namespace for one in entered if isinstance(one, HistoryStarted) and one.log == name), "")
+        namespace = next((one.namespace for one in entered if isinstance(one, LogIndexed) and one.log == name), "")
         first = next(one.record.digest for one in records if isinstance(one.record, MessageAdded))
         for other in sessions:
             kept_in = log_name(namespace, [first], other) if other else f"{name}-rest"
             if other != session and kept_in not in self.names():  # it is there if this was tried before
-                with self._opened(kept_in) as log:
+                with self._logs.opened(kept_in) as log:
                     copy_session(records, other, log)
 
     def _referred_to_only_by(self, names: Sequence[str], blobs: LastingBlobs) -> set[str]:
@@ -269,21 +277,46 @@ class Store:
         found = set[str]()
         known = set(blobs.list())
         for name in names:
-            with self._opened(name) as log:
+            with self._logs.opened(name) as log:
                 found |= references_in(log, known)
         for name in set(self.names()) - set(names):
             if found:
-                with self._opened(name) as log:
+                with self._logs.opened(name) as log:
                     found -= references_in(log, found)
         return found
 
+    def _whole_results_of(self, names: Sequence[str]) -> tuple[tuple[WholeResults, set[str]], ...]:
+        """By folder, the files of whole results that only these conversations name. Each result is in its record, too, so that
+        damage in a record is no reason to keep a file that no other is known to need."""
+        found: dict[Path, set[str]] = {}
+        for name in names:
+            with contextlib.suppress(RedlineError):
+                for results in whole_folders_in(self._address, self._logs.read(name).records):
+                    known = self._references_in(name, set(results.list()))
+                    found[results.path] = found.get(results.path, set()) | known
+        for name in set(self.names()) - set(names) if any(found.values()) else ():
+            named = self._references_in(name, set().union(*found.values()))
+            found = {path: references - named for path, references in found.items()}
+        return tuple((WholeResults(path), references) for path, references in found.items())
+
+    def _references_in(self, name: str, known: set[str]) -> set[str]:
+        """Those of the references that a conversation names, as far as it can be read."""
+        backend, place = self._logs.backend, self._logs.place
+        if isinstance(backend, FileBackend) and not backend.is_database:  # most name none, and reading them takes long
+            with contextlib.suppress(OSError):
+                stored = backend.path(place, name).read_bytes()
+                known = {one for one in known if one.encode() in stored}
+        with contextlib.suppress(RedlineError), self._logs.opened(name) as log:
+            return references_in(log, known, takes_damaged=True) if known else set()
+        return set()
+
     def _forget_in_caches(self, names: Sequence[str]) -> None:
         """The commands keep first words and names of sessions in the user's cache folder."""
-        deleted = {_spelled_in_one_way(parse_address(self.address_of(name))) for name in names}
+        deleted = {_spelled_in_one_way(self.address_of(name)) for name in names}
 
         def is_deleted(place: str) -> bool:
             try:
-                return _spelled_in_one_way(parse_address(place)) in deleted
+                return _spelled_in_one_way(place) in deleted
             except RedlineError:
                 return False
 
@@ -296,7 +329,7 @@ class Store:
 
 
 def _page(names: Sequence[str], after: str | None, limit: int | None) -> Sequence[str]:
-    """The names that come after one of them."""
+    """The names of the next page: all that follow the name `after`."""
     if limit is not None:
         check_count("limit", limit, least=1)
     if after is None:
@@ -308,50 +341,16 @@ def _page(names: Sequence[str], after: str | None, limit: int | None) -> Sequenc
     return names[names.index(after) + 1 :]
 
 
-def _last_time(lines: Sequence[bytes]) -> float:
-    """The latest time of a message in the last lines of a log; 0 where none has one."""
-    times = [0.0]
-    for line in lines:
-        with contextlib.suppress(RedlineError):
-            if (read := codec.decode(line)) is not None:
-                times += [time_ms for _, time_ms in messages_in(read.stored.record) if time_ms is not None]
-    return max(times)
-
-
-def _result_of(query: SearchQuery, conversation: StoredConversation, read: StoredRecords | None) -> SearchResult | None:
-    if read is None:
-        return SearchResult(conversation=conversation)
-    return query.result(conversation, read) if query.may_match(conversation) else None
-
-
-def _spelled_in_one_way(address: Address) -> Address:
-    is_server = address.kind == "postgresql"
-    return address._replace(place=masked(address.place) if is_server else str(Path(address.place).resolve()))
-
-
-def _check_retention(older_than: object, keep_last: object) -> None:
-    if older_than is None and keep_last is None:
-        raise ValidationError("prune() needs older_than=timedelta(days=…), keep_last=…, or both. Nothing was deleted.")
-    if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta()):
-        raise ValidationError(f"older_than must be a timedelta of at least 0, not {shown(older_than)}. Nothing was deleted.")
-    if keep_last is not None and not (type(keep_last) is int and keep_last >= 0):
-        raise ValidationError(f"keep_last must be a whole number of at least 0, not {shown(keep_last)}. Nothing was deleted.")
+def _spelled_in_one_way(address: str) -> Address:
+    backend, place, conversation = parse_address(address)
+    return Address(backend, masked(backend.resolved(place)), conversation)
 
 
 def _text(what: str, value: object) -> str | None:
     if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= _MOST_CHARACTERS):
         wanted = f"one line of text, of at most {_MOST_CHARACTERS} characters"
-        raise ValidationError(f"{what} must be {wanted}, not {shown(value)}. Nothing was changed.")
+        raise ValidationError(f"{what} must be {wanted}, not {short_repr(value)}. Nothing was changed.")
     return value
-
-
-def _tags(tags: object) -> tuple[str, ...] | None:
-    """Each once, in the order given."""
-    if tags is None:
-        return None
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise ValidationError(f"tags must be a list of texts, not {shown(tags)}. Nothing was changed.")
-    return tuple(dict.fromkeys(tag for one in tags if (tag := _text("A tag", one))))
 
 
 _MOST_CHARACTERS = 1000
@@ -359,5 +358,5 @@ _MOST_CHARACTERS = 1000
 
 def _ms(time: datetime | None) -> float | None:
     if time is not None and not isinstance(time, datetime):
-        raise ValidationError(f"since and until must be a datetime, not {shown(time)}.")
+        raise ValidationError(f"since and until must be a datetime, not {short_repr(time)}.")
     return None if time is None else time.timestamp() * 1000

@@ -2,22 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
-from redline.formats import find_format
-from redline.formats.base import decode_object
-from redline.formats.voting import FormatVote
-from redline.inspection.first_words import first_words
-from redline.log import Header
-from redline.log.log import Stored
-from redline.log.reading import ReadOnlyLog, messages_in
-from redline.log.records import Described
-from redline.log.timeline import RecordTree
-from redline.store.sessions import sessions_of
-
-__all__ = ["StoreStatistics", "StoredConversation", "StoredRecords", "add_up", "describe", "said_of"]
+from redline.conversation.resent.tree import HistoryTree
+from redline.providers import FormatVote, find_format
+from redline.providers.format import decode_object
+from redline.record.log import ROOT, Log, Stored
+from redline.record.reading import ReadOnlyLog, StoredLog
+from redline.record.records import BESIDE, Checkpoint, Described, SessionNamed, messages_in
+from redline.record.timeline import RecordTree
+from redline.sessions.words import first_words
 
 _LOOKED_AT = 20
 """So many messages are read to find title and format."""
@@ -62,64 +57,33 @@ class StoreStatistics(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecords:
-    """What was read of a conversation."""
-
-    header: Header | None
-    records: Sequence[Stored]
-
-    @property
-    def format(self) -> str:
-        """The format of the messages: as the header has it, else what the first messages look like; empty without any."""
-        if self.header is not None and self.header.message_format:
-            return self.header.message_format
-        vote, said = FormatVote(), self.first_payloads()
-        for payload in said:
-            if vote.accepts(decode_object(payload)):
-                vote.add(payload)
-        return vote.winner.name if said else ""
-
-    def first_payloads(self) -> list[bytes]:
-        """The messages that come first."""
-        found: list[bytes] = []
-        for one in self.records:
-            found += [payload for payload, _ in messages_in(one.record)]
-            if len(found) >= _LOOKED_AT:
-                break
-        return found[:_LOOKED_AT]
-
-    @property
-    def first_words(self) -> str:
-        """What the user said first."""
-        format = self.format
-        return first_words(map(find_format(format).read, self.first_payloads())) if format else ""
-
-
-def said_of(records: Iterable[Stored]) -> Described:
-    """What people have said of a conversation, all taken together: of each thing the last counts."""
-    known = Described(0.0)
-    for record in (one.record for one in records if isinstance(one.record, Described)):
-        news = {name: value for name, value in msgspec.structs.asdict(record).items() if value is not None}
-        known = msgspec.structs.replace(known, **news)
-    return known
-
-
-def describe(name: str, size_bytes: int, read: StoredRecords) -> StoredConversation:
+def describe(name: str, size_bytes: int, read: StoredLog) -> StoredConversation:
     """What is told of a conversation that was read; a RedlineError if its messages are of no known shape."""
     said = [one for stored in read.records for one in messages_in(stored.record)]
     times = [time_ms for _, time_ms in said if time_ms is not None]
-    told = said_of(read.records)
+    first = [payload for payload, _ in said[:_LOOKED_AT]]
+    format = (read.header.message_format if read.header else "") or ""
+    if first and not format:  # what the first messages look like
+        vote = FormatVote()
+        for payload in first:
+            if vote.accepts(decode_object(payload)):
+                vote.add(payload)
+        format = vote.winner.name
+    told = Described(0.0)  # of each thing, what people said last counts
+    for record in (one.record for one in read.records if isinstance(one.record, Described)):
+        news = {name: value for name, value in msgspec.structs.asdict(record).items() if value is not None}
+        told = msgspec.structs.replace(told, **news)
+    title = told.title or (first_words(map(find_format(format).read, first)) if format else "")
     return StoredConversation(
         name=name,
         messages=len(said),
         bytes=size_bytes,
         first_ms=min(times, default=None),
         last_ms=max(times, default=None),
-        title=told.title or read.first_words.encode("utf-8", "replace").decode(),  # a session may hold half an emoji
+        title=title.encode("utf-8", "replace").decode(),  # a session may hold half an emoji
         user=told.user or "",
         tags=told.tags or (),
-        format=read.format,
+        format=format,
         sessions=sessions_of(read.records),
         races=RecordTree(ReadOnlyLog(read.records)).races,
     )
@@ -138,3 +102,34 @@ def add_up(conversations: Iterable[StoredConversation]) -> StoreStatistics:
         formats=dict(Counter(one.format for one in readable if one.format).most_common()),
         unreadable=len(all_of_them) - len(readable),
     )
+
+
+# --- logs that several sessions have filled, as Editors of older versions did
+
+
+def sessions_of(records: Sequence[Stored]) -> tuple[str, ...]:
+    """The names under which something was sent, in order; an empty one for what was sent without, beside names. None of a log
+    that no session has filled."""
+    if not any(isinstance(one.record, SessionNamed) for one in records):
+        return ()
+    tree = HistoryTree(ReadOnlyLog(records))
+    ends = [one for one in records if one.number not in tree.children and not isinstance(one.record, BESIDE)]
+    return tuple(dict.fromkeys(tree.session_at(one.number) for one in ends))
+
+
+def copy_session(records: Sequence[Stored], session: str, log: Log) -> None:
+    """Write what one session has sent to another log, with what people said of the conversation; no other session is named."""
+    tree = HistoryTree(ReadOnlyLog(records))
+    own = set[int]()
+    for one in reversed(records):
+        if one.number in own or (not isinstance(one.record, BESIDE) and tree.session_at(one.number) == session):
+            own.update((one.number, one.parent))
+    places = {ROOT: log.append([SessionNamed(session)], parent=ROOT) if session else ROOT}
+    for one in records:
+        if isinstance(one.record, BESIDE):
+            if not isinstance(one.record, Checkpoint):
+                log.append([one.record], parent=ROOT)
+        elif one.number in own:
+            parent = places[one.parent]
+            is_named = isinstance(one.record, SessionNamed)
+            places[one.number] = parent if is_named else log.append([one.record], parent=parent)

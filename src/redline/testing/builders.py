@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from redline.formats import find_format
+from redline.providers import find_format
 from redline.values.messages import Part, Role, Text, ToolCall, ToolResult
-
-__all__ = ["Turn", "asks", "conversation", "says"]
 
 Turn = tuple[Role, tuple[Part, ...]]
 """Who speaks, and what."""

@@ -1,24 +1,152 @@
 """A provider on this machine: refuses what the real ones refuse, and otherwise says what it was told to say."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from threading import Thread
 from typing import Any
 
-from redline.formats import find_format
-from redline.formats.usage import Usage
-from redline.testing.binding import ReasoningBinder
+import msgspec
+
+from redline.providers import find_format
+from redline.providers.usage import Usage
 from redline.testing.builders import Turn
 from redline.testing.endpoints import Endpoint, endpoint_at
-from redline.testing.prefix_cache import PrefixCache
-from redline.testing.streams import stream_answer
 from redline.tokens import count_message, default_counter
 from redline.values.messages import Message, Text
+from redline.values.payloads import canonical, decode
 
-__all__ = ["FakeProvider", "ProviderExchange", "Reply", "fake_provider"]
+_REASONING = ("thinking", "redacted_thinking")
+
+
+class PrefixCache:
+    """Remembers the beginnings of all requests, message by message, for ever.
+
+    OpenAI and Gemini keep what was sent of themselves. Anthropic keeps it up to the last block that is marked with
+    `cache_control`, and says what it wrote.
+    """
+
+    def __init__(self) -> None:
+        self._beginnings: set[bytes] = set()
+
+    def count(self, format: str, body: dict[str, Any], messages: Sequence[Message]) -> tuple[int, int, int]:
+        """The tokens of a request that are new, read and written; its beginnings are kept for the next one."""
+        sums = list(accumulate((count_message(one, default_counter()).total for one in messages), initial=0))
+        kept = len(messages)
+        is_marked_only = find_format(format).takes_cache_breakpoints
+        if is_marked_only and not body.get("cache_control"):  # marks in the system prompt and the tools are not counted
+            is_marked = ('"cache_control":{' in canonical(decode(message.native)).decode() for message in messages)
+            kept = max((place + 1 for place, found in enumerate(is_marked) if found), default=0)
+        beginnings = _beginnings(format, body, messages[:kept])
+        read = max((place for place, beginning in enumerate(beginnings) if beginning in self._beginnings), default=0)
+        self._beginnings.update(beginnings)
+        written = sums[kept] - sums[read] if is_marked_only else 0
+        return sums[-1] - sums[read] - written, sums[read], written
+
+
+def _beginnings(format: str, body: dict[str, Any], messages: Sequence[Message]) -> list[bytes]:
+    """A digest for each number of messages, from none on. All that comes before the messages is in each."""
+    system = find_format(format).system_field
+    digest = hashlib.sha256(canonical(_unmarked([body.get("model"), body.get(str(system)), body.get("tools")])))
+    found = [digest.digest()]
+    for message in messages:
+        digest.update(canonical(_unmarked(decode(message.native))))
+        found.append(digest.digest())
+    return found
+
+
+def _unmarked(value: Any) -> Any:
+    """Marks move on from request to request, and what they mark stays what it is."""
+    if isinstance(value, dict):
+        return {name: _unmarked(held) for name, held in value.items() if name != "cache_control"}
+    return [_unmarked(held) for held in value] if isinstance(value, list) else value
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What comes before a block of reasoning."""
+
+    digest: str
+    """Of all but reasoning."""
+    earlier: tuple[str, ...]
+    """The signatures of the reasoning that was sent."""
+
+
+class ReasoningBinder:
+    """Signs the reasoning of Anthropic's Messages API, and refuses a request in which it is bound to something else.
+
+    Reasoning may be left out from the front on, but not where the model still waits for the results of its calls.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, _Before] = {}
+        """By signature, what came before the block when it was made."""
+        self._before_call: dict[str, str] = {}
+        """By id of a call, the signature of the reasoning that led to it."""
+
+    def complaint(self, body: dict[str, Any]) -> str | None:
+        """Why the request is refused; None if it is not."""
+        past = _Past(body)
+        for place, message in enumerate(body["messages"]):
+            for number, block in enumerate(_blocks(message)):
+                if block.get("type") in _REASONING and not self._fits(block, past.now()):
+                    return f"messages.{place}.content.{number}: `thinking` block is bound to a different conversation"
+                past.add(message["role"], block)
+        sent = past.now().earlier
+        for block in _blocks(body["messages"][-1]):
+            call = block["tool_use_id"] if block.get("type") == "tool_result" else None
+            if call in self._before_call and self._before_call[call] not in sent:
+                return f"Expected `thinking` before the call {call} that is being answered"
+        return None
+
+    def sign(self, body: dict[str, Any], content: list[dict[str, Any]]) -> None:
+        """Sign the reasoning in an answer to a request."""
+        past = _Past(body)
+        for message in body["messages"]:
+            for block in _blocks(message):
+                past.add(message["role"], block)
+        signature = ""
+        for block in content:
+            if block["type"] in _REASONING:
+                signature = block["signature"] = f"signature-{len(self._made)}"
+                self._made[signature] = past.now()
+            elif block["type"] == "tool_use" and signature:
+                self._before_call[block["id"]] = signature
+            past.add("assistant", block)
+
+    def _fits(self, block: dict[str, Any], now: _Before) -> bool:
+        """Whether all that came before it when it was made is there, but for reasoning that was left out from the front on."""
+        made = self._made.get(str(block.get("signature")))
+        if made is None or made.digest != now.digest:
+            return False
+        return made.earlier[len(made.earlier) - len(now.earlier) :] == now.earlier
+
+
+class _Past:
+    """Collects what comes before a place in a request."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self._digest = hashlib.sha256(canonical([body.get("system"), body.get("tools")]))
+        self._earlier: tuple[str, ...] = ()
+
+    def add(self, role: str, block: dict[str, Any]) -> None:
+        if block.get("type") in _REASONING:
+            self._earlier += (str(block.get("signature")),)
+            return
+        said = {key: value for key, value in block.items() if key != "cache_control"}
+        self._digest.update(canonical([role, said]))
+
+    def now(self) -> _Before:
+        return _Before(self._digest.copy().hexdigest(), self._earlier)
+
+
+def _blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    content = message["content"]
+    yield from [{"type": "text", "text": content}] if isinstance(content, str) else content
+
 
 Reply = Turn | Callable[[Sequence[Message]], Turn]
 """What the model says; or what works it out from the messages that it was sent."""
@@ -65,9 +193,9 @@ class FakeProvider:
 
     def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The status, and what the provider would say."""
-        binder = self.binder if endpoint.format == "anthropic" else None
+        binder = self.binder if endpoint.binds_reasoning else None
         if complaint := endpoint.complaint(body) or (binder.complaint(body) if binder else None):
-            return 400, endpoint.refusal(complaint)
+            return 400, endpoint.provider.error(400, complaint)
         messages = find_format(endpoint.format).read_request(body)
         number = self.statuses.count(200)
         reply = self.replies[number] if number < len(self.replies) else ("assistant", (Text("Done."),))
@@ -104,7 +232,7 @@ def fake_provider(replies: Sequence[Reply] = (), *, binds_reasoning: bool = Fals
             if endpoint:
                 self.send_header("Content-Type", "text/event-stream; charset=utf-8")
                 self.end_headers()
-                for event in stream_answer(endpoint.format, done.answer, done.body):
+                for event in endpoint.stream(done.answer, done.body):
                     self.wfile.write(event)
                 return
             said = json.dumps(done.answer).encode()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from redline.errors import MissingExtraError
-from redline.formats import find_format
+from redline.providers import find_format
 from redline.testing.builders import Turn, conversation, says
 from redline.values.messages import Media, Text, ToolCall, ToolResult
 
@@ -11,8 +11,6 @@ try:
     from hypothesis import strategies as st
 except ImportError as problem:
     raise MissingExtraError("Generating conversations", "testing") from problem
-
-__all__ = ["conversations", "hostile_messages", "json_values", "turns"]
 
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 
@@ -82,111 +80,90 @@ def conversations(format: str, *, max_steps: int = 6, with_extras: bool = True) 
     return native()
 
 
-_IDS = ("a", "b", "a", "", None, 7, "x" * 70, "odd id!")
-_NAMES = ("read", "bash", "", None, 7, "n" * 300, "mcp server/tool")
-_WORDS = ("hi", "", " ", "\n\n", "Error: no", None, 7)
+_Strategy = st.SearchStrategy[Any]
+
+
+def _objects(**fields: Any) -> _Strategy:
+    """Objects with these fields, each a strategy or a fixed value."""
+    made = {name: held if isinstance(held, st.SearchStrategy) else st.just(held) for name, held in fields.items()}
+    return st.fixed_dictionaries(made)
+
+
+_IDS: _Strategy = st.sampled_from(("a", "b", "a", "", None, 7, "x" * 70, "odd id!"))
+_NAMES: _Strategy = st.sampled_from(("read", "bash", "", None, 7, "n" * 300, "mcp server/tool"))
+_WORDS: _Strategy = st.sampled_from(("hi", "", " ", "\n\n", "Error: no", None, 7))
+_INPUTS: _Strategy = st.sampled_from([{}, {"path": "a.py"}, "{}", "{torn", "", None, 7, []])
+_ROLES = ("user", "assistant", "tool", "system", "developer", "function", "model", "assistent", None, 7)
+_PICTURES: _Strategy = st.sampled_from(
+    [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/tiff", "data": _PIXEL}},
+        {"type": "input_image", "image_url": "https://example.org/a.png"},
+        {"inlineData": {"mimeType": "image/png", "data": _PIXEL}},
+    ]
+)
+_OTHER_BLOCKS: _Strategy = st.sampled_from(
+    [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "reasoning", "text": "hm"},
+        {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []},
+        {"text": "hm", "thought": True, "thoughtSignature": "s"},
+    ]
+)
+
+
+def _blocks() -> _Strategy:
+    """Blocks of any provider's messages, well made or not."""
+    text = _objects(type=st.sampled_from(["text", "input_text", "output_text"]), text=_WORDS)
+    inner = text | _PICTURES | _WORDS | json_values()
+    contents, failed = _WORDS | st.lists(inner, max_size=2), st.sampled_from([True, False, None])
+    output = _objects(type="text", value=_WORDS)
+    notes: _Strategy = st.sampled_from([{}, {"note": 1}, {"thought": True}])
+    answer = _objects(functionResponse=_objects(id=_IDS, name=_NAMES, response=_INPUTS))
+    beside: _Strategy = st.sampled_from([{}, {"text": "and?"}])
+    return st.one_of(
+        inner,
+        _objects(type="tool_use", id=_IDS, name=_NAMES, input=_INPUTS),
+        _objects(type="tool_result", tool_use_id=_IDS, content=contents, is_error=failed),
+        _objects(type="tool-call", toolCallId=_IDS, toolName=_NAMES, input=_INPUTS),
+        _objects(type="tool-result", toolCallId=_IDS, toolName=_NAMES, output=output),
+        _OTHER_BLOCKS,
+        st.builds(lambda said, more: {"text": said, **more}, _WORDS, notes),
+        _objects(functionCall=_objects(id=_IDS, name=_NAMES, args=_INPUTS)),
+        st.builds(lambda given, more: {**given, **more}, answer, beside),
+    )
 
 
 def hostile_messages(format: str, *, max_size: int = 8) -> st.SearchStrategy[list[Any]]:
     """Lists of messages as broken programs leave them: any role, any field, ids that are missing, shared or no text."""
-    ids, names, words = st.sampled_from(_IDS), st.sampled_from(_NAMES), st.sampled_from(_WORDS)
-    inputs: st.SearchStrategy[Any] = st.sampled_from([{}, {"path": "a.py"}, "{}", "{torn", "", None, 7, []])
-    picture = st.sampled_from(
-        [
-            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/tiff", "data": _PIXEL}},
-            {"type": "input_image", "image_url": "https://example.org/a.png"},
-            {"inlineData": {"mimeType": "image/png", "data": _PIXEL}},
-        ]
-    )
-    text = st.builds(
-        lambda kind, said: {"type": kind, "text": said}, st.sampled_from(["text", "input_text", "output_text"]), words
-    )
-    inner = text | picture | words | json_values()
-    blocks = st.one_of(
-        inner,
-        st.builds(lambda own, name, held: {"type": "tool_use", "id": own, "name": name, "input": held}, ids, names, inputs),
-        st.builds(
-            lambda own, held, failed: {"type": "tool_result", "tool_use_id": own, "content": held, "is_error": failed},
-            *(ids, words | st.lists(inner, max_size=2), st.sampled_from([True, False, None])),
-        ),
-        st.builds(
-            lambda own, name, held: {"type": "tool-call", "toolCallId": own, "toolName": name, "input": held},
-            ids,
-            names,
-            inputs,
-        ),
-        st.builds(
-            lambda own, name, said: {
-                "type": "tool-result",
-                "toolCallId": own,
-                "toolName": name,
-                "output": {"type": "text", "value": said},
-            },
-            *(ids, names, words),
-        ),
-        st.sampled_from(
-            [
-                {"type": "thinking", "thinking": "hm", "signature": "s"},
-                {"type": "thinking", "thinking": "hm"},
-                {"type": "redacted_thinking", "data": "x"},
-                {"type": "reasoning", "text": "hm"},
-                {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}},
-                {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []},
-                {"text": "hm", "thought": True, "thoughtSignature": "s"},
-            ]
-        ),
-        st.builds(lambda said, more: {"text": said, **more}, words, st.sampled_from([{}, {"note": 1}, {"thought": True}])),
-        st.builds(lambda own, name, held: {"functionCall": {"id": own, "name": name, "args": held}}, ids, names, inputs),
-        st.builds(
-            lambda own, name, held, more: {"functionResponse": {"id": own, "name": name, "response": held}, **more},
-            *(ids, names, inputs, st.sampled_from([{}, {"text": "and?"}])),
-        ),
-    )
-    function = st.builds(lambda name, held: {"name": name, "arguments": held}, names, inputs)
-    calls = st.lists(
-        st.builds(lambda own, called: {"id": own, "type": "function", "function": called}, ids, function)
-        | st.builds(lambda own, name: {"id": own, "type": "custom", "custom": {"name": name, "input": "x"}}, ids, names)
-        | json_values(),
-        max_size=3,
-    )
-    held = words | st.lists(blocks, max_size=3) | json_values()
-    said = st.fixed_dictionaries(
-        {
-            "role": st.sampled_from(
-                ["user", "assistant", "tool", "system", "developer", "function", "model", "assistent", None, 7]
-            )
-        },
+    blocks = _blocks()
+    function = _objects(name=_NAMES, arguments=_INPUTS)
+    custom = _objects(id=_IDS, type="custom", custom=_objects(name=_NAMES, input="x"))
+    calls = st.lists(_objects(id=_IDS, type="function", function=function) | custom | json_values(), max_size=3)
+    held = _WORDS | st.lists(blocks, max_size=3) | json_values()
+    said: _Strategy = st.fixed_dictionaries(
+        {"role": st.sampled_from(_ROLES)},
         optional={
             "content": held,
             "parts": st.lists(blocks, max_size=3) | json_values(),
-            "tool_calls": calls | words,
-            "tool_call_id": ids,
-            "function_call": function | words,
-            "name": names,
-            "reasoning_content": words,
-            "refusal": words,
+            "tool_calls": calls | _WORDS,
+            "tool_call_id": _IDS,
+            "function_call": function | _WORDS,
+            "name": _NAMES,
+            "reasoning_content": _WORDS,
+            "refusal": _WORDS,
             "messageStatus": st.just("error"),
             "timestamp": st.sampled_from([0, 5, "5", None]),
         },
     )
     items = st.one_of(
-        st.builds(
-            lambda own, call, name, given: {
-                "type": "function_call",
-                "id": own,
-                "call_id": call,
-                "name": name,
-                "arguments": given,
-            },
-            *(st.sampled_from(["fc_1", "x", None]), ids, names, inputs),
-        ),
-        st.builds(lambda call, given: {"type": "function_call_output", "call_id": call, "output": given}, ids, held),
-        st.builds(lambda own: {"type": "reasoning", "id": own, "summary": []}, st.sampled_from(["rs_1", "x", None])),
-        st.builds(
-            lambda own, given: {"type": "message", "role": "assistant", "id": own, "content": given},
-            *(st.sampled_from(["msg_1", "x"]), held),
-        ),
+        _objects(type="function_call", id=st.sampled_from(["fc_1", "x", None]), call_id=_IDS, name=_NAMES, arguments=_INPUTS),
+        _objects(type="function_call_output", call_id=_IDS, output=held),
+        _objects(type="reasoning", id=st.sampled_from(["rs_1", "x", None]), summary=[]),
+        _objects(type="message", role="assistant", id=st.sampled_from(["msg_1", "x"]), content=held),
         st.sampled_from([{"type": "web_search_call", "id": "ws_1"}, {"id": "rs_1"}, {"type": "invented_call"}, {}]),
     )
     return st.lists(said | items if find_format(format).items_are_messages else said, max_size=max_size)

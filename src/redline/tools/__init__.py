@@ -1,6 +1,10 @@
 """What a tool call does: it reads a path, writes one, runs a command, searches …, whatever its name."""
 
-from redline.tools.actions import (
+from redline.tools.book import DEFAULT, ToolBook, ToolChoice, choose_tools
+from redline.tools.description import describe
+from redline.tools.paths import is_unicode, normalize_path, paths_of
+from redline.tools.shell import last_program
+from redline.tools.tool import (
     Action,
     Asks,
     Fetches,
@@ -12,12 +16,9 @@ from redline.tools.actions import (
     Runs,
     Searches,
     SearchesWeb,
+    Tool,
     Writes,
 )
-from redline.tools.book import DEFAULT, ToolBook, ToolChoice, choose_tools
-from redline.tools.description import describe
-from redline.tools.paths import is_unicode, normalize_path, paths_of
-from redline.tools.tool import Tool
 
 __all__ = [
     "DEFAULT",
@@ -39,6 +40,7 @@ __all__ = [
     "choose_tools",
     "describe",
     "is_unicode",
+    "last_program",
     "normalize_path",
     "paths_of",
 ]

@@ -11,8 +11,6 @@ from redline.tools.known import KNOWN
 from redline.tools.paths import PATH_NAMES
 from redline.tools.tool import Tool, merged
 
-__all__ = ["DEFAULT", "ToolBook", "ToolChoice", "choose_tools"]
-
 
 class ToolBook(msgspec.Struct, frozen=True):
     """Tools by name. A book is never changed; `with_tool` gives a new one."""
@@ -84,17 +82,11 @@ _TYPED_COMMAND = Tool(runs="command")
 """An agent that writes commands as text calls `ls` with the command `ls -a`, whatever a tool `ls` takes."""
 
 
-def _known_tools() -> dict[str, Tool]:
-    """All agents' tools; where two agents share a name, the tool takes the arguments of both."""
-    tools: dict[str, Tool] = {}
-    for table in KNOWN.values():
-        for name, tool in table.items():
-            tools[name] = merged(tools.get(name, Tool()), tool)
-    return tools
-
-
-DEFAULT = ToolBook(_known_tools())
-"""Every tool of every known agent."""
+_known: dict[str, Tool] = {}
+for _name, _tool in (row for table in KNOWN for row in table.items()):
+    _known[_name] = merged(_known.get(_name, Tool()), _tool)
+DEFAULT = ToolBook(_known)
+"""Every tool of every known agent; where two agents share a name, the tool takes the arguments of both."""
 
 
 class ToolChoice(msgspec.Struct, frozen=True):

@@ -7,7 +7,12 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-from redline.tools.actions import (
+import msgspec
+
+from redline.tools.book import DEFAULT, ToolBook
+from redline.tools.paths import PATH_NAMES, patch_writes, path_entries, paths_of
+from redline.tools.shell import command_text, shell_actions
+from redline.tools.tool import (
     Action,
     Asks,
     Fetches,
@@ -19,18 +24,11 @@ from redline.tools.actions import (
     Runs,
     Searches,
     SearchesWeb,
+    Tool,
     Writes,
 )
-from redline.tools.book import DEFAULT, ToolBook
-from redline.tools.patches import patch_writes
-from redline.tools.paths import PATH_NAMES, path_entries, paths_of
-from redline.tools.script import read_script
-from redline.tools.shell import command_text, shell_actions
-from redline.tools.tool import Tool
 from redline.values import payloads
 from redline.values.messages import ToolCall
-
-__all__ = ["describe"]
 
 Arguments = Mapping[str, Any]
 
@@ -49,11 +47,7 @@ _PATH_WITH_LINES = re.compile(r"(..+):(\d{1,9})(?:-(\d{1,9}))?")
 
 
 def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
-    """All that a call does, as far as it is certain; nothing for a tool that is not in the book.
-
-    A call that reads through the shell (`cat a.py`) both runs a command and reads a file. It counts as a read only
-    where its output is nothing but files.
-    """
+    """All that a call does for certain; nothing for an unknown tool. A command reads only if it prints nothing but files."""
     arguments = call.arguments
     tool = tools.find(call.name, arguments)
     if tool is None:
@@ -72,9 +66,6 @@ def describe(call: ToolCall, tools: ToolBook = DEFAULT) -> tuple[Action, ...]:
     if tool.notes:
         actions.append(Notes())
     return tuple(dict.fromkeys(actions) if len(actions) > 1 else actions)
-
-
-# --- files
 
 
 def _file_actions(tool: Tool, arguments: Arguments) -> list[Action]:
@@ -143,9 +134,6 @@ def _number(value: object) -> int | None:
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-# --- commands
 
 
 def _command_actions(tool: Tool, arguments: Arguments, tools: ToolBook) -> list[Action]:
@@ -225,3 +213,67 @@ def _words(arguments: Arguments, names: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return (payloads.try_encode(value) or b"").decode()
+
+
+# --- the calls in a script: JavaScript that calls other tools, as Codex's `exec` takes it
+
+_STRING = r'"(?:[^"\\\n]++|\\.)*+"'
+_CONSTANT = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*=\s*({_STRING})\s*(?:;|\n|$)")
+_ANY_CALL = re.compile(r"\btools\.\w+\s*\(")
+# Strings and comments are passed over whole, up to the end of their line or of the code where they are not closed, so that
+# nothing is looked at twice.
+_TOKEN = re.compile(
+    r"""  "(?:[^"\\\n]++|\\.)*+"?
+        | '(?:[^'\\\n]++|\\.)*+'?
+        | `(?:[^`\\]++|\\.)*+`?
+        | //[^\n]*+
+        | /\*(?:[^*]++|\*(?!/))*+
+        | \btools\.(?P<tool>\w+)\s*\(\s*""",
+    re.VERBOSE | re.DOTALL,
+)
+_ARGUMENT = re.compile(rf"({{(?:[^{{}}\"'`]++|{_STRING})*+}}|{_STRING}|\w+)\s*\)")
+_PIECE = re.compile(rf"{_STRING}|([A-Za-z_$][\w$]*)(\s*:)?")
+_JSON_WORDS = frozenset({"true", "false", "null"})
+
+
+class Script(msgspec.Struct, frozen=True):
+    """The calls a script makes."""
+
+    calls: tuple[ToolCall, ...]
+    is_complete: bool
+    """Every call was spelled out; none has computed arguments."""
+
+
+def read_script(code: str) -> Script:
+    """The calls whose arguments are literals, or constants of the script that are."""
+    constants = dict(_CONSTANT.findall(code))
+    room = len(code)
+    calls: list[ToolCall] = []
+    for token in _TOKEN.finditer(code):
+        argument = _ARGUMENT.match(code, token.end()) if token["tool"] else None
+        literal = _as_json(argument[1], constants, room) if argument else None
+        if literal is None or argument is None:
+            continue
+        room -= max(0, len(literal) - len(argument[1]))
+        try:
+            calls.append(ToolCall(id=None, name=token["tool"], input=payloads.decode_text(literal)))
+        except (ValueError, RecursionError):
+            continue
+    return Script(tuple(calls), is_complete=len(calls) == len(_ANY_CALL.findall(code)))
+
+
+def _as_json(literal: str, constants: dict[str, str], room: int) -> str | None:
+    """A JavaScript literal as JSON: bare keys quoted, constants put in; None if these take more room than there is."""
+    pieces: list[str] = []
+    end = 0
+    for match in _PIECE.finditer(literal):
+        name, colon = match.groups()
+        if name is None or name in _JSON_WORDS:
+            continue
+        constant = constants.get(name, name)
+        room -= 0 if colon else len(constant)
+        if room < 0:
+            return None
+        pieces += (literal[end : match.start()], f'"{name}":' if colon else constant)
+        end = match.end()
+    return "".join((*pieces, literal[end:]))

@@ -1,8 +1,101 @@
 """The tools of known agents, one table for each agent."""
 
+import re
+from typing import Any
+
 from redline.tools.tool import Tool
 
-__all__ = ["KNOWN"]
+_TABLES = {
+    "Claude Code": """
+        reads: Read(file_path path) NotebookRead(notebook_path)  writes: Write(file_path)
+        edits: Edit(file_path) MultiEdit(file_path) NotebookEdit(notebook_path)  lists: Glob(path) LS(path)
+        searches: Grep(pattern)  runs: Bash(command cmd) Monitor(command)  evaluates: PowerShell(command)
+        resumes: BashOutput(bash_id) KillBash(shell_id) KillShell(shell_id) TaskOutput(task_id) TaskStop(task_id)
+        fetches: WebFetch(url)  searches_web: WebSearch(query)
+        asks: Task(prompt) Agent(prompt) SendMessage(message content)
+        asks_user: AskUserQuestion(questions) ExitPlanMode(plan)
+        notes: TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate""",
+    "Codex": """
+        reads: view_image(path) read_file(file_path)  patches: apply_patch(input)  lists: list_dir(dir_path)
+        searches: grep_files(pattern)
+        runs: exec_command(cmd) shell(command) shell_command(command) local_shell(command) local_shell_call(command)
+            container.exec(cmd)  scripts: exec(input)  resumes: wait(cell_id) write_stdin(session_id)
+        fetches: web_search(url) web_search_call(url)  searches_web: web_search(query) web_search_call(query)
+        asks: spawn_agent(message) send_input(message) send_message(message)  asks_user: request_user_input(questions)
+        notes: update_plan""",
+    "opencode": """
+        reads: read(filePath)  writes: write(filePath)  edits: edit(filePath) multiedit(filePath)
+        patches: patch(patchText) apply_patch(patchText)  lists: list(path) glob(path)  searches: grep(pattern)
+        runs: bash(command)  fetches: webfetch(url)  searches_web: websearch(query) codesearch(query)  asks: task(prompt)
+        asks_user: question(questions)  notes: todoread todowrite""",
+    "Cline": """
+        reads: read_file(path files) read_files(files paths)  writes: write_to_file(path)
+        edits: replace_in_file(path) apply_diff(path) insert_content(path) search_and_replace(path) editor(path)
+        lists: list_files(path)  searches: search_files(regex) codebase_search(query)  runs: execute_command(command)
+        runs_each: run_commands(commands)  fetches: web_fetch(url)  asks: new_task(message context)
+        asks_user: ask_followup_question(question)  notes: update_todo_list""",
+    "Gemini CLI": """
+        reads: read_file(file_path absolute_path) read_many_files(paths include)  writes: write_file(file_path)
+        edits: replace(file_path)  lists: list_directory(dir_path path) glob(dir_path path)
+        searches: grep_search(pattern) search_file_content(pattern)  runs: run_shell_command(command)
+        fetches: web_fetch(url)  searches_web: google_web_search(query)  asks: codebase_investigator(objective)
+        asks_user: ask_user(questions)  notes: save_memory write_todos""",
+    "Copilot CLI": """
+        reads: view(path)  writes: create(path)  edits: edit(path)  patches: apply_patch(input)  lists: glob(paths path)
+        searches: rg(pattern) grep(pattern)  runs: bash(command)  evaluates: powershell(command)
+        resumes: read_bash(shellId sessionId) write_bash(shellId sessionId) stop_bash(shellId sessionId)
+            read_powershell(shellId sessionId) write_powershell(shellId sessionId) stop_powershell(shellId sessionId)
+        fetches: web_fetch(url)  asks: task(prompt)  asks_user: ask_user(question)  notes: report_intent update_todo
+        editors: str_replace_editor""",
+    "pi": """
+        reads: read(path)  writes: write(path)  edits: edit(path)  patches: edit(input)
+        lists: find(path) glob(path) ls(path)  searches: grep(pattern)  runs: bash(command)
+        searches_web: web_search(query)  has_lines_in_path: read""",
+    "OpenHands": """
+        edits: edit_file(path)  runs: execute_bash(command) terminal(command)  evaluates: execute_ipython_cell(code)
+        notes: think task_tracker  editors: str_replace_editor file_editor""",
+    "SWE-agent": """
+        reads: open(path)  writes: create(filename)  lists: find_file(dir)
+        searches: search_dir(search_term) search_file(search_term)  runs: bash(command)  editors: str_replace_editor""",
+    "mini-SWE-agent": """
+        runs: bash(command)""",
+    "Inspect AI": """
+        runs: bash(command cmd)  evaluates: python(code)  fetches: web_browser_go(url)  searches_web: web_search(query)
+        notes: think  editors: text_editor""",
+    "Anthropic's own": """
+        runs: bash(command) bash_code_execution(command)  evaluates: code_execution(code)  fetches: web_fetch(url)
+        searches_web: web_search(query)  editors: str_replace_based_edit_tool text_editor_code_execution memory""",
+    "Snow CLI": """
+        reads: filesystem-read(filePath)
+        writes: filesystem-create(filePath) filesystem-write(filePath) filesystem-delete(filePath)
+        edits: filesystem-edit(filePath) filesystem-edit_search(filePath)  lists: filesystem-list(dirPath path)
+        runs: terminal-execute(command)  fetches: websearch-fetch(url)  searches_web: websearch-search(query)""",
+    "Neovate": """
+        reads: read(file_path)  writes: write(file_path)  edits: edit(file_path)  lists: ls(dir_path) glob(path)
+        searches: grep(pattern)  runs: bash(command)  resumes: bash_output(task_id) kill_bash(task_id)
+        fetches: fetch(url)  asks: task(prompt)  notes: todoRead todoWrite""",
+    "Cursor": """
+        reads: read_file(target_file)  writes: delete_file(target_file)
+        edits: edit_file(target_file) search_replace(file_path)
+        lists: list_dir(target_directory relative_workspace_path) file_search(path)
+        searches: grep_search(query) codebase_search(query)  runs: run_terminal_cmd(command)
+        searches_web: web_search(search_term)  notes: todo_write""",
+    "Copilot in VS Code": """
+        reads: read_file(filePath)  writes: create_file(filePath path)
+        edits: replace_string_in_file(filePath) insert_edit_into_file(filePath)  lists: list_dir(path)
+        searches: grep_search(query) semantic_search(query)  runs: run_in_terminal(command)
+        resumes: get_terminal_output(id)  fetches: fetch_webpage(urls)  asks: runSubagent(prompt)
+        notes: manage_todo_list""",
+    "Kimi CLI": """
+        reads: ReadFile(path)  writes: WriteFile(path)  edits: StrReplaceFile(path)  runs: Shell(command)
+        fetches: FetchURL(url)  searches_web: SearchWeb(query)  notes: SetTodoList""",
+    "servers of MCP": """
+        reads: read_file(path) read_text_file(path) read_media_file(path) read_multiple_files(paths)
+        writes: write_file(path) move_file(destination)  edits: edit_file(path file_path)
+        lists: list_directory(path) list_directory_with_sizes(path) directory_tree(path)  runs: developer__shell(command)
+        fetches: mcp__fetch__fetch(url)  editors: developer__text_editor""",
+}
+"""By agent: under each field of `Tool` the tools that do such a thing, each with the arguments that say what it is done to."""
 
 _EDITOR_COMMANDS = {
     "view": Tool(reads="path"),
@@ -14,262 +107,23 @@ _EDITOR_COMMANDS = {
     "delete": Tool(writes="path"),
     "rename": Tool(writes="new_path"),
 }
+_ENTRY = re.compile(r"(?:(\w+):|([^\s()]+)(?:\(([^)]*)\))?)")
 
 
-def _editor(name: str) -> dict[str, Tool]:
-    """A tool that does several things has a row for each: its name, a space, the value of its argument `command`."""
-    return {f"{name} {command}": tool for command, tool in _EDITOR_COMMANDS.items()}
+def _tools(table: str) -> dict[str, Tool]:
+    """An editor does several things, and has a row for each: its name, a space, the value of its argument `command`."""
+    rows: dict[str, dict[str, Any]] = {}
+    editors: dict[str, Tool] = {}
+    does = ""
+    for field, name, arguments in _ENTRY.findall(table):
+        if field:
+            does = field
+        elif does == "editors":
+            editors |= {f"{name} {command}": tool for command, tool in _EDITOR_COMMANDS.items()}
+        else:
+            rows.setdefault(name, {})[does] = arguments or True
+    return {name: Tool(**told) for name, told in rows.items()} | editors
 
 
-KNOWN: dict[str, dict[str, Tool]] = {
-    "claude-code": {
-        "Read": Tool(reads="file_path path"),
-        "NotebookRead": Tool(reads="notebook_path"),
-        "Write": Tool(writes="file_path"),
-        "Edit": Tool(edits="file_path"),
-        "MultiEdit": Tool(edits="file_path"),
-        "NotebookEdit": Tool(edits="notebook_path"),
-        "Bash": Tool(runs="command cmd"),
-        "Monitor": Tool(runs="command"),
-        "PowerShell": Tool(evaluates="command"),
-        "BashOutput": Tool(resumes="bash_id"),
-        "KillBash": Tool(resumes="shell_id"),
-        "KillShell": Tool(resumes="shell_id"),
-        "TaskOutput": Tool(resumes="task_id"),
-        "TaskStop": Tool(resumes="task_id"),
-        "Glob": Tool(lists="path"),
-        "LS": Tool(lists="path"),
-        "Grep": Tool(searches="pattern"),
-        "WebFetch": Tool(fetches="url"),
-        "WebSearch": Tool(searches_web="query"),
-        "Task": Tool(asks="prompt"),
-        "Agent": Tool(asks="prompt"),
-        "SendMessage": Tool(asks="message content"),
-        "AskUserQuestion": Tool(asks_user="questions"),
-        "ExitPlanMode": Tool(asks_user="plan"),
-        **dict.fromkeys(("TodoRead", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"), Tool(notes=True)),
-    },
-    "codex": {
-        "exec_command": Tool(runs="cmd"),
-        "shell": Tool(runs="command"),
-        "shell_command": Tool(runs="command"),
-        "local_shell": Tool(runs="command"),
-        "local_shell_call": Tool(runs="command"),
-        "container.exec": Tool(runs="cmd"),
-        "exec": Tool(scripts="input"),
-        "wait": Tool(resumes="cell_id"),
-        "write_stdin": Tool(resumes="session_id"),
-        "apply_patch": Tool(patches="input"),
-        "view_image": Tool(reads="path"),
-        "read_file": Tool(reads="file_path"),
-        "list_dir": Tool(lists="dir_path"),
-        "grep_files": Tool(searches="pattern"),
-        "web_search": Tool(fetches="url", searches_web="query"),
-        "web_search_call": Tool(fetches="url", searches_web="query"),
-        "spawn_agent": Tool(asks="message"),
-        "send_input": Tool(asks="message"),
-        "send_message": Tool(asks="message"),
-        "request_user_input": Tool(asks_user="questions"),
-        "update_plan": Tool(notes=True),
-    },
-    "opencode": {
-        "read": Tool(reads="filePath"),
-        "write": Tool(writes="filePath"),
-        "edit": Tool(edits="filePath"),
-        "multiedit": Tool(edits="filePath"),
-        "patch": Tool(patches="patchText"),
-        "apply_patch": Tool(patches="patchText"),
-        "bash": Tool(runs="command"),
-        "list": Tool(lists="path"),
-        "glob": Tool(lists="path"),
-        "grep": Tool(searches="pattern"),
-        "webfetch": Tool(fetches="url"),
-        "websearch": Tool(searches_web="query"),
-        "codesearch": Tool(searches_web="query"),
-        "task": Tool(asks="prompt"),
-        "question": Tool(asks_user="questions"),
-        **dict.fromkeys(("todoread", "todowrite"), Tool(notes=True)),
-    },
-    "cline": {
-        "read_file": Tool(reads="path files"),
-        "read_files": Tool(reads="files paths"),
-        "write_to_file": Tool(writes="path"),
-        "replace_in_file": Tool(edits="path"),
-        "apply_diff": Tool(edits="path"),
-        "insert_content": Tool(edits="path"),
-        "search_and_replace": Tool(edits="path"),
-        "editor": Tool(edits="path"),
-        "execute_command": Tool(runs="command"),
-        "run_commands": Tool(runs_each="commands"),
-        "list_files": Tool(lists="path"),
-        "search_files": Tool(searches="regex"),
-        "codebase_search": Tool(searches="query"),
-        "web_fetch": Tool(fetches="url"),
-        "new_task": Tool(asks="message context"),
-        "ask_followup_question": Tool(asks_user="question"),
-        "update_todo_list": Tool(notes=True),
-    },
-    "gemini-cli": {
-        "read_file": Tool(reads="file_path absolute_path"),
-        "read_many_files": Tool(reads="paths include"),
-        "write_file": Tool(writes="file_path"),
-        "replace": Tool(edits="file_path"),
-        "run_shell_command": Tool(runs="command"),
-        "list_directory": Tool(lists="dir_path path"),
-        "glob": Tool(lists="dir_path path"),
-        "grep_search": Tool(searches="pattern"),
-        "search_file_content": Tool(searches="pattern"),
-        "web_fetch": Tool(fetches="url"),
-        "google_web_search": Tool(searches_web="query"),
-        "codebase_investigator": Tool(asks="objective"),
-        "ask_user": Tool(asks_user="questions"),
-        **dict.fromkeys(("save_memory", "write_todos"), Tool(notes=True)),
-    },
-    "copilot-cli": {
-        "view": Tool(reads="path"),
-        "create": Tool(writes="path"),
-        "edit": Tool(edits="path"),
-        "apply_patch": Tool(patches="input"),
-        "bash": Tool(runs="command"),
-        "powershell": Tool(evaluates="command"),
-        **dict.fromkeys(("read_bash", "write_bash", "stop_bash"), Tool(resumes="shellId sessionId")),
-        **dict.fromkeys(("read_powershell", "write_powershell", "stop_powershell"), Tool(resumes="shellId sessionId")),
-        "glob": Tool(lists="paths path"),
-        "rg": Tool(searches="pattern"),
-        "grep": Tool(searches="pattern"),
-        "web_fetch": Tool(fetches="url"),
-        "task": Tool(asks="prompt"),
-        "ask_user": Tool(asks_user="question"),
-        **dict.fromkeys(("report_intent", "update_todo"), Tool(notes=True)),
-        **_editor("str_replace_editor"),
-    },
-    "pi": {
-        "read": Tool(reads="path", has_lines_in_path=True),
-        "write": Tool(writes="path"),
-        "edit": Tool(edits="path", patches="input"),
-        "bash": Tool(runs="command"),
-        "find": Tool(lists="path"),
-        "glob": Tool(lists="path"),
-        "ls": Tool(lists="path"),
-        "grep": Tool(searches="pattern"),
-        "web_search": Tool(searches_web="query"),
-    },
-    "openhands": {
-        "execute_bash": Tool(runs="command"),
-        "terminal": Tool(runs="command"),
-        "execute_ipython_cell": Tool(evaluates="code"),
-        "edit_file": Tool(edits="path"),
-        "think": Tool(notes=True),
-        "task_tracker": Tool(notes=True),
-        **_editor("str_replace_editor"),
-        **_editor("file_editor"),
-    },
-    "swe-agent": {
-        "bash": Tool(runs="command"),
-        "open": Tool(reads="path"),
-        "create": Tool(writes="filename"),
-        "find_file": Tool(lists="dir"),
-        "search_dir": Tool(searches="search_term"),
-        "search_file": Tool(searches="search_term"),
-        **_editor("str_replace_editor"),
-    },
-    "mini-swe-agent": {
-        "bash": Tool(runs="command"),
-    },
-    "inspect-ai": {
-        "bash": Tool(runs="command cmd"),
-        "python": Tool(evaluates="code"),
-        "web_browser_go": Tool(fetches="url"),
-        "web_search": Tool(searches_web="query"),
-        "think": Tool(notes=True),
-        **_editor("text_editor"),
-    },
-    "anthropic": {
-        "bash": Tool(runs="command"),
-        "bash_code_execution": Tool(runs="command"),
-        "code_execution": Tool(evaluates="code"),
-        "web_fetch": Tool(fetches="url"),
-        "web_search": Tool(searches_web="query"),
-        **_editor("str_replace_based_edit_tool"),
-        **_editor("text_editor_code_execution"),
-        **_editor("memory"),
-    },
-    "snow-cli": {
-        "filesystem-read": Tool(reads="filePath"),
-        "filesystem-create": Tool(writes="filePath"),
-        "filesystem-write": Tool(writes="filePath"),
-        "filesystem-delete": Tool(writes="filePath"),
-        "filesystem-edit": Tool(edits="filePath"),
-        "filesystem-edit_search": Tool(edits="filePath"),
-        "filesystem-list": Tool(lists="dirPath path"),
-        "terminal-execute": Tool(runs="command"),
-        "websearch-fetch": Tool(fetches="url"),
-        "websearch-search": Tool(searches_web="query"),
-    },
-    "neovate": {
-        "read": Tool(reads="file_path"),
-        "write": Tool(writes="file_path"),
-        "edit": Tool(edits="file_path"),
-        "bash": Tool(runs="command"),
-        "bash_output": Tool(resumes="task_id"),
-        "kill_bash": Tool(resumes="task_id"),
-        "ls": Tool(lists="dir_path"),
-        "glob": Tool(lists="path"),
-        "grep": Tool(searches="pattern"),
-        "fetch": Tool(fetches="url"),
-        "task": Tool(asks="prompt"),
-        **dict.fromkeys(("todoRead", "todoWrite"), Tool(notes=True)),
-    },
-    "cursor": {
-        "read_file": Tool(reads="target_file"),
-        "edit_file": Tool(edits="target_file"),
-        "search_replace": Tool(edits="file_path"),
-        "delete_file": Tool(writes="target_file"),
-        "run_terminal_cmd": Tool(runs="command"),
-        "list_dir": Tool(lists="target_directory relative_workspace_path"),
-        "file_search": Tool(lists="path"),
-        "grep_search": Tool(searches="query"),
-        "codebase_search": Tool(searches="query"),
-        "web_search": Tool(searches_web="search_term"),
-        "todo_write": Tool(notes=True),
-    },
-    "vscode-copilot": {
-        "read_file": Tool(reads="filePath"),
-        "create_file": Tool(writes="filePath path"),
-        "replace_string_in_file": Tool(edits="filePath"),
-        "insert_edit_into_file": Tool(edits="filePath"),
-        "run_in_terminal": Tool(runs="command"),
-        "get_terminal_output": Tool(resumes="id"),
-        "list_dir": Tool(lists="path"),
-        "grep_search": Tool(searches="query"),
-        "semantic_search": Tool(searches="query"),
-        "fetch_webpage": Tool(fetches="urls"),
-        "runSubagent": Tool(asks="prompt"),
-        "manage_todo_list": Tool(notes=True),
-    },
-    "kimi-cli": {
-        "ReadFile": Tool(reads="path"),
-        "WriteFile": Tool(writes="path"),
-        "StrReplaceFile": Tool(edits="path"),
-        "Shell": Tool(runs="command"),
-        "FetchURL": Tool(fetches="url"),
-        "SearchWeb": Tool(searches_web="query"),
-        "SetTodoList": Tool(notes=True),
-    },
-    "mcp": {
-        "read_file": Tool(reads="path"),
-        "read_text_file": Tool(reads="path"),
-        "read_media_file": Tool(reads="path"),
-        "read_multiple_files": Tool(reads="paths"),
-        "write_file": Tool(writes="path"),
-        "edit_file": Tool(edits="path file_path"),
-        "move_file": Tool(writes="destination"),
-        "list_directory": Tool(lists="path"),
-        "list_directory_with_sizes": Tool(lists="path"),
-        "directory_tree": Tool(lists="path"),
-        "mcp__fetch__fetch": Tool(fetches="url"),
-        "developer__shell": Tool(runs="command"),
-        **_editor("developer__text_editor"),
-    },
-}
-"""By agent, then by the tool's name."""
+KNOWN = tuple(map(_tools, _TABLES.values()))
+"""A table for each agent, by the names of its tools."""

@@ -1,4 +1,4 @@
-"""Paths as agents spell them: taken out of a call's argument, and brought to one spelling for each file."""
+"""Paths as agents spell them: taken out of a call's argument or a patch, and brought to one spelling for each file."""
 
 import ntpath
 import posixpath
@@ -6,9 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from redline.tools.tool import Writes
 from redline.values import payloads
-
-__all__ = ["PATH_NAMES", "is_unicode", "normalize_path", "path_entries", "paths_of", "rebase"]
 
 PATH_NAMES = (
     "filePath file_path path paths files filename fileName file_name filepath file target_file targetFile"
@@ -62,10 +61,7 @@ def is_unicode(text: str) -> bool:
 
 
 def paths_of(value: object) -> tuple[str, ...]:
-    """The paths in an argument: a string, a list of strings or of objects with `path`, or such a list as JSON text.
-
-    What is no path (empty, null, a number) is left out, and each path is named once.
-    """
+    """The paths, each once, in a string, a list of strings or of objects with `path`, or such a list as JSON text."""
     if isinstance(value, str) and _is_plain(value):
         return (value,)
     return tuple(dict.fromkeys([path for path, _ in path_entries(value)]))
@@ -122,3 +118,14 @@ def _inside(full: str, base: str) -> str:
     inner = full.removeprefix(front)
     # a name with a colon would be taken for a drive when it is normalised again
     return full if ntpath.splitdrive(inner)[0] and ntpath.splitdrive(base)[0] else inner
+
+
+# --- patches in the `*** Begin Patch` form
+
+# Lines of the files themselves begin with `+`, `-` or a space, so a header is never mistaken.
+_HEADER = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to):[ \t]*+(\S.*)", re.MULTILINE)
+
+
+def patch_writes(patch: str) -> tuple[Writes, ...]:
+    """The files a patch adds, updates, deletes and moves, in order."""
+    return tuple(Writes(path.rstrip(), is_edit=kind == "Update File") for kind, path in _HEADER.findall(patch))

@@ -12,12 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from redline.tools.actions import Action, Writes
-from redline.tools.patches import patch_writes
-from redline.tools.paths import rebase
+from redline.tools.paths import patch_writes, rebase
 from redline.tools.shell_commands import READ_ONLY_COMMANDS, Actions, UncertainError, command_actions, filtered_actions
-
-__all__ = ["command_text", "shell_actions"]
+from redline.tools.tool import Action, Writes
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ksh"})
 _FIRST_WORDS = READ_ONLY_COMMANDS | {"cd"}
@@ -40,12 +37,36 @@ def command_text(arguments: Sequence[str]) -> str:
     return shlex.join(arguments)
 
 
+_BETWEEN_COMMANDS = re.compile(r"[|;&\n]+")
+_PASSING_ON = frozenset({"cat", "head", "sort", "tail", "tee", "uniq"})
+
+
+def last_program(command: str) -> str:
+    """The last program of a command, with its arguments: what a pipeline prints, but for filters that only pass lines on."""
+    pieces = (piece.strip() for piece in reversed(_BETWEEN_COMMANDS.split(command[-_LONGEST_KEPT:])))
+    programs = (piece for piece in pieces if piece and not piece[0].isdigit() and piece.partition(" ")[0] not in _PASSING_ON)
+    return next(programs, "")
+
+
 def _read_command(command: str, base: str | None) -> Actions | None:
     if "patch" in command and (heredoc := _HEREDOC_PATCH.fullmatch(command)):
         folder = rebase(_unquoted(heredoc["folder"]), base) if heredoc["folder"] else base
         return tuple(Writes(rebase(write.path, folder), write.is_edit) for write in patch_writes(heredoc["patch"]))
     try:
-        return _read_pipelines(command, base)
+        found: list[Action] = []
+        for pipeline, operator in _pipelines(command):
+            first = pipeline[0]
+            if first[0] == "cd":
+                # what follows must depend on it (`&&`), or it might have failed unnoticed
+                if len(pipeline) > 1 or len(first) != 2 or first[1].startswith("-") or operator != "&&":
+                    raise UncertainError
+                base = rebase(first[1], base)
+                continue
+            actions = command_actions(first, base)
+            for words in pipeline[1:]:
+                actions = filtered_actions(actions, words)
+            found += actions
+        return tuple(found)
     except UncertainError:
         return None
 
@@ -54,23 +75,6 @@ _LONGEST_KEPT = 1000
 """Longer commands are programs, and are not kept in memory."""
 _remembered = lru_cache(maxsize=8192)(_read_command)
 """An agent shows the same history again for every request."""
-
-
-def _read_pipelines(command: str, base: str | None) -> Actions:
-    found: list[Action] = []
-    for pipeline, operator in _pipelines(command):
-        first = pipeline[0]
-        if first[0] == "cd":
-            # what follows must depend on it (`&&`), or it might have failed unnoticed
-            if len(pipeline) > 1 or len(first) != 2 or first[1].startswith("-") or operator != "&&":
-                raise UncertainError
-            base = rebase(first[1], base)
-            continue
-        actions = command_actions(first, base)
-        for words in pipeline[1:]:
-            actions = filtered_actions(actions, words)
-        found += actions
-    return tuple(found)
 
 
 # --- a command as pipelines of words
@@ -114,10 +118,7 @@ def _pipelines(command: str) -> Iterator[tuple[list[list[str]], str]]:
 
 
 def _unquoted(token: str) -> str:
-    """The word that a token spells. Most have no quotes, or one pair around them.
-
-    In single quotes nothing is escaped, in double quotes the quote and the backslash, elsewhere anything.
-    """
+    """The word that a token spells. In single quotes nothing is escaped, in double ones quote and backslash, else anything."""
     quote = token[0]
     if "'" not in token and '"' not in token and "\\" not in token:
         return token

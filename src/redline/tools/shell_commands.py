@@ -1,16 +1,13 @@
 """The shell commands that only look at files, each with the options under which that stays true."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from redline.tools.actions import Action, Lines, Lists, Reads, Searches, Writes
-from redline.tools.options import Options, Parsed
-from redline.tools.patches import patch_writes
-from redline.tools.paths import rebase
-
-__all__ = ["READ_ONLY_COMMANDS", "Actions", "UncertainError", "command_actions", "filtered_actions"]
+from redline.tools.paths import patch_writes, rebase
+from redline.tools.tool import Action, Lines, Lists, Reads, Searches, Writes
 
 Actions = tuple[Action, ...]
 
@@ -46,22 +43,61 @@ def filtered_actions(actions: Actions, words: Sequence[str]) -> Actions:
         _expect(not places)
         return (Searches(pattern, tuple(dict.fromkeys(read.path for read in shown))),) if shown else actions
     _expect(name in _FILTER_OPTIONS and not shown)
-    _, operands = _parse(arguments, _FILTER_OPTIONS[name])
+    _, operands = _FILTER_OPTIONS[name].parse(arguments)
     _expect(not operands)
     return actions
+
+
+# --- the options of a command told from its operands, as GNU tools do it, without a look at the environment
+
+
+class Options:
+    """A command's options, as for `getopt`, which asks the environment: letters with `:` before a value, words with `=`."""
+
+    def __init__(self, letters: str, words: str = "") -> None:
+        self._letters = {letter: letters[at : at + 1] == ":" for at, letter in enumerate(letters, 1) if letter != ":"}
+        self._words = {word.removesuffix("="): word.endswith("=") for word in words.split()}
+
+    def parse(self, arguments: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+        """Options, each with its value or an empty string, and operands, in any order. An unknown option could do anything."""
+        options: list[tuple[str, str]] = []
+        operands: list[str] = []
+        rest = iter(arguments)
+        for word in rest:
+            if word[:1] != "-" or word == "-":
+                operands.append(word)
+            elif word == "--":
+                operands += rest
+            else:
+                options += (self._take_word if word[1] == "-" else self._take_letters)(word, rest)
+        return options, operands
+
+    def _take_letters(self, cluster: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
+        """`-rn`, `-n5` or `-n 5`."""
+        for end, letter in enumerate(cluster[1:], 2):
+            takes_value = self._letters.get(letter)
+            value = cluster[end:] or next(rest, None) if takes_value else ""
+            if takes_value is None or value is None:
+                raise UncertainError
+            yield f"-{letter}", value
+            if takes_value:
+                return
+
+    def _take_word(self, word: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
+        """`--lines 5` or `--lines=5`, also shortened while it stays clear which is meant."""
+        start, equals, given = word[2:].partition("=")
+        known = [start] if start in self._words else [name for name in self._words if name.startswith(start)]
+        _expect(len(known) == 1)
+        takes_value = self._words[known[0]]
+        value = next(rest, None) if takes_value and not equals else given
+        if value is None or (equals and not takes_value):
+            raise UncertainError
+        yield f"--{known[0]}", value
 
 
 def _expect(is_certain: bool) -> None:
     if not is_certain:
         raise UncertainError
-
-
-def _parse(arguments: Sequence[str], known: Options) -> Parsed:
-    """Options and operands. An option that is not known could do anything."""
-    parsed = known.parse(arguments)
-    if parsed is None:
-        raise UncertainError
-    return parsed
 
 
 # --- showing files
@@ -97,33 +133,22 @@ def _within(outer: Lines | None, inner: Lines) -> Lines:
     return start, end
 
 
-def _show_all(letters: str, words: str = "") -> Callable[[Sequence[str]], _ShownFiles]:
-    known = Options(letters, words)
-
-    def show(arguments: Sequence[str]) -> _ShownFiles:
-        _, files = _parse(arguments, known)
-        return _ShownFiles(tuple(files))
-
-    return show
+def _show_all(known: Options, arguments: Sequence[str]) -> _ShownFiles:
+    return _ShownFiles(tuple(known.parse(arguments)[1]))
 
 
-def _show_start(arguments: Sequence[str]) -> _ShownFiles:
-    count, files = _line_count(arguments)
-    return _ShownFiles(files, ((1, _positive(count)),))
-
-
-def _show_end(arguments: Sequence[str]) -> _ShownFiles:
-    count, files = _line_count(arguments)
-    first = _positive(count[1:]) if count.startswith("+") else -_positive(count.removeprefix("-"))
-    return _ShownFiles(files, ((first, -1),))
-
-
-def _line_count(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The count of `head` and `tail`, which is ten unless told, and may be written `-20`."""
+def _show_some(is_end: bool, arguments: Sequence[str]) -> _ShownFiles:
+    """`head` or `tail`. The count is ten unless told, and may be written `-20`."""
     modern = [f"-n{word[1:]}" if word[:1] == "-" and word[1:].isdecimal() else word for word in arguments]
-    options, files = _parse(modern, _COUNT_OPTIONS)
-    counts = [value for name, value in options if name in ("-n", "--lines")]
-    return counts[-1] if counts else "10", tuple(files)
+    options, files = _COUNT_OPTIONS.parse(modern)
+    count = next((value for name, value in reversed(options) if name in ("-n", "--lines")), "10")
+    if not is_end:
+        span = (1, _positive(count))
+    elif count.startswith("+"):
+        span = (_positive(count[1:]), -1)
+    else:
+        span = (-_positive(count.removeprefix("-")), -1)
+    return _ShownFiles(tuple(files), (span,))
 
 
 def _positive(text: str) -> int:
@@ -134,7 +159,7 @@ def _positive(text: str) -> int:
 
 def _show_ranges(arguments: Sequence[str]) -> _ShownFiles:
     """`sed -n`, with nothing but ranges to print."""
-    options, operands = _parse(arguments, _SED_OPTIONS)
+    options, operands = _SED_OPTIONS.parse(arguments)
     names = {name for name, _ in options}
     scripts = [value for name, value in options if name in ("-e", "--expression")] or [operands.pop(0) if operands else ""]
     spans: list[Lines] = []
@@ -151,7 +176,7 @@ def _show_ranges(arguments: Sequence[str]) -> _ShownFiles:
 
 
 def _show_with_bat(arguments: Sequence[str]) -> _ShownFiles:
-    options, files = _parse(arguments, _BAT_OPTIONS)
+    options, files = _BAT_OPTIONS.parse(arguments)
     spans: list[Lines] = []
     for value in (value for name, value in options if name in ("-r", "--line-range")):
         match = _BAT_RANGE.fullmatch(value)
@@ -162,14 +187,14 @@ def _show_with_bat(arguments: Sequence[str]) -> _ShownFiles:
 
 
 _VIEWERS: dict[str, Callable[[Sequence[str]], _ShownFiles]] = {
-    "cat": _show_all("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
-    "nl": _show_all("b:d:f:h:i:l:n:ps:v:w:", "body-numbering= number-width= number-separator="),
-    "less": _show_all("eEFNRSX"),
-    "more": _show_all(""),
+    "cat": partial(_show_all, Options("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs")),
+    "nl": partial(_show_all, Options("b:d:f:h:i:l:n:ps:v:w:", "body-numbering= number-width= number-separator=")),
+    "less": partial(_show_all, Options("eEFNRSX")),
+    "more": partial(_show_all, Options("")),
     "bat": _show_with_bat,
     "batcat": _show_with_bat,
-    "head": _show_start,
-    "tail": _show_end,
+    "head": partial(_show_some, False),
+    "tail": partial(_show_some, True),
     "sed": _show_ranges,
 }
 
@@ -204,18 +229,15 @@ _LIST_OPTIONS = {
 _FIND_EFFECTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fls|fprint.*)")
 
 
-def _search(name: str) -> Callable[[Sequence[str], str | None], Actions]:
-    def search(arguments: Sequence[str], base: str | None) -> Actions:
-        pattern, places, is_listing = _search_arguments(name, arguments)
-        found = tuple(rebase(place, base) for place in places or (".",))
-        return tuple(Lists(place) for place in found) if is_listing else (Searches(pattern, found),)
-
-    return search
+def _search(name: str, arguments: Sequence[str], base: str | None) -> Actions:
+    pattern, places, is_listing = _search_arguments(name, arguments)
+    found = tuple(rebase(place, base) for place in places or (".",))
+    return tuple(Lists(place) for place in found) if is_listing else (Searches(pattern, found),)
 
 
 def _search_arguments(name: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...], bool]:
     """The pattern, the places, and whether only names are asked for (`rg --files`)."""
-    options, operands = _parse(_without_color(arguments), _SEARCH_OPTIONS[name])
+    options, operands = _SEARCH_OPTIONS[name].parse(_without_color(arguments))
     patterns = [value for option, value in options if option in ("-e", "--regexp")]
     if ("--files", "") in options:
         return "", tuple(operands), True
@@ -225,12 +247,9 @@ def _search_arguments(name: str, arguments: Sequence[str]) -> tuple[str, tuple[s
     return "|".join(patterns), tuple(operands), False
 
 
-def _list(name: str) -> Callable[[Sequence[str], str | None], Actions]:
-    def listed(arguments: Sequence[str], base: str | None) -> Actions:
-        _, places = _parse(_without_color(arguments), _LIST_OPTIONS[name])
-        return tuple(Lists(rebase(place, base)) for place in places or (".",))
-
-    return listed
+def _list(name: str, arguments: Sequence[str], base: str | None) -> Actions:
+    _, places = _LIST_OPTIONS[name].parse(_without_color(arguments))
+    return tuple(Lists(rebase(place, base)) for place in places or (".",))
 
 
 def _without_color(arguments: Sequence[str]) -> list[str]:
@@ -252,10 +271,10 @@ def _patch(arguments: Sequence[str], base: str | None) -> Actions:
 
 
 _SOURCES: dict[str, Callable[[Sequence[str], str | None], Actions]] = {
-    "grep": _search("grep"),
-    "rg": _search("rg"),
-    "ls": _list("ls"),
-    "tree": _list("tree"),
+    "grep": partial(_search, "grep"),
+    "rg": partial(_search, "rg"),
+    "ls": partial(_list, "ls"),
+    "tree": partial(_list, "tree"),
     "find": _find,
     "apply_patch": _patch,
     "applypatch": _patch,

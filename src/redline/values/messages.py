@@ -1,6 +1,7 @@
 """Messages and their parts: frozen values that keep the native payload they were read from."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -8,20 +9,6 @@ import msgspec
 
 from redline.values import payloads
 from redline.values.payloads import Path, Payload
-
-__all__ = [
-    "Media",
-    "MediaSource",
-    "Message",
-    "Opaque",
-    "Part",
-    "Reasoning",
-    "Role",
-    "Text",
-    "ToolCall",
-    "ToolResult",
-    "identity",
-]
 
 # The garbage collector passes over these values: they are frozen and made of JSON, so no cycle can begin in them.
 
@@ -155,3 +142,19 @@ def identity(message: Message) -> str:
     """A stable hash of the content: the same for an object and its bytes, whatever the key order, spacing, escapes."""
     content = payloads.canonical(payloads.decode(message.native))
     return hashlib.sha256(message.format.encode() + b"\n" + content).hexdigest()
+
+
+# --- parts by a short name, which a model can repeat: `#12.0` is the first part of message 12
+
+_REFERENCE = re.compile(r"#(\d{1,9})\.(\d{1,6})(?!\d)")
+
+
+def reference_to(index: int, place: int) -> str:
+    """The name of a part: the index of its message in the record, its place in it."""
+    return f"#{index}.{place}"
+
+
+def find_reference(text: str) -> tuple[int, int] | None:
+    """The index and the place that a text names, if it names a part; of several the last counts."""
+    found = _REFERENCE.findall(text)
+    return (int(found[-1][0]), int(found[-1][1])) if found else None

@@ -14,13 +14,16 @@ import msgspec
 
 from redline.values.messages import Message, Opaque, ToolCall, ToolResult
 
-__all__ = ["CallFinder", "CallMatcher", "OpenCall", "OpenCalls", "OpenCallsSnapshot", "Pairs", "Spot", "ToolStep", "pair_up"]
-
 Name = TypeVar("Name", bound=Hashable)
 """What the caller of a matcher knows a part by."""
 Owner = TypeVar("Owner")
 
 _Key = tuple[Literal["id", "name", "name without id"], str | None]
+
+
+def _keys_of(call: ToolCall) -> tuple[_Key, _Key]:
+    """What a result may know of a call."""
+    return ("id", call.id) if call.id is not None else ("name without id", call.name), ("name", call.name)
 
 
 class Spot(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -61,11 +64,6 @@ def pair_up(messages: Iterable[Message], *, items_are_messages: bool = False) ->
 
 _LONGEST_ID = 64
 """OpenAI's ids of calls are no longer, and only its API names calls without repeating them."""
-
-
-def _may_refer(result: ToolResult) -> bool:
-    """Whether a result can be the answer to a call that is only named: it has an id as such calls have."""
-    return result.call_id is not None and 0 < len(result.call_id) <= _LONGEST_ID
 
 
 @dataclass(slots=True)
@@ -112,9 +110,8 @@ class ToolStep(Generic[Name]):
 
     def _first_open(self, key: _Key) -> Name | None:
         for name, call in islice(self.calls.items(), self._sorted, None):
-            self._open.setdefault(("name", call.name), deque()).append(name)
-            own: _Key = ("id", call.id) if call.id is not None else ("name without id", call.name)
-            self._open.setdefault(own, deque()).append(name)
+            for known in _keys_of(call):
+                self._open.setdefault(known, deque()).append(name)
         self._sorted = len(self.calls)
         waiting = self._open.get(key)
         while waiting and waiting[0] in self.answers:
@@ -159,7 +156,9 @@ class CallMatcher:
         for place, part in enumerate(message.parts):
             if type(part) is not ToolResult or part.is_hosted:
                 are_all_results = False
-            elif step.take(part, spot := Spot(number, place)) is None and not (step.has_references and _may_refer(part)):
+            elif step.take(part, spot := Spot(number, place)) is None and not (
+                step.has_references and 0 < len(part.call_id or "") <= _LONGEST_ID  # it may answer a call that is only named
+            ):
                 orphans.append(spot)
         if not are_all_results:
             self.step = ToolStep()
@@ -199,61 +198,48 @@ class OpenCalls(Generic[Owner]):
     """The calls that earlier steps left open, so that a late result finds the one it answers, in constant time."""
 
     def __init__(self, snapshot: OpenCallsSnapshot = OpenCallsSnapshot()) -> None:  # noqa: B008 - frozen
-        self._by_id: _LatestCalls[Owner] = _LatestCalls(snapshot.by_id)
-        self._by_name: _LatestCalls[Owner] = _LatestCalls(snapshot.by_name)
-        self._without_id: _LatestCalls[Owner] = _LatestCalls(snapshot.without_id)
-        """Calls without an id, by name."""
+        elsewhere: OpenCall[Owner] = OpenCall(ToolCall(None, ""), Spot(0, 0), None)
+        known = (("id", snapshot.by_id), ("name", snapshot.by_name), ("name without id", snapshot.without_id))
+        self._latest: dict[tuple[str, str | None], OpenCall[Owner] | None] = {}
+        """The latest call under each key; None if it was answered."""
+        self._open: dict[tuple[str, str | None], int] = {}
+        """How many calls are open under each key."""
+        for kind, entries in known:
+            for key, (count, is_open) in entries.items():
+                self._latest[kind, key], self._open[kind, key] = elsewhere if is_open else None, count
 
     def snapshot(self) -> OpenCallsSnapshot:
         """What is open, in short."""
-        return OpenCallsSnapshot(self._by_id.snapshot(), self._by_name.snapshot(), self._without_id.snapshot())
+        found: dict[str, dict[str, tuple[int, bool]]] = {"id": {}, "name": {}, "name without id": {}}
+        for (kind, key), count in self._open.items():
+            if count:
+                found[kind][str(key)] = count, self._latest[kind, key] is not None
+        return OpenCallsSnapshot(*found.values())
 
     def add(self, step: ToolStep[Spot], owner: Owner) -> None:
         """Note the calls of a step that is over; they are answered, or stay open."""
         for spot, call in step.calls.items():
             left_open = None if spot in step.answers else OpenCall(call, spot, owner)
-            for key, calls in self._entries(call):
-                calls.add(key, left_open)
+            for key in _keys_of(call):
+                self._latest[key] = left_open
+                if left_open is not None:
+                    self._open[key] = self._open.get(key, 0) + 1
 
     def find(self, result: ToolResult) -> OpenCall[Owner] | None:
         """The call it answers, where that is certain: one call with this id is open, and the id was not used since."""
         if result.call_id is None:
-            return self._by_name.only(result.name)
-        return self._by_id.only(result.call_id) or self._without_id.only(result.name)
+            return self._only("name", result.name)
+        return self._only("id", result.call_id) or self._only("name without id", result.name)
 
     def answer(self, answered: OpenCall[Owner]) -> None:
         """Note that a call got its result."""
-        for key, calls in self._entries(answered.call):
-            calls.answer(key, answered)
+        for key in _keys_of(answered.call):
+            self._open[key] -= 1
+            if self._latest[key] is answered:
+                self._latest[key] = None
 
-    def _entries(self, call: ToolCall) -> "tuple[tuple[str, _LatestCalls[Owner]], ...]":
-        own = (call.name, self._without_id) if call.id is None else (call.id, self._by_id)
-        return own, (call.name, self._by_name)
-
-
-class _LatestCalls(Generic[Owner]):
-    """The latest call under each key, None if it was answered, and how many under it are open."""
-
-    def __init__(self, snapshot: dict[str, tuple[int, bool]]) -> None:
-        elsewhere: OpenCall[Owner] = OpenCall(ToolCall(None, ""), Spot(0, 0), None)
-        self._latest = {key: elsewhere if is_open else None for key, (_, is_open) in snapshot.items()}
-        self._open = {key: count for key, (count, _) in snapshot.items()}
-
-    def snapshot(self) -> dict[str, tuple[int, bool]]:
-        return {key: (count, self._latest[key] is not None) for key, count in self._open.items() if count}
-
-    def add(self, key: str, left_open: OpenCall[Owner] | None) -> None:
-        self._latest[key] = left_open
-        if left_open is not None:
-            self._open[key] = self._open.get(key, 0) + 1
-
-    def only(self, key: str | None) -> OpenCall[Owner] | None:
-        return self._latest[key] if key is not None and self._open.get(key) == 1 else None
-
-    def answer(self, key: str, answered: OpenCall[Owner]) -> None:
-        self._open[key] -= 1
-        if self._latest[key] is answered:
-            self._latest[key] = None
+    def _only(self, kind: str, key: str | None) -> OpenCall[Owner] | None:
+        return self._latest[kind, key] if key is not None and self._open.get((kind, key)) == 1 else None
 
 
 # --- results in a history that need not be legal

@@ -3,33 +3,12 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from redline.errors import ValidationError
-
-__all__ = [
-    "MAX_DEPTH",
-    "Path",
-    "Payload",
-    "canonical",
-    "decode",
-    "decode_all",
-    "decode_once",
-    "decode_text",
-    "encode",
-    "encoded",
-    "end_of_value",
-    "join_list",
-    "members_of",
-    "remove",
-    "replace",
-    "skip_space",
-    "try_encode",
-    "value_at",
-]
 
 Path = tuple[str | int, ...]
 """Where a value is inside a payload: keys and list positions from the outside in."""
@@ -48,6 +27,8 @@ _encode_fast = msgspec.json.Encoder().encode
 _decode_any = msgspec.json.Decoder().decode
 _BRACKET = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.?[^"\\]*+)*+"?)*+([\[\]{}]?)', re.DOTALL)
 """The next bracket outside of a text, whole or torn; none at the end. It always matches, or a search would be quadratic."""
+_end_of_space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\r\n]*+").match  # type: ignore[assignment]
+"""It always matches."""
 
 
 def _shallow_value() -> Any:
@@ -115,10 +96,8 @@ def decode_text(text: str) -> Any:
 
 
 def encode(value: object) -> bytes:
-    """Compact JSON; text that is not valid Unicode is escaped instead of refused.
-
-    A ValidationError for what no JSON reader would take back: nested too deeply, or numbers of thousands of digits.
-    """
+    """Compact JSON; text that is not valid Unicode is escaped instead of refused. What no JSON reader would take back, nested
+    too deeply or with numbers of thousands of digits, is a ValidationError."""
     try:
         return _encode_fast(value)
     except (ValueError, OverflowError, TypeError, RecursionError):
@@ -139,7 +118,7 @@ def try_encode(value: object) -> bytes | None:
 
 def canonical(value: object) -> bytes:
     """JSON that is the same for the same value: keys in order, no spaces, ASCII only."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_base64_text).encode()
+    return _to_canonical_text(value).encode()
 
 
 def encoded(payload: Payload) -> bytes:
@@ -162,10 +141,11 @@ def replace(payload: Payload, path: Path, value: object) -> Payload:
     text = _as_text(payload)
     span = _span(text, path)
     if span is not None:
-        return _as_bytes(text[: span[0]] + _json(value) + text[span[1] :])
+        return _as_bytes(text[: span[0]] + _as_text(encode(value)) + text[span[1] :])
     start, end = _known_span(text, path[:-1])
     comma = "," if any(True for _ in members_of(text, start)) else ""
-    return _as_bytes(f"{text[: end - 1]}{comma}{_json(path[-1])}:{_json(value)}{text[end - 1 :]}")
+    member = _as_text(encode(path[-1]) + b":" + encode(value))
+    return _as_bytes(f"{text[: end - 1]}{comma}{member}{text[end - 1 :]}")
 
 
 def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
@@ -178,17 +158,17 @@ def remove(payload: Payload, paths: Iterable[Path]) -> Payload:
 def members_of(text: str, start: int) -> Iterator[tuple[str | int, int, int, int]]:
     """Of each member of the object or list at start: key or position, its beginning, its value's beginning, its end."""
     is_object = text[start] == "{"
-    at, number = skip_space(text, start + 1), 0
+    at, number = _end_of_space(text, start + 1).end(), 0
     while text[at] not in "}]":
         begin, name = at, number
         if is_object:
             name, at = _scan_value(text, at)
-            at = skip_space(text, skip_space(text, at) + 1)
+            at = _end_of_space(text, _end_of_space(text, at).end() + 1).end()
         end = end_of_value(text, at)
         yield name, begin, at, end
-        at, number = skip_space(text, end), number + 1
+        at, number = _end_of_space(text, end).end(), number + 1
         if text[at] == ",":
-            at = skip_space(text, at + 1)
+            at = _end_of_space(text, at + 1).end()
 
 
 def end_of_value(text: str, start: int) -> int:
@@ -208,9 +188,7 @@ def end_of_value(text: str, start: int) -> int:
 
 def skip_space(text: str, at: int) -> int:
     """The place of the first character from here on that is no white space."""
-    while text[at] in " \t\r\n":
-        at += 1
-    return at
+    return _end_of_space(text, at).end()
 
 
 def _decode_unusual(text: str) -> Any:
@@ -270,6 +248,9 @@ def _base64_text(value: object) -> str:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
+_to_canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_base64_text).encode
+
+
 def _replaced(value: Any, path: Path, replacement: object) -> Any:
     changed = value.copy()
     changed[path[0]] = replacement if len(path) == 1 else _replaced(value[path[0]], path[1:], replacement)
@@ -277,12 +258,9 @@ def _replaced(value: Any, path: Path, replacement: object) -> Any:
 
 
 def _removed(value: Any, path: Path) -> Any:
-    changed = value.copy()
-    if len(path) == 1:
-        del changed[path[0]]
-    else:
-        changed[path[0]] = _removed(value[path[0]], path[1:])
-    return changed
+    outer = value_at(value, path[:-1]).copy()
+    del outer[path[-1]]
+    return _replaced(value, path[:-1], outer) if len(path) > 1 else outer
 
 
 def _from_the_end(path: Path) -> tuple[tuple[int, str], ...]:
@@ -300,10 +278,6 @@ def _as_text(payload: bytes) -> str:
 
 def _as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def _json(value: object) -> str:
-    return _as_text(encode(value))
 
 
 def _cut(payload: bytes, path: Path) -> bytes:
@@ -324,13 +298,17 @@ def _cut(payload: bytes, path: Path) -> bytes:
 
 def _span(text: str, path: Path) -> tuple[int, int] | None:
     """Where the value at the path begins and ends; None if its last key is not there."""
-    if not path:
-        start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
-        return start, end_of_value(text, start)
-    outer, _ = _known_span(text, path[:-1])
-    found = [(start, end) for name, _, start, end in members_of(text, outer) if name == path[-1]]
-    # Of duplicated keys the last counts, as in every parser.
-    return found[-1] if found else None
+    start = _end_of_space(text, 1 if text.startswith("\ufeff") else 0).end()
+    end = -1
+    for depth, key in enumerate(path):
+        # Of duplicated keys the last counts, as in every parser.
+        found = [(begin, after) for name, _, begin, after in members_of(text, start) if name == key]
+        if not found:
+            if depth == len(path) - 1:
+                return None
+            raise KeyError(f"there is nothing at {path[: depth + 1]}")
+        start, end = found[-1]
+    return start, end if path else end_of_value(text, start)
 
 
 def _known_span(text: str, path: Path) -> tuple[int, int]:

@@ -3,37 +3,21 @@
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from string import Formatter
+from typing import Literal
 
 from redline.errors import ValidationError
-from redline.values.checks import shown
-
-__all__ = [
-    "DOCUMENTS",
-    "EN",
-    "LANGUAGES",
-    "REFERENCE",
-    "TEMPLATE_FIELDS",
-    "Words",
-    "check_template",
-    "is_placeholder",
-    "make_words",
-    "starts_as_tools_heading",
-]
+from redline.values.checks import short_repr
 
 REFERENCE = "[Content offloaded to: ./{name}]"
 """What `offload_tool_results` leaves in the place of a result, whatever the words; `{name}` is the file."""
 
-_RESULT_FIELDS = ("what", "size", "again")
+_RESULTS = ("stale_terminal", "historical_read", "superseded_read", "repeated_call", "masked_result", "faded_result")
 TEMPLATE_FIELDS = {
-    "stale_terminal": _RESULT_FIELDS,
-    "historical_read": _RESULT_FIELDS,
-    "superseded_read": _RESULT_FIELDS,
-    "repeated_call": _RESULT_FIELDS,
-    "masked_result": _RESULT_FIELDS,
-    "faded_result": _RESULT_FIELDS,
+    **dict.fromkeys(_RESULTS, ("what", "size", "again")),
     "faded_recalled": ("what", "size", "recall", "reference"),
-    "old_image": ("media_type", "size"),
+    "old_image": ("what", "media_type", "size", "again"),
     "cut": ("lines", "chars"),
+    "saved_in": ("file",),
     "offloaded": ("call", "chars", "lines", "head", "tail", "recall", "reference"),
 }
 """The words that are templates, each with the fields in braces that it may have."""
@@ -49,11 +33,12 @@ def check_template(template: str, owner: str, *names: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Placeholders:
     """All that Redline says to a model, in one language. Change one with `dataclasses.replace(EN, stale_terminal="…")`."""
 
     stale_terminal: str
-    """Fields, here and down to `faded_result`: `what` (the tool and its file or command), `size`, `again` (how to get it)."""
+    """Fields, here and down to `faded_result`: `what` (the tool and its file or command), `size`, `again` (how to get it).
+    Where there is no way to get it, `; {again}` is left out."""
     historical_read: str
     superseded_read: str
     repeated_call: str
@@ -64,7 +49,7 @@ class Words:
     faded_recalled: str
     """As `faded_result`, where the model has a tool to read it. Fields: `what`, `size`, `recall` (the tool), `reference`."""
     old_image: str
-    """Fields: `media_type`, and `size` (of a picture that is only linked: its address)."""
+    """Fields: `what` (of a message: the role), `media_type`, `size` (of a linked picture: its address), `again`."""
     cut: str
     """Put between the first and the last lines. Fields: `lines` and `chars`, both as left out."""
     offloaded: str
@@ -76,34 +61,38 @@ class Words:
     tools_heading: str
     """The first line of a tool description."""
     run_again: str = "run it again"
-    """The field `again` for the output of a command."""
-    read_again: str = "read it again"
+    """The field `again` for the output of a command that is known to look, test, check or build."""
+    read_again: str = "if it exists, read it again"
     """For a file, and for the result of an edit."""
     search_again: str = "search again"
     """For a search or a listing."""
     call_again: str = "call it again"
-    """For any other tool."""
+    """For any other tool that only looks."""
+    may_repeat: str = "repeating it may change things"
+    """For other commands and tools."""
+    saved_in: str = "all of it: {file}"
+    """Where the agent saved the whole output, as the result says. Field: `file`."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             text = getattr(self, field.name)
             if not isinstance(text, str) or not text.strip():
-                raise ValidationError(f"Words: {field.name} must be a text that is not blank, not {text!r}")
+                raise ValidationError(f"Placeholders: {field.name} must be a text that is not blank, not {text!r}")
             if field.name in TEMPLATE_FIELDS:
-                check_template(text, f"Words: {field.name}", *TEMPLATE_FIELDS[field.name])
+                check_template(text, f"Placeholders: {field.name}", *TEMPLATE_FIELDS[field.name])
 
 
-DOCUMENTS = Words(
+ZH = Placeholders(
     stale_terminal="此命令返回内容已过时",
     historical_read="[该文件的历史读取内容已压缩,请参看最新读取结果]",
-    superseded_read="[该文件此后已被修改,此次读取的内容已过时: {what}, {size}; {again}]",
-    repeated_call="[相同的调用此后再次执行过,请参看最新结果: {what}, {size}]",
+    superseded_read="[该文件在此次读取后已被修改: {what}; {again}]",
+    repeated_call="[相同的调用此后再次执行过,请参看最新结果: {what}]",
     failed_input="[此调用已失败,其输入已移除]",
-    masked_result="[较早的工具结果已省略: {what}, {size}; {again}]",
+    masked_result="[旧工具结果已省略: {what}, {size}; {again}]",
     faded_result="[工具结果已省略: {what}, {size}; {again}]",
-    faded_input="[此处的长文本已从历史记录中省略]",
+    faded_input="[此处长文本已省略;调用时使用的是全文]",
     faded_recalled='[工具结果已省略: {what}, {size}; {recall}(reference="{reference}")]',
-    old_image="[图片已移除: {media_type}, {size}]",
+    old_image="[旧图片已省略: {what}, {media_type}; {again}]",
     cut="[此处省略 {lines} 行, {chars} 个字符]",
     offloaded=(
         "[工具结果已转存: {call}, {chars} 个字符, {lines} 行]\n{head}\n[…]\n{tail}\n"
@@ -113,23 +102,25 @@ DOCUMENTS = Words(
     not_shown="(Earlier messages are not shown.)",
     tools_heading="可用工具:",
     run_again="可再次运行",
-    read_again="可再次读取",
+    read_again="若存在可再次读取",
     search_again="可再次搜索",
     call_again="可再次调用",
+    may_repeat="重做可能有副作用",
+    saved_in="全文: {file}",
 )
 """As the documents have them, to the letter where they spell something out, which makes two of them English."""
 
-EN = Words(
-    stale_terminal="[The output of this command is out of date: {what}, {size}; {again}]",
+EN = Placeholders(
+    stale_terminal="[Older command output left out: {what}, {size}; {again}]",
     historical_read="[Earlier read of this file; see the latest one: {what}]",
     superseded_read="[This file was changed after this read: {what}; {again}]",
     repeated_call="[The same call was made again; see its latest result: {what}]",
     failed_input="[This call failed; its input was removed]",
     masked_result="[Older tool result left out: {what}, {size}; {again}]",
     faded_result="[Tool result left out: {what}, {size}; {again}]",
-    faded_input="[A long text stood here; it was left out of this history]",
+    faded_input="[Long text left out here; the call was made with all of it]",
     faded_recalled='[Tool result left out: {what}, {size}; {recall}(reference="{reference}")]',
-    old_image="[Image removed: {media_type}, {size}]",
+    old_image="[Image left out: {what}, {media_type}; {again}]",
     cut="[{lines} lines, {chars} characters left out here]",
     offloaded=(
         "[Tool result stored elsewhere: {call}, {chars} characters, {lines} lines]\n{head}\n[…]\n{tail}\n"
@@ -140,43 +131,55 @@ EN = Words(
     tools_heading="Available tools:",
 )
 """English."""
-
-_NOT_IN_PLACE_OF_A_PART = frozenset(
-    {"cut", "interrupted", "not_shown", "tools_heading", "run_again", "read_again", "search_again", "call_again"}
+_FIELDS_OF_OTHERS = ("run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in")
+_NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading", *_FIELDS_OF_OTHERS})
+_EARLIER = (
+    "[The output of this command is out of date: {what}, {size}; {again}]",
+    "[A long text stood here; it was left out of this history]",
+    "[Image removed: {media_type}, {size}]",
+    "[该文件此后已被修改,此次读取的内容已过时: {what}, {size}; {again}]",
+    "[此处的长文本已从历史记录中省略]",
+    "[较早的工具结果已省略: {what}, {size}; {again}]",
+    "[图片已移除: {media_type}, {size}]",
 )
+"""Placeholders of earlier versions."""
 
 
-LANGUAGES = {"documents": DOCUMENTS, "en": EN}
-"""Words by name."""
+Words = Placeholders
+DOCUMENTS = ZH
+"""The names of both in earlier versions."""
+
+LANGUAGES = {"documents": ZH, "en": EN}
+Language = Literal["documents", "en"]
 
 
-def make_words(given: Words | str, owner: str) -> Words:
+def make_words(given: Placeholders | str, owner: str) -> Placeholders:
     """Words as a caller gives them: themselves, or the name of a language."""
     if isinstance(given, str) and given in LANGUAGES:
         return LANGUAGES[given]
-    if isinstance(given, Words):
+    if isinstance(given, Placeholders):
         return given
-    known = ", ".join(("redline.DOCUMENTS", "redline.EN", *map(repr, LANGUAGES)))
-    raise ValidationError(f"{owner}words must be {known} or Words of your own, not {shown(given)}")
+    known = ", ".join(("redline.ZH", "redline.EN", *map(repr, LANGUAGES)))
+    raise ValidationError(f"{owner}words must be {known} or Placeholders of your own, not {short_repr(given)}")
 
 
-def is_placeholder(text: str, words: Words = DOCUMENTS) -> bool:
+def is_placeholder(text: str, words: Placeholders = ZH) -> bool:
     """Whether a text is a placeholder of these words, or of any that come with Redline: no rule replaces one by another."""
     whole, beginnings, longest = _recognised(words)
     # the length first, or every long result would be hashed
     return (len(text) <= longest and text in whole) or text.startswith(beginnings)
 
 
-def starts_as_tools_heading(text: str, words: Words = DOCUMENTS) -> bool:
+def starts_as_tools_heading(text: str, words: Placeholders = ZH) -> bool:
     """Whether a text begins as a tool description does, in these words or in any that come with Redline."""
-    return text.startswith((words.tools_heading, DOCUMENTS.tools_heading, EN.tools_heading))
+    return text.startswith((words.tools_heading, ZH.tools_heading, EN.tools_heading))
 
 
 @lru_cache(maxsize=64)
-def _recognised(words: Words) -> tuple[frozenset[str], tuple[str, ...], int]:
+def _recognised(words: Placeholders) -> tuple[frozenset[str], tuple[str, ...], int]:
     """The placeholders that are a whole text, the beginnings of those that are filled in, the longest length of the first."""
-    names = [field.name for field in fields(Words) if field.name not in _NOT_IN_PLACE_OF_A_PART]
-    texts = {REFERENCE, *(getattr(one, name) for one in (DOCUMENTS, EN, words) for name in names)}
+    names = [field.name for field in fields(Placeholders) if field.name not in _NOT_IN_PLACE_OF_A_PART]
+    texts = {REFERENCE, *_EARLIER, *(getattr(one, name) for one in (ZH, EN, words) for name in names)}
     whole = frozenset(text for text in texts if "{" not in text)
     # without the colon, so that placeholders of earlier versions, which ended there, are recognised too
     # a template that begins with a field cannot be told by its beginning

@@ -1,1 +1,1 @@
-"""Which messages are visible, in which order, and the operations that change it."""
+"""Which messages are visible, in which order: views, and the operations that change a view."""

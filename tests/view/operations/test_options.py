@@ -1,7 +1,7 @@
 import pytest
 
 from redline.errors import ValidationError
-from redline.view.operations.options import check_count, read_options, required_option
+from redline.view.operations import Insert, Truncate, read_options
 
 KNOWN = ("keep_first", "range")
 
@@ -48,21 +48,20 @@ def test_lists_are_isolated_from_the_configuration():
 
 def test_a_required_option_that_is_missing_is_named():
     """The error says which option of which operation."""
-    assert required_option({"index": 0}, "index", "replace") == 0
     with pytest.raises(ValidationError, match=r"replace.index is missing"):
-        required_option({}, "index", "replace")
+        read_options("replace", {"message": 1}, ("index", "message"), required=True)
 
 
-@pytest.mark.parametrize("value", [-1, True, False, 1.0, "1", None])
+@pytest.mark.parametrize("value", [-1, True, False, 1.0, "1"])
 def test_a_count_is_a_whole_number_that_is_not_negative(value):
     """Booleans, fractions and texts are no numbers."""
     with pytest.raises(ValidationError, match=r"truncate.keep_last must be a whole number, 0 or more, not"):
-        check_count(value, "truncate.keep_last")
+        Truncate(keep_last=value)
 
 
 def test_the_lowest_count_is_accepted():
     """Zero is a number of messages; another lower limit can be set."""
-    check_count(0, "truncate.keep_last")
-    check_count(-1, "insert.position", lowest=-1)
+    assert Truncate(keep_last=0).keep_last == 0
+    assert Insert(-1, ({"role": "user", "content": "a"},)).position == -1
     with pytest.raises(ValidationError, match="-1 or more"):
-        check_count(-2, "insert.position", lowest=-1)
+        Insert(-2, ({"role": "user", "content": "a"},))

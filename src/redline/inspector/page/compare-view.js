@@ -2,7 +2,7 @@
 import { DrawnView, button, count, counted, fill, get, h, line, link, money, strong, table, when } from "./drawn-view.js";
 
 const ROWS = 300;
-const TOTALS = { Sent: "sent_tokens", Struck: "struck_tokens", Messages: "messages", "Read from cache": "read_tokens", Cost: "cost_usd" };
+const TOTALS = { Sent: "sent_tokens", Struck: "struck_tokens", Folded: "folded_tokens", Messages: "messages", "Read from cache": "read_tokens", Cost: "cost_usd" };
 const tag = (side) => h(`span.tag.side-${side}`, side.toUpperCase());
 
 class CompareView extends DrawnView {

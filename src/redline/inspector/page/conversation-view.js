@@ -10,7 +10,7 @@ import "./request-slider.js";
 import { inForce } from "./strike-card.js";
 import "./virtual-list.js";
 
-const FILTERS = ["kind", "tool", "struck", "error"];
+const FILTERS = ["kind", "tool", "struck", "folded", "error"];
 const CHANGED_BEFORE = 40; // messages before new ones that may have changed: calls get results, parts get struck
 
 class ConversationView extends HTMLElement {
@@ -181,7 +181,8 @@ class ConversationView extends HTMLElement {
   }
 
   nextStrike() {
-    const struck = new Map([...this.strikes.values()].filter((strike) => inForce(strike, this)).map(({ index, at }) => [index, at]));
+    const present = [...this.strikes.values()].filter((strike) => !strike.is_fold && inForce(strike, this));
+    const struck = new Map(present.map(({ index, at }) => [index, at]));
     const next = this.order.slice(this.order.indexOf(this.current) + 1).find((index) => struck.has(index));
     if (next === undefined) this.context.say("No strike after this message.");
     else this.jump(next, struck.get(next));

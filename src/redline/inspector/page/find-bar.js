@@ -21,7 +21,7 @@ class FindBar extends HTMLElement {
     const move = (by, label, sign) => button(sign, () => this.move(by), { class: "quiet step", "aria-label": label });
     this.moves = h("span.moves", move(-1, "Hit before", "↑"), move(1, "Next hit", "↓"), this.hits);
     this.moves.hidden = true; // until there are hits to move to
-    const filters = h("div.filters", this.kind, this.tool, checkbox("struck", "Struck"), checkbox("error", "Errors"));
+    const filters = h("div.filters", this.kind, this.tool, checkbox("struck", "Struck"), checkbox("folded", "Folded"), checkbox("error", "Errors"));
     const fold = button("Filter", () => (fold.ariaExpanded = filters.classList.toggle("open")), { class: "quiet unfold", "aria-expanded": "false" });
     const submit = (event) => {
       event.preventDefault();

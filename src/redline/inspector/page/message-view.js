@@ -45,18 +45,26 @@ export function roleOf({ role, parts }) {
 
 function partView(part, message, view) {
   const strikes = (part.strikes ?? []).map((number) => view.strikes.get(number)).filter(Boolean);
-  const present = strikes.findLast((one) => inForce(one, view));
-  const strike = present ?? strikes.at(-1);
+  const present = strikes.filter((one) => inForce(one, view));
+  const struck = present.findLast((one) => !one.is_fold); // it may stand on a fold
+  const folded = !struck && present.at(-1);
+  const strike = struck || folded || strikes.at(-1);
   const fold = folding(part, message, view);
   const isOpen = strike && fold.isOpen("strike");
   if (isOpen) fold.fetch();
   return h(
     "div",
-    { class: `part ${part.kind}${part.is_error ? " error" : ""}${present ? " struck" : ""}`, "data-at": part.at },
+    { class: `part ${part.kind}${part.is_error ? " error" : ""}${struck ? " struck" : folded ? " folded" : ""}`, "data-at": part.at },
     strike && badge(strike, view, fold),
-    isOpen && strikeCard(strike, message, view, fold),
-    !present ? (VIEWS[part.kind] ?? VIEWS.other)(part, fold, view) : !isOpen && struckPart(part, strike, fold, view),
+    isOpen && !folded && strikeCard(strike, message, view, fold),
+    !struck ? (VIEWS[part.kind] ?? VIEWS.other)(part, folded && !isOpen ? asSent(fold, folded) : fold, view) : !isOpen && struckPart(part, strike, fold, view),
+    isOpen && folded && strikeCard(strike, message, view, fold),
   );
+}
+
+/** A folded part in the words that are sent; unfolded, it is shown as it was said. */
+function asSent(fold, { sent_text: sent, replacement }) {
+  return { ...fold, text: sent ?? replacement, isPartial: false };
 }
 
 function struckPart(part, strike, { text }, view) {

@@ -51,14 +51,21 @@ function facts(found) {
   return [
     fact(counted(found.sent_tokens, "token"), "sent"),
     fact(count(found.struck_tokens), "struck"),
+    found.folds.length > 0 && fact(count(found.folded_tokens), "folded"),
     found.read_tokens !== null && fact(count(found.read_tokens), "read from cache"),
     found.cost_usd !== null && fact(money(found.cost_usd)),
     found.is_cold ? h("span.cold", "cold", found.cold_because && [": ", line(found.cold_because)]) : h("span", "warm"),
-    found.new.length > 0 && fact(counted(found.new.length, "strike"), "new here"),
+    made(found, false) > 0 && fact(counted(made(found, false), "strike"), "new here"),
+    made(found, true) > 0 && fact(counted(made(found, true), "fold"), "new here"),
     found.held > 0 && fact(count(found.held), "waiting"),
     found.repairs.length > 0 && h("span", { title: found.repairs.map(({ what }) => what).join("\n") }, `🔧 ${counted(found.repairs.length, "repair")}`),
     h("span", when(found.time_ms)),
   ];
+}
+
+/** How many strikes, or folds, a request was the first to be sent with. */
+function made(found, isFold) {
+  return found.new.filter((number) => found.folds.includes(number) === isFold).length;
 }
 
 function fact(value, name) {

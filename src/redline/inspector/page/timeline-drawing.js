@@ -23,7 +23,7 @@ export function drawTimeline({ kinds, points: shown, costs, unit, window_tokens:
   const drawing = svg(
     "svg",
     { class: "drawing", width, height: below.bottom + 40, role: "img" },
-    hatch(),
+    UNSENT.map(hatch),
     label(0, 14, "Tokens in each request", "title"),
     grid(marks, y, below, brief),
     layers.map(({ className, ceiling, floor }) => area(className, xs, ceiling.map(y), floor.map(y))),
@@ -37,15 +37,18 @@ export function drawTimeline({ kinds, points: shown, costs, unit, window_tokens:
   return { drawing, xs: xs.slice(0, shown.length), top, bottom: below.bottom };
 }
 
-/** From the bottom up: each kind that there is and that is not hidden, and on top of all what was struck. */
+/** What is not sent, on top of all that is. */
+export const UNSENT = ["folded", "struck"];
+
+/** From the bottom up: each kind that there is and that is not hidden, then what was folded, and what was struck. */
 function stack(kinds, points, hidden) {
   let ceiling = points.map(() => 0);
-  return [...kinds, "struck"].flatMap((name, at) => {
-    const sizes = points.map((point) => point.sizes[at] ?? point.struck);
+  return [...kinds, ...UNSENT].flatMap((name, at) => {
+    const sizes = points.map((point) => point.sizes[at] ?? Math.max(point[name], 0));
     if (hidden.has(name) || !sizes.some(Boolean)) return [];
     const floor = ceiling;
     ceiling = sizes.map((size, nth) => floor[nth] + size);
-    return { name, floor, ceiling, className: name === "struck" ? "kind hatched" : `kind k${at % 10}` };
+    return { name, floor, ceiling, className: at < kinds.length ? `kind k${at % 10}` : `kind hatched ${name}` };
   });
 }
 
@@ -72,8 +75,8 @@ function requestTicks(points, xs, bottom, about) {
   });
 }
 
-function hatch() {
+function hatch(name) {
   const size = { width: 6, height: 6 };
-  const pattern = { id: "struck-hatch", ...size, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  const pattern = { id: `${name}-hatch`, ...size, patternUnits: "userSpaceOnUse", patternTransform: name === "struck" ? "rotate(45)" : "rotate(-45)" };
   return svg("pattern", pattern, svg("rect", size), svg("line", { y2: 6 }));
 }

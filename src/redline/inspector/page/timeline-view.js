@@ -1,7 +1,7 @@
 // The timeline: how large each request was and of what, what was struck, and what it cost.
 import { amount, highest, onWidth, verdict } from "./chart.js";
 import { DrawnView, brief, button, count, counted, facts, fill, fold, get, h, line, link, table, when } from "./drawn-view.js";
-import { drawTimeline } from "./timeline-drawing.js";
+import { UNSENT, drawTimeline } from "./timeline-drawing.js";
 
 const ROWS = 25;
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
@@ -30,7 +30,8 @@ class TimelineView extends DrawnView {
     const { points, kinds, requests, costs, unit, is_hypothetical: isHypothetical } = timeline;
     if (!points.length) return this.say("No request was made in this conversation yet.");
     if (this.at >= this.timeline?.points.length - 1) this.at = Infinity;
-    if (String(this.timeline?.kinds) !== String(kinds)) this.#name([...kinds, "struck"]);
+    const names = [...kinds, ...UNSENT.filter((name) => name === "struck" || points.some((point) => point[name]))];
+    if (String(this.names) !== String(names)) this.#name(names);
     this.timeline = timeline;
     fill(this.said, verdict(...costs.map(({ values }) => values.at(-1)), unit, isHypothetical));
     this.cursor.ariaValueMax = requests - 1;
@@ -68,9 +69,10 @@ class TimelineView extends DrawnView {
   }
 
   #name(names) {
+    this.names = names;
     this.values = names.map(() => h("span.number"));
     const toggle = (name, at) => {
-      const swatch = h(name === "struck" ? "span.swatch.hatched" : `span.swatch.k${at % 10}`);
+      const swatch = h(UNSENT.includes(name) ? `span.swatch.hatched.${name}` : `span.swatch.k${at % 10}`);
       const made = button([swatch, h("bdi", line(name, 60)), this.values[at]], () => {
         if (!this.off.delete(name)) this.off.add(name);
         made.ariaPressed = !this.off.has(name);
@@ -95,10 +97,11 @@ class TimelineView extends DrawnView {
 
   #move(to) {
     this.at = Math.max(0, Math.min(to, this.xs.length - 1));
-    const { request, sizes, struck } = this.timeline.points[this.at];
+    const point = this.timeline.points[this.at];
+    const { request, sizes } = point;
     const known = factsOf(this.timeline, this.at).filter(([, value]) => value);
     this.hair.style.left = `${this.xs[this.at]}px`;
-    [...sizes, struck].forEach((size, nth) => fill(this.values[nth], count(size)));
+    this.names.forEach((name, nth) => fill(this.values[nth], count(sizes[nth] ?? point[name])));
     fill(this.heading, link(`Request ${count(request)}`, () => this.#open()));
     fill(this.facts, facts(known));
     Object.assign(this.cursor, { ariaValueNow: request, ariaValueText: `${request}: ${known.map((fact) => fact.join(" ")).join(", ")}` });
@@ -119,11 +122,12 @@ class TimelineView extends DrawnView {
 }
 
 function factsOf({ points, costs, unit }, at) {
-  const { sizes, struck, read, cost, time_ms: time, is_cold: isCold, cold_because: why, compaction } = points[at];
+  const { sizes, struck, folded, read, cost, time_ms: time, is_cold: isCold, cold_because: why, compaction } = points[at];
   const format = amount(unit);
   return [
     ["sent", count(total(sizes))],
     ["struck", count(struck)],
+    ["folded", count(folded)],
     ["from cache", count(read)],
     ["cost", format(cost)],
     ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),

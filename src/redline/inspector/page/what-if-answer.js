@@ -33,11 +33,12 @@ function figures(found) {
     ["Tokens sent", brief(found.tokens), `of ${brief(found.tokens_without)}, in ${counted(found.requests, "request")}`],
     ["Read from cache", percent(found.read_share), "of what was sent"],
     ["Rewrites", count(found.rewrites), "of what was cached"],
-    ["Strikes", count(found.strikes), "parts of messages"],
+    ["Strikes", count(found.strikes), `parts of messages, ${counted(found.struck_tokens, "token")}`],
+    ["Folds", count(found.folds), `parts made smaller, ${counted(found.folded_tokens, "token")}`],
   ].map(([name, value, says]) => [name, [strong(value), h("small", says)]]);
 }
 
-function risks({ strikes, requests, quoted, strict }) {
+function risks({ may_be_missed: strikes, requests, quoted, strict }) {
   const part = (number, whole, what) => [strong(counted(number, what)), ` (${percent(number / whole, 1)})`];
   const told = (name, risk, says) => {
     const seen = [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")];
@@ -62,7 +63,7 @@ function byRule(rules) {
     bar.style.width = `${(60 * tokens) / (found[0][1].tokens || 1)}%`;
     return [spaced(name), count(strikes), [bar, " ", count(tokens)]];
   });
-  return rows.length > 0 && [h("h2", "By rule"), table("", ["Rule", "Strikes", "Tokens"], rows)];
+  return rows.length > 0 && [h("h2", "By rule"), table("", ["Rule", "Parts", "Tokens"], rows)];
 }
 
 function charts({ curve, unit }, room) {

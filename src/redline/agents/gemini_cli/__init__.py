@@ -1,0 +1,1 @@
+"""Gemini CLI, Google's command-line agent: its session files, their repair, and its start through the proxy."""

@@ -1,0 +1,163 @@
+"""The last lines of a run: what went through the proxy, what it cost, what Redline did to it, and if nothing, why."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from redline.agents.launching.settings_files import table_at
+
+_IN_DRY_RUN = {
+    "folded_tokens": "would_fold_tokens",
+    "struck_tokens": "would_strike_tokens",
+    "repairs": "would_repair",
+    "saved_usd": "would_save_usd",
+}
+_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "retreats", *_IN_DRY_RUN)
+_STATUS_REASONS = {
+    "400": "the provider refused the request as the agent sent it",
+    "401": "the provider does not take the key or login",
+    "403": "the key or login may not do this",
+    "404": "the provider has no such model or path",
+    "413": "the request is too long for the provider",
+    "426": "the agent tried WebSockets and goes on over HTTP",
+    "429": "the provider's rate limit",
+    "529": "the provider is overloaded",
+}
+_COUNTERS = ("untouched", "unreachable", "errors")
+_MOST_REASONS = 3
+"""Of one kind; the most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """Sums over the requests with one label, as a proxy's status has them. What it does not say counts as nothing."""
+
+    requests: float = 0
+    sent_tokens: float = 0
+    read_tokens: float = 0
+    """Of those that were sent: read from the provider's cache."""
+    output_tokens: float = 0
+    folded_tokens: float = 0
+    struck_tokens: float = 0
+    repairs: float = 0
+    cost_usd: float = 0
+    saved_usd: float = 0
+    """Net; in a dry run what would have been saved, and folded, struck and repaired."""
+    retreats: float = 0
+    """Requests for which editing took too long."""
+    is_dry_run: bool = False
+    observed_tokens: float = 0
+    """What would have been folded or struck in requests that were only observed although it is no dry run."""
+    untouched: Mapping[str, float] = field(default_factory=dict)
+    """Why requests were not changed, and how many."""
+    unreachable: Mapping[str, float] = field(default_factory=dict)
+    """Why a provider gave no answer, and how often."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """By the status that was answered."""
+    store_problem: str = ""
+    whole_problem: str = ""
+
+    @classmethod
+    def of(cls, status: Mapping[str, object], label: str) -> "RunTotals":
+        """The sums for a label so far."""
+        held = table_at(status, "projects", label)
+        is_dry_run = status.get("mode") == "dry-run"
+        named = {name: held.get(_IN_DRY_RUN.get(name, name) if is_dry_run else name) for name in _FIELDS}
+        observed = [] if is_dry_run else [held.get(name) for name in ("would_fold_tokens", "would_strike_tokens")]
+        known: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, int | float)}
+        for name in _COUNTERS:
+            known[name] = {key: value for key, value in table_at(held, name).items() if isinstance(value, int | float)}
+        return cls(
+            **known,
+            is_dry_run=is_dry_run,
+            observed_tokens=sum(value for value in observed if isinstance(value, int | float)),
+            store_problem=str(status.get("store_problem") or ""),
+            whole_problem=str(status.get("whole_problem") or ""),
+        )
+
+    def since(self, before: "RunTotals") -> "RunTotals":
+        """What was added after an earlier reading."""
+        added: dict[str, Any] = {name: getattr(self, name) - getattr(before, name) for name in (*_FIELDS, "observed_tokens")}
+        added |= {name: Counter(getattr(self, name)) - Counter(getattr(before, name)) for name in _COUNTERS}
+        return replace(self, **added)
+
+    def lines(self) -> list[str]:
+        """For people. No line of zeros without its reason, and what would have been is never told as what was."""
+        if not self.requests:
+            problem = [_store_reason(self.store_problem)] if self.store_problem else []
+            return ["No request came through. redline doctor shows how the agent is routed.", *problem]
+        hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
+        first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
+        return [first, *self._changes(), *reasons_of(self)]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something was folded, struck, repaired or saved, or in a dry run would have been."""
+        return bool(self.folded_tokens or self.struck_tokens or self.repairs or self.saved_usd)
+
+    def _changes(self) -> list[str]:
+        """A line for folds, strikes and repairs, and a line for the price with and without them."""
+        paid = f"paid ${self.cost_usd:,.4f} at list prices"
+        if not self.has_changed:
+            return [paid] if self.cost_usd else []
+        folded = f"{self.folded_tokens:,.0f} tokens folded, " if self.folded_tokens else ""
+        struck = f"{folded}{self.struck_tokens:,.0f} {'' if folded else 'tokens '}struck, {self.repairs:,.0f} repairs made"
+        if self.is_dry_run:
+            folded = f"folded {self.folded_tokens:,.0f} tokens, " if self.folded_tokens else ""
+            struck = f"would have {folded}struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"
+        if not self.cost_usd:
+            return [struck]
+        without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
+        verb = "would have " if self.is_dry_run else ""
+        what = f"{verb}saved" if self.saved_usd >= 0 else f"{verb}cost more, by"
+        share = f" ({abs(self.saved_usd) / without:.1%})" if without > 0 else ""
+        return [struck, f"{paid}; {what} ${abs(self.saved_usd):,.4f} net{share}"]
+
+
+def reasons_of(totals: RunTotals) -> list[str]:
+    """Why requests were not edited, or not answered: in plain words, a line each; the reason for nothing at all is last."""
+    said = [_store_reason(totals.store_problem)] if totals.store_problem else []
+    if observed := _count_of(totals.untouched, "a subscription pays"):
+        would = f" (would have folded or struck {totals.observed_tokens:,.0f} tokens)" if totals.observed_tokens else ""
+        said.append(
+            f"{_requests(observed)} only observed{would}: a subscription pays for them. --edit-subscriptions edits them, too"
+        )
+    if missed := _count_of(totals.untouched, "it could not be edited", "the store cannot be used", "the store does not answer"):
+        said.append(f"{_requests(missed)} sent unchanged because the store could not be used")
+    if totals.retreats:
+        said.append(
+            f"{_requests(totals.retreats)} edited too slowly, and sent with earlier strikes alone: "
+            "REDLINE_DEADLINE=500 gives more time"
+        )
+    for why, count in _most(totals.unreachable):
+        said.append(f"{_requests(count)} not answered: {why}")
+    for status, count in _most(totals.errors):
+        if not (status in ("502", "504") and totals.unreachable):
+            other = "the provider failed" if status.startswith("5") else "the provider refused the request"
+            said.append(f"{_requests(count)} answered {status}: {_STATUS_REASONS.get(status, other)}")
+    if not totals.has_changed and totals.requests and not said:
+        if totals.sent_tokens:
+            would = "would have been" if totals.is_dry_run else "was"
+            said.append(f"nothing {would} struck: nothing in these requests was old or superseded enough")
+        else:
+            said.append("nothing was struck: no request asked a model with a history")
+    if totals.whole_problem:
+        said.append(f"no lines are left out of results while their whole text cannot be stored: {totals.whole_problem}")
+    return said
+
+
+def _store_reason(problem: str) -> str:
+    return f"the store cannot be used, so nothing new is recorded or struck: {problem}"
+
+
+def _requests(count: float) -> str:
+    return "1 request was" if count == 1 else f"{count:,.0f} requests were"
+
+
+def _most(counts: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(counts.items(), key=lambda one: -one[1])[:_MOST_REASONS]
+
+
+def _count_of(counts: Mapping[str, float], *beginnings: str) -> float:
+    return sum(count for why, count in counts.items() if why.startswith(beginnings))

@@ -1,0 +1,1 @@
+"""Conversations, editors of resent lists, and functions on plain lists."""

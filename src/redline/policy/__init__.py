@@ -1,0 +1,1 @@
+"""The settings of a conversation: Policy, the presets, redline.toml and the settings of commands."""

@@ -1,0 +1,1 @@
+"""Messages of Vercel's AI SDK, as some agents store them."""

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API: messages, request bodies, cache marks, context editing."""

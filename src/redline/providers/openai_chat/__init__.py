@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions API: messages and request bodies."""

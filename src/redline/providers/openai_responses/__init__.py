@@ -1,0 +1,1 @@
+"""OpenAI's Responses API: items and request bodies."""

@@ -1,0 +1,1 @@
+"""Servers on this machine: the socket, who may use it, whose it is."""

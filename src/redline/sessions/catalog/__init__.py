@@ -1,0 +1,1 @@
+"""The sessions on this computer: found, listed, named, remembered."""

@@ -1,0 +1,1 @@
+"""Requests edited on their way to the provider: the HTTP transport of the SDKs."""
