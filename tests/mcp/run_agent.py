@@ -1,7 +1,8 @@
 """An agent for the tests, run as a program behind `redline run`: asks a model, then asks `redline mcp` about its session.
 
 `python run_agent.py OWNER SESSION FOLDER`: it sends its history, says in the folder that it is there, waits for the other
-agent, and prints what the server told it. Agent A asks first and undoes a strike; B asks when A is done.
+agent, and prints what the server told it. Agent B begins when A's first request was answered, and from then on both send at
+the same time. Agent A asks first and undoes a strike; B asks when A is done.
 """
 
 import asyncio
@@ -48,14 +49,21 @@ async def ask(owner: str) -> dict[str, object]:
         return told
 
 
+def wait_for(file: Path) -> None:
+    """Until the other agent has written a file."""
+    while not file.exists():
+        time.sleep(0.05)
+
+
 def main(owner: str, session: str, folder: Path) -> None:
     """Send, wait, ask."""
+    if owner == "B":
+        wait_for(folder / "A-began")
     for count in range(1, 10):
         send(count, owner, session)
+        (folder / f"{owner}-began").touch()
     (folder / f"{owner}-sent").touch()
-    other = folder / ("B-sent" if owner == "A" else "A-done")
-    while not other.exists():
-        time.sleep(0.05)
+    wait_for(folder / ("B-sent" if owner == "A" else "A-done"))
     sys.stdout.write(json.dumps(asyncio.run(ask(owner))))
     (folder / f"{owner}-done").touch()
 
