@@ -38,6 +38,7 @@ ROOMS = (
     "hooks",
     "rules",
     "schedules",
+    "cache_breaks",
     "engine",
     "policy",
     "conversation",
