@@ -278,7 +278,7 @@ def test_the_name_on_the_package_index_is_ours():
         *(ROOT / "src").rglob("*.py"),
         *(ROOT / "bench").rglob("*.py"),
     ]
-    others = r"(?<![\w-])redline\[[a-z]|pip install redline(?!-context)|version\(\"redline\"\)|package_name=\"redline\""
+    others = r"(?<![\w-])redline\[[a-z]|pip install (?:-U )?redline(?!-context)|version\(\"redline\"\)|package_name=\"redline\""
     assert [f"{page.name}: {found}" for page in told for found in re.findall(others, text_of(page))] == []
 
 
