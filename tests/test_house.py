@@ -21,6 +21,7 @@ SOURCE = ROOT / "src" / "redline"
 
 ROOMS = (
     "errors",
+    "name_clash",
     "plugins",
     "values",
     "files",

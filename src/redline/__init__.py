@@ -253,7 +253,12 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
             return import_module(f"redline.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module 'redline' has no attribute {name!r}")
-        value = getattr(import_module(_HOME_OF[name]), name)
+        try:
+            value = getattr(import_module(_HOME_OF[name]), name)
+        except (ImportError, AttributeError) as problem:
+            if clash := import_module("redline.name_clash").name_clash_error():
+                raise clash from problem
+            raise
         globals()[name] = value
         return value
 

@@ -383,7 +383,8 @@ def check_version(version: int) -> None:
     """Refuse a version that no chain of steps leads away from."""
     if version > VERSION:
         raise LogError(
-            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). Run: pip install -U redline-context"
+            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). "
+            "Run: pip install -U redline-context"
         )
     if any(step not in MIGRATIONS for step in range(version, VERSION)):
         raise LogError(f"it says that its version is {version}, and there never was such a version.")
