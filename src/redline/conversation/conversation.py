@@ -351,7 +351,12 @@ class Conversation(ConversationHistory):
         time_ms, before = self._time(now, "now"), self._engine.state.requests.sent_to
         sent_to = self._destinations.find(model if model is not None else self._model, preamble, before)
         known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
-        context = RequestContext(time_ms, self._policy.made_schedule(schedule, known), sent_to)
+        context = RequestContext(
+            time_ms,
+            self._policy.made_schedule(schedule, known),
+            sent_to,
+            preamble_bytes=self._destinations.preamble_bytes,
+        )
         settings = self._settings(rules, sent_to.model if sent_to is not None else self._model_name)
         if is_recorded and rules is not None:
             check_blobs(settings.rules, self._blobs)

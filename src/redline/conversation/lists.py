@@ -10,6 +10,7 @@ import msgspec
 
 from redline.engine.sent import struck_payload
 from redline.errors import ValidationError
+from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, read_history, read_messages
 from redline.providers.format import Format
 from redline.providers.laws import History, Problem, problems_of
@@ -43,10 +44,13 @@ __all__ = [
 ]
 
 
-def check(messages: Sequence[Payload], *, format: str = "auto") -> list[Problem]:
-    """Every problem that would make the provider refuse these messages, in order; an empty list if there is none."""
+def check(messages: Sequence[Payload], *, format: str = "auto", model: Model | None = None) -> list[Problem]:
+    """Every problem that would make the provider refuse these messages, in order; an empty list if there is none.
+
+    How many pictures a request may hold differs by model. Without `model` the smallest limit of the provider's models counts.
+    """
     chosen, history = read_history(messages, format)
-    return problems_of(History.of(history, chosen))
+    return problems_of(History.of(history, chosen, model=model_name(check_model(model))))
 
 
 _repair_log = logging.getLogger("redline.repair")
@@ -64,17 +68,20 @@ def clean_orphaned_tool_calls(messages: Sequence[Payload], *, format: str = "aut
     return _written(clean(history, chosen, strategy), chosen)
 
 
-def make_legal(messages: Sequence[Payload], *, format: str = "auto", strategy: Strategy = "drop") -> list[Any]:
+def make_legal(
+    messages: Sequence[Payload], *, format: str = "auto", strategy: Strategy = "drop", model: Model | None = None
+) -> list[Any]:
     """The messages such that `check` finds nothing, losing as little as possible.
 
     Results that come too late are first moved to their calls; then the strategy treats the calls without a result, as in
     `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has,
     results together and in front, a user message first, nothing empty, no field that it does not take. What the system says at
-    a place where it cannot is said by the user. A list that is legal comes back with the same objects.
+    a place where it cannot is said by the user. Where it is too much for one request, the oldest pictures give way to a line,
+    then the largest results; `model` says whose limits count. A list that is legal comes back with the same objects.
     """
     check_strategy(strategy)
     chosen, history = read_history(messages, format)
-    return _sent(_written(legalize(history, chosen, strategy), chosen), chosen)
+    return _sent(_written(legalize(history, chosen, strategy, model_name(check_model(model))), chosen), chosen)
 
 
 def _written(repair: Repair, format: Format) -> list[Any]:
