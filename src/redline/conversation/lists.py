@@ -14,6 +14,8 @@ from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, read_history, read_messages
 from redline.providers.format import Format
 from redline.providers.laws import History, Problem, problems_of
+from redline.providers.limits.surplus_tools import called_tools, tool_count, without_surplus_tools
+from redline.providers.limits.table import limits_of
 from redline.providers.translate import Loss, translate
 from redline.record.blobs.directory import ResultFolder, file_name_in, read_offloaded
 from redline.record.blobs.retrieval import is_recall
@@ -36,6 +38,7 @@ __all__ = [
     "check",
     "clean_orphaned_tool_calls",
     "convert",
+    "legal_tools",
     "make_legal",
     "offload_tool_results",
     "read_offloaded",
@@ -82,6 +85,20 @@ def make_legal(
     check_strategy(strategy)
     chosen, history = read_history(messages, format)
     return _sent(_written(legalize(history, chosen, strategy, model_name(check_model(model))), chosen), chosen)
+
+
+def legal_tools(
+    tools: Sequence[Any], messages: Sequence[Payload], *, model: Model | None = None, format: str = "auto"
+) -> list[Any]:
+    """As many of the tools as the model's provider takes: those that `messages` never call go, the latest first.
+
+    They come back as they are where nothing is known of the model, and where they are few enough.
+    """
+    chosen, history = read_history(messages, format)
+    most = limits_of(chosen.name, model_name(check_model(model))).tools
+    if not most or tool_count(tools) <= most:
+        return list(tools)
+    return without_surplus_tools(tools, most, called_tools(history, chosen))[0]
 
 
 def _written(repair: Repair, format: Format) -> list[Any]:

@@ -35,8 +35,6 @@ _SHAPE = 5
 """Counts up when a snapshot is made in another way, so that one of an older version is not taken for one of this."""
 _LEAST_MESSAGES = 50
 """Fewer are worked out again in a moment."""
-_ESTIMATE_FACTOR = 1.1
-"""Estimates may be so much too high."""
 _LEAST_SHARE = 16
 """What was said since the last checkpoint must be so many times as large as that was: the log grows by a sixteenth at most."""
 
@@ -375,12 +373,12 @@ class DerivedState:
         self._used_until = len(indices)
         return state.usage.input_tokens + state.usage.output_tokens + self._used_tokens
 
-    def window_tokens(self, sent_to: Destination | None) -> float:
-        """What a request takes of the window: as reported for the last one and estimated from there on. Where all of it is an
-        estimate, a little less, so that nothing goes that may have fitted."""
+    def window_tokens(self, sent_to: Destination | None, permille: int = 1_000) -> float:
+        """What a request takes of the window: as reported for the last one and estimated from there on; else an estimate,
+        corrected by how many tokens the provider counts for a thousand of ours."""
         if self.state.usage is not None:
             return float(self.used_tokens() - self.state.saved_since_usage)
-        return (self.sent_tokens() + (sent_to.preamble_tokens if sent_to is not None else 0)) / _ESTIMATE_FACTOR
+        return (self.sent_tokens() + (sent_to.preamble_tokens if sent_to is not None else 0)) * permille / 1_000
 
     # --- checkpoints
 

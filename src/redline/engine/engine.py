@@ -9,12 +9,12 @@ from typing import Protocol
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.derived_state import DerivedState, Settings
 from redline.engine.fold_words import deed_of
+from redline.engine.limits import learn_from
 from redline.engine.project import Projection, RequestContext, project
 from redline.engine.request import Lifted, Request
 from redline.engine.state import State
 from redline.errors import ExecutionError, LogError, RedlineError
 from redline.providers.format import Format
-from redline.providers.limits.refusals import learned_limits
 from redline.record.backends.memory import MemoryLog
 from redline.record.blobs import Blobs
 from redline.record.blobs.whole_results import WholeFolders
@@ -154,8 +154,7 @@ class Engine:
             lifted = self._lift(settings, context.now) if self.state.strikes else ()
             work = self.derived_state(settings)
             if context.refused is not None:
-                sent = work.window_tokens(context.sent_to) if context.refused.name == "tokens" else context.refused.given
-                context = dataclasses.replace(context, learned=learned_limits(context.refused, round(sent)))
+                context = dataclasses.replace(context, learned=learn_from(work, context.refused, context.sent_to))
             done = project(work, context)
             no_blobs = self._store_blobs(done.blobs) if done.blobs else ""
             put = (self._wholes.put(folder, content) for folder, content in (done.wholes if context.is_sent else ()))

@@ -1,6 +1,7 @@
 """What of a request gives way to a line because the provider would not take all of it: marks that no schedule can put off."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -9,8 +10,10 @@ from redline.engine.repaired import RepairedView
 from redline.engine.sent import RepairedMessage, Sent, SentItem
 from redline.engine.state import State
 from redline.providers.limits.choice import parts_to_leave_out
+from redline.providers.limits.refusals import TOKENS_PERMILLE, RefusedLimit, learned_limits
 from redline.providers.limits.table import NO_LIMITS, RequestLimits
 from redline.providers.limits.weights import HeavyPart, heavy_parts, may_hold_media
+from redline.record.records import Destination
 from redline.rules.facts import Seen
 from redline.rules.placeholders import call_label, template_for, way_back
 from redline.rules.protection import Protection
@@ -24,6 +27,16 @@ LIMITS = "limits"
 """The rule under which such parts are struck."""
 
 _WHAT_BYTES = 40
+
+
+class WindowCount(Protocol):
+    """What is worked out for a conversation, as far as it is asked here."""
+
+    state: State
+
+    def window_tokens(self, sent_to: Destination | None, permille: int = 1_000) -> float:
+        """What a request takes of the window."""
+        ...
 
 
 class PieceWeight:
@@ -130,6 +143,16 @@ class LimitMarks:
             what=what, media_type=part.media_type or "text", size=part.size_words, again=again
         )
         return Mark(LIMITS, part.index, part.at, line, why)
+
+
+def learn_from(work: WindowCount, refused: RefusedLimit, sent_to: Destination | None) -> dict[str, int]:
+    """What a refusal of the last request teaches: of tokens by our own count, of bytes by those that were sent."""
+    state = work.state
+    if refused.name != "tokens":
+        return learned_limits(refused, refused.given)
+    permille = state.learned_limits.get(TOKENS_PERMILLE, 1_000)
+    sent = work.window_tokens(sent_to, 1_000 if refused.taken else permille)
+    return learned_limits(refused, sent, is_estimate=state.usage is None)
 
 
 def _covers(target: Target, part: HeavyPart) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+import msgspec
+
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning
 from redline.engine.derived_state import DerivedState
 from redline.engine.limits import LIMITS
@@ -14,7 +16,7 @@ from redline.errors import ValidationError
 from redline.prices.find import Model, check_model, model_name, price_of
 from redline.providers.flaws import KNOWN_FIELDS
 from redline.providers.laws import History, Problem, problems_of
-from redline.providers.limits.refusals import RefusedLimit
+from redline.providers.limits.refusals import TOKENS_PERMILLE, RefusedLimit
 from redline.providers.limits.table import limits_of
 from redline.record.blobs import reference_of
 from redline.record.records import Destination, LedgerEntry, Strike
@@ -163,7 +165,11 @@ def _strike_to_fit(
 ) -> tuple["Draft", tuple[Refusal, ...]]:
     """The strikes that the laws let pass, and with them those without which the provider would not take the request."""
     state, model = work.state, context.sent_to.model if context.sent_to is not None else ""
-    limits = limits_of(state.format.name, model).lowered({**state.learned_limits, **context.learned})
+    learned = {**state.learned_limits, **context.learned}
+    limits = limits_of(state.format.name, model).lowered(learned)
+    if state.usage is None and "tokens" not in learned:  # an estimate alone is no reason to leave something out
+        limits = msgspec.structs.replace(limits, tokens=0)
+    permille = learned.get(TOKENS_PERMILLE, 1_000)
     draft, refusals = _strike(work, decisions, bound, context)
     for _ in range(_MOST_ROUNDS):
         marks = work.limits.marks(
@@ -171,7 +177,7 @@ def _strike_to_fit(
             limits,
             work.marks.seen,
             preamble_bytes=context.preamble_bytes,
-            tokens=lambda: work.window_tokens(context.sent_to) - sum(one.tokens_saved for one in draft.strikes),  # noqa: B023
+            tokens=lambda: work.window_tokens(context.sent_to, permille) - sum(one.tokens_saved for one in draft.strikes),  # noqa: B023
             bound=bound,
             refused={(one.mark.index, one.mark.at) for one in refusals if one.mark.rule == LIMITS},
         )

@@ -53,6 +53,8 @@ _REFUSALS: tuple[tuple[Limit, str], ...] = (
     ("request_bytes", r"request_too_large|request exceeds the maximum size|(?:request|payload|entity|body) (?:is )?too large"),
 )
 _PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _REFUSALS)
+TOKENS_PERMILLE = "tokens_permille"
+"""Among what was learned: how many tokens the provider counts for a thousand of our estimate."""
 _TOO_LARGE = 413
 _MOST_CHARS = 20_000
 _LESS = 0.8
@@ -70,12 +72,19 @@ def read_refusal(status: int, error: bytes | str) -> RefusedLimit | None:
     return RefusedLimit("request_bytes", words="413") if status == _TOO_LARGE else None
 
 
-def learned_limits(refused: RefusedLimit, sent: int) -> dict[str, int]:
-    """What is taken from now on, for a request that held `sent` by our own count.
+def learned_limits(refused: RefusedLimit, sent: float, *, is_estimate: bool = False) -> dict[str, int]:
+    """What is taken from now on, for a request that held `sent` by our own count; of tokens that may be an estimate.
 
-    A provider counts tokens in its own way, so that its limit is turned into ours: by the share that it would have taken.
+    A provider counts tokens in its own way: an estimate is corrected by what it counted, and a count that was reported for
+    the request before becomes less by the share that it would have taken.
     """
-    if refused.taken and refused.name != "tokens":
-        return {refused.name: refused.taken}
-    share = refused.taken / refused.given if refused.taken and refused.given > refused.taken else _LESS
-    return {refused.name: max(1, int(sent * share))} if sent else {}
+    if not sent:
+        return {refused.name: refused.taken} if refused.taken else {}
+    if not refused.taken or refused.given <= refused.taken:
+        is_known = refused.taken and refused.name != "tokens"
+        return {refused.name: refused.taken if is_known else max(1, int(sent * _LESS))}
+    if refused.name == "tokens" and is_estimate:
+        return {"tokens": refused.taken, TOKENS_PERMILLE: round(1_000 * refused.given / sent)}
+    if refused.name == "tokens":
+        return {"tokens": min(refused.taken, int(sent * refused.taken / refused.given))}
+    return {refused.name: refused.taken}
