@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from redline.conversation.lists import check as check
     from redline.conversation.lists import clean_orphaned_tool_calls as clean_orphaned_tool_calls
     from redline.conversation.lists import convert as convert
+    from redline.conversation.lists import legal_tools as legal_tools
     from redline.conversation.lists import make_legal as make_legal
     from redline.conversation.lists import offload_tool_results as offload_tool_results
     from redline.conversation.lists import read_offloaded as read_offloaded
@@ -133,6 +134,7 @@ _PUBLIC = {
         "check",
         "clean_orphaned_tool_calls",
         "convert",
+        "legal_tools",
         "make_legal",
         "offload_tool_results",
         "read_offloaded",
@@ -228,6 +230,7 @@ __all__ = [
     "convert",
     "filter_messages",
     "inspect_transcript",
+    "legal_tools",
     "load_session_messages",
     "make_legal",
     "mend_transcript",

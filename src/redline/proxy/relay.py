@@ -17,6 +17,7 @@ from redline.providers.apis import OPENAI, PROVIDERS, Provider, find_api, provid
 from redline.proxy.accounts import Accounts, metrics_text, status_report
 from redline.proxy.edit_threads import EditOutcome, EditThreads, StoreHealth
 from redline.proxy.exchange import Exchange
+from redline.proxy.held_answers import HeldAnswer
 from redline.proxy.http import (
     ClientGoneError,
     Incoming,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("redline.proxy")
 
-_MOST_HELD = 64 * 1024 * 1024
+_MOST_HELD = 256 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
 _PATIENCE = 20
 """So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
@@ -188,7 +189,11 @@ class Relay:
             outcome = await self._threads.edit(call)
         exchange.outcome = outcome
         try:
-            response = await self._ask(scope, incoming, exchange, outcome)
+            response: aiohttp.ClientResponse | HeldAnswer
+            response = first = await self._ask(scope, incoming, exchange, outcome)
+            if first.status in REFUSALS and outcome.edited is not None:
+                response = await self._within_learned_limits(scope, incoming, exchange, first)
+                outcome = exchange.outcome
             if outcome.is_changed and response.status in REFUSALS:
                 response.close()
                 status = response.status
@@ -217,6 +222,22 @@ class Relay:
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
+    async def _within_learned_limits(
+        self, scope: Scope, incoming: Incoming, exchange: Exchange, response: aiohttp.ClientResponse
+    ) -> "aiohttp.ClientResponse | HeldAnswer":
+        """The answer to a smaller body, where the provider said that the body was over one of its limits; else the error."""
+        held = await HeldAnswer.of(response)
+        smaller = await self._threads.shrink(exchange.outcome, held.status, held.text)
+        if smaller is None:
+            return held
+        again = await self._ask(scope, incoming, exchange, smaller)
+        if again.status in REFUSALS:
+            again.close()
+            return held
+        held.close()
+        exchange.outcome = smaller
+        return again
+
     async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
         """The provider's response, as soon as its headers are there."""
         upstream = self.settings.upstreams[exchange.provider]
@@ -232,7 +253,7 @@ class Relay:
             proxy=upstream.proxy,
         )
 
-    async def _pass_on(self, response: aiohttp.ClientResponse, send: Send, exchange: Exchange) -> None:
+    async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")

@@ -174,6 +174,8 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """What became of calls without a result."""
     tokens_after: int = 0
     """Where strikes were made: about how many tokens come after the first of them, which are written to the cache anew."""
+    learned_limits: dict[str, int] = {}
+    """What the provider takes of this history by name of the limit, where it refused a request that had more."""
 
 
 class Lift(msgspec.Struct, frozen=True):
