@@ -24,6 +24,7 @@ ROOMS = (
     "name_clash",
     "plugins",
     "values",
+    "file_calls",
     "files",
     "redaction",
     "servers",

@@ -15,6 +15,7 @@ import msgspec
 
 from redline.agents.launching.run_summary import RunTotals, reasons_of
 from redline.errors import LogError
+from redline.file_calls import read_at
 from redline.files import create_private
 from redline.providers.answers import Answer
 from redline.proxy.exchange import Exchange, ProxiedRequest, log_line, values_of
@@ -151,7 +152,7 @@ class Accounts:
                 self.problem = str(problem)
                 return
             are_names_gone = False
-            while handle is not None and (chunk := os.pread(handle, _CHUNK, self._offset)):
+            while handle is not None and (chunk := read_at(handle, _CHUNK, self._offset)):
                 self._offset += len(chunk)
                 *lines, self._unread = (self._unread + chunk).split(b"\n")
                 for line in lines:
