@@ -39,7 +39,9 @@ def _turn(format, number, pictures):
     call, arguments = f"call_{number}", {"page": number}
     match format:
         case "anthropic":
-            shown = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": one}} for one in pictures]
+            shown = [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": one}} for one in pictures
+            ]
             return [
                 {"role": "assistant", "content": [{"type": "tool_use", "id": call, "name": "screenshot", "input": arguments}]},
                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": shown}]},

@@ -1,15 +1,20 @@
 """Sessions that a provider refuses for their size live on: through the library, the transport, the proxy and `redline repair`."""
 
+import json
+import os
+
 import httpx
 import pytest
 
-from redline import Policy, check, legal_tools, make_legal
+import redline
+from redline import Policy, check, legal_tools, make_legal, mend_transcript
 from redline.conversation.conversation import Conversation
 from redline.conversation.editor import Editor
 from redline.providers.limits.table import RequestLimits
 from redline.testing import fake_provider
 from redline.transport.editing import WireEditor
 from redline.transport.transport import RedlineTransport
+from tests.cli.run import redline as run_redline
 from tests.heavy_sessions import FIELDS, MODELS, PATHS, body_of, picture_count, post, screenshots, tools
 from tests.proxy.support import proxy
 
@@ -55,8 +60,18 @@ on_the_wire = pytest.mark.parametrize("way", WAYS[3:], ids=lambda way: way.__nam
 every_api = pytest.mark.parametrize("format", PATHS)
 
 
-@every_way
-@every_api
+SLOW = pytest.mark.skipif(not os.environ.get("REDLINE_SLOW"), reason="takes seconds each; REDLINE_SLOW=1 runs all of them")
+IN_EVERY_RUN = (through_transport, "openai_responses"), (through_proxy, "openai_chat"), (through_make_legal, "gemini")
+
+
+@pytest.mark.parametrize(
+    ("format", "way"),
+    [
+        pytest.param(api, way, marks=() if api == "anthropic" or (way, api) in IN_EVERY_RUN else SLOW)
+        for api in PATHS
+        for way in WAYS
+    ],
+)
 def test_more_pictures_than_are_taken(format, way, tmp_path):
     """Without Redline the provider refuses the picture too many, and each request after it; with it the oldest tenth goes."""
     messages = too_many(format)
@@ -69,7 +84,7 @@ def test_more_pictures_than_are_taken(format, way, tmp_path):
     assert check(sent, format=format, model=MODELS[format]) == []
 
 
-@every_way
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way is through_proxy else SLOW) for way in WAYS])
 def test_34_megabytes(way, tmp_path):
     """A body of more than 32 MB, at a small share of the window: the oldest screenshots give way, by their bytes."""
     messages = screenshots("anthropic", 34, padding=750_000)
@@ -208,3 +223,88 @@ def test_legal_tools(format):
     assert legal_tools(declared, messages, model="any", format=format) == declared
     claude = tools("anthropic", 600)
     assert legal_tools(claude, screenshots("anthropic", 1), model="claude-opus-5") == claude
+
+
+def claude_code_file(path, messages, model):
+    """A session of Claude Code with these messages."""
+    before, lines = None, []
+    for number, message in enumerate(messages):
+        line = {"type": message["role"], "uuid": f"u{number}", "parentUuid": before, "sessionId": "s1", "message": message}
+        if message["role"] == "assistant":
+            line["message"] = {**message, "id": f"m{number}", "model": model, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        lines.append(json.dumps({**line, "timestamp": "2026-02-04T00:00:01Z"}))
+        before = f"u{number}"
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("format", [pytest.param(api, marks=SLOW if api == "gemini" else ()) for api in PATHS])
+def test_a_repaired_list(format, tmp_path):
+    """`redline repair` writes a file that goes on, in the format of each API, and the old one stays beside it."""
+    file, messages = tmp_path / "session.json", too_many(format)
+    file.write_text(json.dumps(messages))
+    done = run_redline("repair", file, "--in-place")
+    assert done.returncode == 0, done.stderr
+    repaired = json.loads(file.read_text())
+    assert picture_count(repaired) == PICTURES_LEFT[format]
+    assert json.loads((tmp_path / "session.json.bak").read_text()) == messages
+    with fake_provider() as provider:
+        assert post(provider.url, format, body_of(format, repaired))[0] == 200
+
+
+@pytest.mark.parametrize(("model", "left"), [("claude-haiku-4-5", 90), ("claude-opus-5", 101)])
+def test_a_repaired_session_of_claude_code(model, left, tmp_path):
+    """Each picture that goes gives way in its own line; a model that takes more pictures has nothing to repair."""
+    file = tmp_path / "session.jsonl"
+    claude_code_file(file, screenshots("anthropic", 101), model)
+    mended = mend_transcript(file)
+    assert {fix.action for fix in mended.fixes} <= {"change"}
+    assert len(mended.fixes) == 101 - left
+    assert mended.content.count(b"iVBORw0KGgo") == left
+
+
+def test_undone_and_pinned_pictures(tmp_path):
+    """A strike for a limit is one like any other: with its reason, in the record, undone for good, and kept from by a pin."""
+    talk = Conversation(screenshots("anthropic", 101), format="anthropic", log=tmp_path / "log.jsonl")
+    talk.pin(2)
+    first = talk.request(model="claude-haiku-4-5")
+    assert {strike.rule for strike in first.new_strikes} == {"limits"}
+    assert {strike.index for strike in first.new_strikes} == set(range(4, 26, 2))
+    assert "101 pictures and pages" in first.new_strikes[0].because
+    again = talk.request(model="claude-haiku-4-5")
+    assert (again.new_strikes, len(again.strikes)) == ((), 11)
+    talk.undo(first.new_strikes[0].number)
+    assert len(talk.request(model="claude-haiku-4-5").strikes) == 10  # 91 are few enough
+    talk.close()
+    with redline.open(tmp_path / "log.jsonl") as reopened:
+        assert len(reopened.request(model="claude-haiku-4-5").strikes) == 10
+
+
+def test_what_goes_stays_gone_for_a_while():
+    """A tenth more than needed goes, so that what is sent stays the same, and cached, for the next ten pictures."""
+    talk, sent = Conversation(format="anthropic"), []
+    for message in screenshots("anthropic", 130):
+        talk.add(message)
+        if message["role"] == "user":
+            sent.append(len(talk.request(model="claude-haiku-4-5").new_strikes))
+    assert [count for count in sent if count] == [11, 11, 11]
+
+
+def test_the_users_words_and_the_newest_results_stay():
+    """Only results give way to a window that is too small, the largest first, never the newest three."""
+    talk = Conversation(results("anthropic", 30), format="anthropic")
+    assert talk.learn_limit(400, "prompt is too long: 80000 tokens > 60000 maximum") == "tokens"
+    struck = {strike.index for strike in talk.request(model="claude-haiku-4-5").strikes}
+    assert struck
+    assert struck.isdisjoint({0, 56, 58, 60})
+    assert talk.learn_limit(400, "messages: roles must alternate") == ""
+
+
+def test_a_kept_picture_is_found_again():
+    """The line says where the picture is kept, and recall says that it is one."""
+    talk = Conversation(screenshots("anthropic", 101), format="anthropic")
+    line = talk.request(model="claude-haiku-4-5").strikes[0].replacement
+    assert line == (
+        "[Left out, as the request was too large for the provider: screenshot, image/png, 1280x800, 33 B; "
+        "kept in the record as #2.0]"
+    )
+    assert "image/png" in talk.recall("#2.0")

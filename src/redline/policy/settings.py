@@ -192,6 +192,13 @@ _DECLARED = (
     Setting(
         "proxy.edit_subscriptions", "switch", False, "Edit what a subscription pays for, too; it is only observed otherwise."
     ),
+    Setting(
+        "proxy.report_usage",
+        "text",
+        "sent",
+        "What answers tell the agent: the tokens that were sent, or those that would have been without strikes.",
+        choices=("sent", "unstruck"),
+    ),
     Setting("proxy.redact", "switch", False, "Keep secrets out of what is recorded."),
     Setting("proxy.deadline", "number", 100.0, "For editing a request; thrice as long more for each MB of it.", metavar="MS"),
     Setting("proxy.otel", "switch", False, "Export spans and metrics, to where the variables OTEL_… say."),

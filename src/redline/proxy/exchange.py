@@ -13,6 +13,7 @@ from redline.providers import find_format
 from redline.providers.answers import Answer, AnswerReader
 from redline.providers.usage import Usage, cache_seconds, cost_reason
 from redline.proxy.edit_threads import EditOutcome
+from redline.proxy.limit_notes import limit_note
 from redline.record.log import ROOT
 from redline.schedules.bill import OpenBill
 from redline.telemetry.metrics import METRICS, MetricValue, usage_values
@@ -103,6 +104,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     untouched: str = ""
     refused: int = 0
     """The status with which the provider refused what was changed, before it was sent unchanged."""
+    limit: str = ""
+    """What was done because of a limit of the provider, or that one is near."""
     unreachable: str = ""
     cut: str = ""
     """`client` or `upstream`, whichever closed the connection before the end."""
@@ -160,6 +163,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             cost=cost,
             saved=saved,
             why=why,
+            limit=limit_note(edited, usage, model),
             fallback=outcome.fallback,
             untouched=outcome.untouched,
             seconds=round(exchange.end - exchange.start, 3),
@@ -185,6 +189,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "errors": str(one.status) if one.status >= 400 else "",
         "retreats": one.fallback,
         "refused": one.refused,
+        "limits": one.limit,
         "unreachable": one.unreachable,
         "cut": one.cut,
         "untouched": one.untouched,

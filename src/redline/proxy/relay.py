@@ -29,6 +29,7 @@ from redline.proxy.http import (
     plain_headers,
 )
 from redline.proxy.settings import ProxySettings, Target, parse_target
+from redline.proxy.unstruck_usage import UnstruckUsage
 from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
 from redline.servers.listening import TOKEN_HEADER
 from redline.servers.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
@@ -247,7 +248,7 @@ class Relay:
         return await self._client.send(
             exchange.method,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
-            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed),
+            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed, is_read=bool(self._unstruck_tokens(outcome))),
             pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
             length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
             proxy=upstream.proxy,
@@ -259,7 +260,10 @@ class Relay:
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
         is_kept = bool(exchange.format) and response.status < 400
-        headers = headers_for_client(response.raw_headers)
+        headers, rewriter = headers_for_client(response.raw_headers), None
+        if (more := self._unstruck_tokens(exchange.outcome)) and is_kept and not exchange.content_encoding:
+            rewriter = UnstruckUsage(exchange.format, more, is_stream="event-stream" in exchange.content_type)
+            headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
         if response.status == 304:  # the length is that of a body which is not sent, and the server would wait for it
             headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
@@ -267,11 +271,18 @@ class Relay:
             async for chunk in response.content.iter_any():
                 if is_kept:
                     exchange.keep(chunk)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                passed = chunk if rewriter is None else rewriter.feed(chunk)
+                await send({"type": "http.response.body", "body": passed, "more_body": True})
         except (aiohttp.ClientError, OSError):
             exchange.cut = "upstream"
             return  # without the end of the answer, so that the client sees that it is cut off
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        rest = b"" if rewriter is None else rewriter.finish()
+        await send({"type": "http.response.body", "body": rest, "more_body": False})
+
+    def _unstruck_tokens(self, outcome: EditOutcome) -> int:
+        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
+        return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 
     async def recorded(self) -> None:
         """Wait until the requests that have ended by now are in the accounts; for a moment, since a store may hang."""

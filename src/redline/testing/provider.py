@@ -189,7 +189,9 @@ class FakeProvider:
     def exchange(self, path: str, body: dict[str, Any], size: int = 0) -> ProviderExchange:
         """Take a request of so many bytes, and keep it."""
         endpoint = endpoint_at(path)
-        status, answer = self._answer(endpoint, path, body, size) if endpoint else (404, {"error": {"message": f"No {path} here"}})
+        status, answer = (
+            self._answer(endpoint, path, body, size) if endpoint else (404, {"error": {"message": f"No {path} here"}})
+        )
         is_streamed = endpoint is not None and (bool(body.get("stream")) or path.endswith(endpoint.stream_path or " "))
         done = ProviderExchange(body, status, answer, status == 200 and is_streamed)
         self.exchanges.append(done)

@@ -3,7 +3,16 @@
 from functools import cache
 
 from redline.providers.flaws import KNOWN_FIELDS
-from redline.providers.laws import answered_calls, call_ids, content, hosted_results, reasoning_order, request_limits, results, turns
+from redline.providers.laws import (
+    answered_calls,
+    call_ids,
+    content,
+    hosted_results,
+    reasoning_order,
+    request_limits,
+    results,
+    turns,
+)
 from redline.providers.laws.law import History, Law, Problem
 from redline.providers.laws.message_flaws import FLAW_LAWS
 

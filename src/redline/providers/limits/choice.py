@@ -98,9 +98,7 @@ class _Choice:
         self.freed_chars += max(0, self.parts[number].chars - _LINE_CHARS)
         self.freed_tokens += self.parts[number].tokens
 
-    def take_until(
-        self, order: Iterable[int], why: str, is_enough: Callable[[], bool], *, only_counted: bool = False
-    ) -> None:
+    def take_until(self, order: Iterable[int], why: str, is_enough: Callable[[], bool], *, only_counted: bool = False) -> None:
         """Parts in this order, until enough is freed."""
         for number in order:
             if is_enough():

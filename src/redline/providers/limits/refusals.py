@@ -33,7 +33,10 @@ _REFUSALS: tuple[tuple[Limit, str], ...] = (
     ("tokens", r"prompt is too long"),
     ("tokens", rf"exceed context limit: {_GIVEN} \+ \d+ > {_TAKEN}"),
     # OpenAI and servers that speak as it does: Azure/azure-rest-api-specs#46145, anomalyco/opencode#47721, microsoft/vscode#303825
-    ("tools", rf"'tools': array too long\. Expected an array with maximum length {_TAKEN}, but got an array with length {_GIVEN}"),
+    (
+        "tools",
+        rf"'tools': array too long\. Expected an array with maximum length {_TAKEN}, but got an array with length {_GIVEN}",
+    ),
     ("media", rf"exceeded maximum number of images \({_TAKEN}\)"),
     ("media", rf"contains {_GIVEN} images, exceeding the maximum of {_TAKEN}"),
     ("media", rf"too many images: {_GIVEN}(?:, maximum allowed: |[^\d]{{1,40}}){_TAKEN}"),
