@@ -40,6 +40,7 @@ ROOMS = (
     "hooks",
     "rules",
     "schedules",
+    "cache_breaks",
     "engine",
     "policy",
     "conversation",

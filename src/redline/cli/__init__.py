@@ -58,6 +58,7 @@ GROUPS = {
     },
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
+        "cache": "Say what broke the provider's cache in a session, and what to set.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
