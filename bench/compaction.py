@@ -7,14 +7,15 @@ python -m bench.compaction --cases       one line for each compaction besides
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.compaction_cases import COUNTER, CompactionCase, cases_in, over_cases, text_of, words_in
 from bench.fit_outline import fitted_words
-from redline.outline.checking import check_against
-from redline.outline.outline import make_outline
+from redline.outlines.checking import check_against
+from redline.outlines.outline import make_outline
 
 __all__ = ["KeptWords", "measured"]
 
@@ -37,7 +38,7 @@ class KeptWords(NamedTuple):
 def main(arguments: Sequence[str]) -> None:
     """Print the tables."""
     weights = fitted_words().by_project
-    found = over_cases(measured, (weights,))
+    found = over_cases(partial(measured, weights=weights))
     _print_table("compactions of the agents", [one for one in found if one.is_recorded])
     _print_table("summaries in plain words", [one for one in found if "summary" in one.kept])
     _print_table("cuts of long sessions", [one for one in found if not one.is_recorded])
@@ -99,12 +100,12 @@ def head_of(text: str, tokens: int) -> str:
     return _cut(text, tokens, lambda chars: text[:chars])
 
 
-def _cut(text: str, tokens: int, piece) -> str:  # type: ignore[no-untyped-def]
+def _cut(text: str, tokens: int, piece: Callable[[int], str]) -> str:
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if COUNTER.count(piece(middle)) <= tokens else (low, middle - 1)
-    return str(piece(low))
+    return piece(low)
 
 
 def _random_lines(text: str, tokens: int) -> str:
@@ -122,10 +123,10 @@ def _print_table(title: str, rows: Iterable[KeptWords]) -> None:
     for one in found:
         for way, counts in one.kept.items():
             ways[way].append(counts)
-    for way, counts in ways.items():
-        if len(counts) == len(found):
-            tokens, kept, kept_needed = (sum(one[place] for one in counts) for place in range(3))
-            print(f"| {way} | {tokens / len(counts):,.0f} | {kept / used:.1%} | {kept_needed / needed:.1%} |")
+    for way, rows_of_way in ways.items():
+        if len(rows_of_way) == len(found):
+            tokens, kept, kept_needed = (sum(one[place] for one in rows_of_way) for place in range(3))
+            print(f"| {way} | {tokens / len(rows_of_way):,.0f} | {kept / used:.1%} | {kept_needed / needed:.1%} |")
     print()
 
 

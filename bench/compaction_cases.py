@@ -1,22 +1,25 @@
 """Compactions of the recorded sessions, and cuts where there might have been one: what came before, and what was said after."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from bench.corpus import recorded_files
 from bench.view_windows import requests_by_window
 from bench.worth_rows import projects
 from redline import read_transcript
-from redline.outline.history import HistoryReader, OutlineSettings
+from redline.outlines.history import HistoryReader, OutlineSettings
 from redline.rules.observations import AUTO_OBSERVATIONS
 from redline.rules.worth_words import distinctive_words, texts_of
-from redline.sessions.replay.history import SessionHistory, histories_in
+from redline.sessions.replay.history import PastRequest, SessionHistory, histories_in
 from redline.tokens import Estimate
 from redline.values.messages import Message, Part, Reasoning
 
 __all__ = ["CompactionCase", "cases_in", "over_cases", "text_of", "words_in", "words_of"]
+
+T = TypeVar("T")
 
 COUNTER = Estimate()
 LEAST_TOKENS = 8_000
@@ -81,14 +84,16 @@ def cases_in(path: Path, project: str) -> Iterator[CompactionCase]:
             if sum(COUNTER.count(text) for text in _texts(history, before)) < LEAST_TOKENS:
                 continue
             if number + 1 < len(windows):
-                yield _recorded(path, project, history, before, windows[number + 1][0].indices, windows[number + 1][-1])
+                yield _recorded(path, project, history, before, windows[number + 1])
             else:
                 yield from _cuts(path, project, history, before)
 
 
-def _recorded(path: Path, project: str, history: SessionHistory, before: tuple[int, ...], head, last) -> CompactionCase:  # type: ignore[no-untyped-def]
-    first = tuple(head)
-    said = {text for text in _texts(history, before)}
+def _recorded(
+    path: Path, project: str, history: SessionHistory, before: tuple[int, ...], window: list[PastRequest]
+) -> CompactionCase:
+    first, last = tuple(window[0].indices), window[-1]
+    said = set(_texts(history, before))
     summary = "\n".join(text for text in _texts(history, first) if text not in said)
     after = tuple(index for index in (*last.indices, *history.answers_to(last)) if index not in set(first))
     is_plain = COUNTER.count(summary) >= _LEAST_SUMMARY and any(
@@ -109,12 +114,12 @@ def _cuts(path: Path, project: str, history: SessionHistory, before: tuple[int, 
             yield CompactionCase(path, project, False, history, before[:cut], "", (), before[cut:])
 
 
-def over_cases(measure, arguments=()):  # type: ignore[no-untyped-def]
+def over_cases(measure: Callable[[Path, str], list[T]]) -> list[T]:
     """What a function of a file and its project gives, for every recorded session."""
     known = projects()
     files = list(recorded_files())
     with ProcessPoolExecutor(2) as pool:
-        found = pool.map(measure, files, [known[path] for path in files], *[[one] * len(files) for one in arguments])
+        found = pool.map(measure, files, [known[path] for path in files])
         return [one for many in found for one in many]
 
 
@@ -137,7 +142,7 @@ def _said(part: Part) -> Iterator[str]:
     yield from () if isinstance(part, Reasoning) else texts_of(part)
 
 
-def _texts(history: SessionHistory, indices) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def _texts(history: SessionHistory, indices: Iterable[int]) -> Iterator[str]:
     for index in indices:
         for part in history.load(index).parts:
             yield from _said(part)

@@ -1,6 +1,6 @@
 """The chance that a word of a compacted history is said again, fitted on the recorded sessions.
 
-python -m bench.fit_outline     fit, print, write src/redline/outline/word_uses.json
+python -m bench.fit_outline     fit, print, write src/redline/outlines/word_uses.json
 """
 
 import datetime
@@ -15,23 +15,16 @@ import msgspec
 
 from bench.compaction_cases import cases_in, over_cases
 from bench.worth_model import calibration_of, fit, folds_of
-from redline.outline.word_uses import WORD_FEATURES
+from bench.worth_rows import JudgedResult
+from redline.outlines.word_uses import WORD_FEATURES
 from redline.rules.worth import WorthModel, chance
 
 __all__ = ["FittedWords", "fitted_words"]
 
-MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "outline" / "word_uses.json"
+MODEL_FILE = Path(__file__).resolve().parents[1] / "src" / "redline" / "outlines" / "word_uses.json"
 _FOLDS = 5
 _ONE_IN = 6
 """Of the words that were not used, one in so many is looked at; the constant of the model is put right for it."""
-
-
-class WordRow(NamedTuple):
-    """A word of a history at a compaction or a cut."""
-
-    project: str
-    features: tuple[float, ...]
-    is_used: bool
 
 
 class FittedWords(NamedTuple):
@@ -43,15 +36,15 @@ class FittedWords(NamedTuple):
     calibration: tuple[tuple[float, float, int], ...]
 
 
-def rows_in(path: Path, project: str) -> list[WordRow]:
+def rows_in(path: Path, project: str) -> list[JudgedResult]:
     """The words of all compactions and cuts of a session file; of those that were not used, a part."""
-    found = list[WordRow]()
+    found = list[JudgedResult]()
     for case in cases_in(path, project):
         reader = case.read()
         used, _ = case.used_later(set(reader.uses.uses))
         for word, _, features in reader.uses.features():
             if word in used or crc32(word) % _ONE_IN == 0:
-                found.append(WordRow(project, features, word in used))
+                found.append(JudgedResult(project, features, word in used))
     return found
 
 
@@ -67,7 +60,7 @@ def fitted_words() -> FittedWords:
     return FittedWords(whole, by_project, len(rows), calibration_of(predicted))
 
 
-def _times(row: WordRow) -> int:
+def _times(row: JudgedResult) -> int:
     return 1 if row.is_used else _ONE_IN
 
 

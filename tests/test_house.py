@@ -37,6 +37,7 @@ ROOMS = (
     "folds",
     "hooks",
     "rules",
+    "outlines",
     "schedules",
     "engine",
     "policy",

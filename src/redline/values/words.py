@@ -74,9 +74,11 @@ class Placeholders:
     """For other commands and tools."""
     saved_in: str = "all of it: {file}"
     """Where the agent saved the whole output, as the result says. Field: `file`."""
-    outline: str = "[Outline of the earlier conversation, made from its record: a name such as {example} is a place in it]"
+    outline: str = "[Outline of the earlier conversation, made from the record: a name such as {example} is a place in it]"
     """The first line of an outline. Field: `example`, a reference."""
-    outline_recalled: str = '[Outline of the earlier conversation, made from its record. To read a place in it: {recall}("{example}")]'
+    outline_recalled: str = (
+        '[Outline of the earlier conversation, made from the record. To read a place: {recall}("{example}")]'
+    )
     """As `outline`, where the model has a tool to read the record. Fields: `example`, `recall` (the tool)."""
     outline_user: str = "The user said, word for word:"
     """Headings of an outline, from here on."""

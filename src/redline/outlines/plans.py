@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from redline.outline.earlier import LineItem
+from redline.outlines.earlier import LineItem
 from redline.rules.facts import Seen
 from redline.tools import Notes
 from redline.values.messages import ToolCall
@@ -62,10 +62,10 @@ class Plan:
 
     def items(self) -> Iterator[LineItem]:
         """What is still to do, the part that was begun marked as such; what is done is left out."""
-        for text, state, reference, order in self._tasks.values():
+        for number, (text, state, reference, order) in enumerate(self._tasks.values()):
             if state not in _DONE:
                 sign = "~" if state in _STARTED else " "
-                yield LineItem("plan", reference, f"[{sign}] {text}", order, worth=1.0)
+                yield LineItem("plan", reference, f"[{sign}] {text}", order * 10_000 + number, worth=1.0)
 
 
 def _listed(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ SECTIONS: tuple[Section, ...] = ("user", "plan", "failures", "files", "decisions
 """In the order in which an outline has them."""
 
 _LINE = re.compile(r"- (?P<reference>\d*#\d+\.\d+) (?P<text>.*)")
-_USER_TEXT = re.compile(r"(?P<reference>\d*#\d+\.\d+) \(.{1,20}: (?P<shown>\d+)(?:/\d+)?\)")
+_USER_TEXT = re.compile(r"(?P<reference>\d*#\d+\.\d+) \(.{1,20}: (?P<shown>\d+)(?: …)?\)")
 _SUMMARY_LEADS = (
     "Summary of the earlier conversation:",
     "This session is being continued from a previous conversation",
@@ -72,7 +72,7 @@ def parse_outline(text: str, order: int, words: Placeholders = EN, generation: i
             count = int(found["shown"])
             said = "\n".join(lines[number : number + count])
             number += count
-        items.append(LineItem(section, reference, said, order, worth=0.3))
+        items.append(LineItem(section, reference, said, order + len(items), worth=0.3))
     return items
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from redline.errors import ValidationError
-from redline.outline.earlier import SECTIONS, LineItem, heading
-from redline.outline.history import HistoryReader, OutlineSettings, worth_of
-from redline.outline.word_uses import WordUse
+from redline.outlines.earlier import SECTIONS, LineItem, heading
+from redline.outlines.history import HistoryReader, OutlineSettings, worth_of
+from redline.outlines.word_uses import WordUse
 from redline.rules.worth_words import distinctive_words, texts_of
 from redline.tokens import Counter, default_counter
 from redline.values.checks import check_count
@@ -245,8 +245,5 @@ def _ends_of(text: str, chars: int) -> str:
 
 
 def _block(item: LineItem, text: str, words: Placeholders) -> str:
-    shown, whole = text.count("\n") + 1, item.text.count("\n") + 1
-    count = f"{shown}" if text == item.text else f"{shown}/{whole}"
-    return f"{item.reference} ({words.outline_lines}: {count})\n{text}"
-
-
+    count = text.count("\n") + 1
+    return f"{item.reference} ({words.outline_lines}: {count}{'' if text == item.text else ' …'})\n{text}"

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from redline.errors import ValidationError
-from redline.outline.earlier import LineItem, heading
-from redline.outline.history import HistoryReader, OutlineSettings
-from redline.outline.outline import LEAST_CHANCE, Draft, written_lines
+from redline.outlines.earlier import LineItem, heading
+from redline.outlines.history import HistoryReader, OutlineSettings
+from redline.outlines.outline import LEAST_CHANCE, Draft, written_lines
 from redline.rules.worth_words import distinctive_words
 from redline.tokens import Counter, default_counter
 from redline.values.checks import check_count, short_repr

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-
 import msgspec
 
 from redline.folds.failure_words import FAILURE_WORDS
-from redline.outline.earlier import LineItem, find_summary, parse_outline
-from redline.outline.plans import Plan
-from redline.outline.word_uses import WordFollower
+from redline.outlines.earlier import LineItem, find_summary, parse_outline
+from redline.outlines.plans import Plan
+from redline.outlines.word_uses import WordFollower
 from redline.rules.facts import Facts, Seen
 from redline.rules.observations import NO_OBSERVATIONS, Observations
 from redline.rules.placeholders import call_label
@@ -34,6 +33,9 @@ _DECIDES = re.compile(
 """By these words a sentence says why, what was found, or what is to be."""
 _LEAST_CHARS, _MOST_CHARS = 20, 300
 _CHANGE_CHARS, _RESULT_CHARS, _LABEL_BYTES = 90, 120, 120
+_MOST_SENTENCES = 10_000
+_BRACKETS = 2
+"""A shorter line says nothing."""
 _MOST_CHANGE_LINES, _MOST_RESULT_LINES = 3, 3
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.*)$")
 
@@ -109,7 +111,7 @@ class HistoryReader:
     def _see(self, seen: Seen) -> None:
         part, text, earlier = seen.part, seen.text, None
         if isinstance(part, Text) and seen.message.role == "user":
-            earlier = parse_outline(text, seen.order, self.settings.words, self.settings.generation)
+            earlier = parse_outline(text, _order(seen), self.settings.words, self.settings.generation)
             if earlier is None:
                 self._hear_user(seen, text)
             else:
@@ -128,13 +130,13 @@ class HistoryReader:
         if summary := find_summary(text):
             self._hear_sentences(seen, summary, are_all=True)
         elif own := own_words(text).strip():
-            self.user.append(LineItem("user", self.name_of(seen), own, seen.order))
+            self.user.append(LineItem("user", self.name_of(seen), own, _order(seen)))
 
     def _hear_sentences(self, seen: Seen, text: str, *, are_all: bool = False) -> None:
         sentences = (" ".join(raw.split()).lstrip("-*#> ") for raw in _SENTENCE_END.split(text))
         items = [
-            LineItem("decisions", self.name_of(seen), said, seen.order, worth=0.5)
-            for said in sentences
+            LineItem("decisions", self.name_of(seen), said, _order(seen) + number, worth=0.5)
+            for number, said in enumerate(sentences)
             if _LEAST_CHARS <= len(said) <= _MOST_CHARS
         ]
         for one in items:
@@ -149,7 +151,7 @@ class HistoryReader:
         if seen.is_error:
             self._failures.pop(label, None)
             shown = _failure_lines(seen.text)
-            self._failures[label] = LineItem("failures", self.name_of(seen), f"{label} → {shown}", seen.order, worth=1.0)
+            self._failures[label] = LineItem("failures", self.name_of(seen), f"{label} → {shown}", _order(seen), worth=1.0)
             return
         self._failures.pop(label, None)
         root, asked = self.settings.project_root, seen.asked
@@ -157,11 +159,11 @@ class HistoryReader:
             before = self._files.pop(path, None)
             changes = (before.changes if before else 0) + 1
             call = asked.part if asked is not None and isinstance(asked.part, ToolCall) else None
-            self._files[path] = KnownFile(path, self.name_of(asked or seen), seen.order, changes, call)
+            self._files[path] = KnownFile(path, self.name_of(asked or seen), _order(seen), changes, call)
         for path in sorted(read_paths(seen, root, shell_reads=True)):
             known = self._files.get(path)
             if known is None or not known.changes:
-                self._files[path] = KnownFile(path, self.name_of(seen), seen.order)
+                self._files[path] = KnownFile(path, self.name_of(seen), _order(seen))
 
     def _file_item(self, file: KnownFile, chances: Chances) -> LineItem:
         words = self.settings.words
@@ -171,6 +173,11 @@ class HistoryReader:
         change = _change_of(file, chances)
         text = f"{file.path} ({words.outline_changed}{times}){f': {change}' if change else ''}"
         return LineItem("files", file.reference, text, file.order, worth=1.5)
+
+
+def _order(seen: Seen) -> int:
+    """That of a part among others, with room for the sentences in it."""
+    return seen.order * _MOST_SENTENCES
 
 
 def worth_of(text: str, chances: Chances, covered: Iterable[bytes] = ()) -> float:
@@ -193,7 +200,7 @@ def _change_of(file: KnownFile, chances: Chances) -> str:
     for sign, line in lines:
         if sign == " " and (patched := _PATCHED_FILE.match(line)):
             is_own = patched[1].strip().replace("\\", "/").endswith(file.path.rpartition("/")[2])
-        elif is_own and sign in "+-" and len(line.strip()) > 2:  # noqa: PLR2004 - a bracket says nothing
+        elif is_own and sign in "+-" and len(line.strip()) > _BRACKETS:
             own.append(sign + _in_one_line(line)[:_CHANGE_CHARS])
     added = [line for line in own if line[0] == "+"] or own
     ranked = sorted(range(len(added)), key=lambda place: (-worth_of(added[place], chances), place))
@@ -202,5 +209,3 @@ def _change_of(file: KnownFile, chances: Chances) -> str:
 
 def _in_one_line(text: str) -> str:
     return " ".join(text.split())
-
-

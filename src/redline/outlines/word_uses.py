@@ -11,7 +11,7 @@ from redline.rules.facts import Seen
 from redline.rules.worth import ResultFollower, WorthModel, chance, features_of, shipped_model
 from redline.rules.worth_words import NAME_SORTS, distinctive_words, texts_of
 from redline.tools import Reads, Writes
-from redline.values.messages import Reasoning, Text, ToolCall
+from redline.values.messages import Reasoning, ToolCall
 
 WORD_FEATURES = (
     "always",
@@ -140,7 +140,7 @@ class WordFollower:
 @cache
 def word_model() -> WorthModel:
     """The model that comes with Redline."""
-    return msgspec.json.decode(files("redline.outline").joinpath("word_uses.json").read_bytes(), type=WorthModel)
+    return msgspec.json.decode(files("redline.outlines").joinpath("word_uses.json").read_bytes(), type=WorthModel)
 
 
 @cache
