@@ -39,6 +39,7 @@ ROOMS = (
     "folds",
     "hooks",
     "rules",
+    "outlines",
     "schedules",
     "cache_breaks",
     "engine",

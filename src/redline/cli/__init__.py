@@ -63,6 +63,7 @@ GROUPS = {
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
         "export": "Write a session in any format, or as Markdown, HTML or JSON.",
+        "compact": "Replace a session's older messages by an outline, without a model.",
         "rm": "Delete conversations for good, or blobs that none refers to.",
     },
 }

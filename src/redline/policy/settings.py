@@ -247,7 +247,7 @@ SETTINGS: dict[str, Setting] = {setting.full_name: setting for setting in _DECLA
 FILE_NAME = "redline.toml"
 POLICY_KEYS = (
     *("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools"),
-    *("error_words", "error_signs", "observations"),
+    *("error_words", "error_signs", "observations", "compact_at", "compact"),
 )
 """What is said at the top of a file: the policy, which `Policy.load` reads."""
 

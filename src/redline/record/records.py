@@ -204,12 +204,16 @@ class PinSet(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
     is_pinned: bool = True
 
 
-class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
+class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type", omit_defaults=True):
     """The conversation was forked from another conversation, which does not change."""
 
     origin: str
     """What it goes on from: the address of a log, its password masked, or a session file of another agent."""
     why: str = ""
+    generation: int = 0
+    """How many conversations go on from one another before this one; 0 in logs of earlier versions, which do not say it."""
+    record: int | None = None
+    """The last record of the origin that this one goes on from; of another agent's file, which of its conversations."""
 
     def __post_init__(self) -> None:
         """No record is ever made with a password, and none that was is read with it."""
