@@ -21,8 +21,10 @@ SOURCE = ROOT / "src" / "redline"
 
 ROOMS = (
     "errors",
+    "name_clash",
     "plugins",
     "values",
+    "file_calls",
     "files",
     "redaction",
     "servers",
@@ -37,6 +39,7 @@ ROOMS = (
     "folds",
     "hooks",
     "rules",
+    "outlines",
     "schedules",
     "cache_breaks",
     "engine",

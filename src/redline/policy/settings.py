@@ -192,6 +192,13 @@ _DECLARED = (
     Setting(
         "proxy.edit_subscriptions", "switch", False, "Edit what a subscription pays for, too; it is only observed otherwise."
     ),
+    Setting(
+        "proxy.report_usage",
+        "text",
+        "sent",
+        "What answers tell the agent: the tokens that were sent, or those that would have been without strikes.",
+        choices=("sent", "unstruck"),
+    ),
     Setting("proxy.redact", "switch", False, "Keep secrets out of what is recorded."),
     Setting("proxy.deadline", "number", 100.0, "For editing a request; thrice as long more for each MB of it.", metavar="MS"),
     Setting("proxy.warn_usd", "number", None, "Say a line once a session has cost so many dollars.", metavar="USD"),
@@ -240,7 +247,7 @@ SETTINGS: dict[str, Setting] = {setting.full_name: setting for setting in _DECLA
 FILE_NAME = "redline.toml"
 POLICY_KEYS = (
     *("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools"),
-    *("error_words", "error_signs", "observations"),
+    *("error_words", "error_signs", "observations", "compact_at", "compact"),
 )
 """What is said at the top of a file: the policy, which `Policy.load` reads."""
 

@@ -18,6 +18,7 @@ from redline.agents.launching.run_summary import RunTotals, reasons_of
 from redline.cache_breaks.report import BreakSums
 from redline.cache_breaks.watch import CacheWatch
 from redline.errors import LogError
+from redline.file_calls import read_at
 from redline.files import create_private
 from redline.prices import Price
 from redline.prices.find import find_price
@@ -171,7 +172,7 @@ class Accounts:
                 self.problem = str(problem)
                 return
             are_names_gone = False
-            while handle is not None and (chunk := os.pread(handle, _CHUNK, self._offset)):
+            while handle is not None and (chunk := read_at(handle, _CHUNK, self._offset)):
                 self._offset += len(chunk)
                 *lines, self._unread = (self._unread + chunk).split(b"\n")
                 for line in lines:

@@ -15,6 +15,7 @@ from redline.providers import find_format
 from redline.providers.answers import Answer, AnswerReader
 from redline.providers.usage import Usage, cache_seconds, cost_reason
 from redline.proxy.edit_threads import EditOutcome
+from redline.proxy.limit_notes import limit_note
 from redline.record.log import ROOT
 from redline.record.records import CacheBroke
 from redline.schedules.bill import OpenBill
@@ -110,6 +111,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     untouched: str = ""
     refused: int = 0
     """The status with which the provider refused what was changed, before it was sent unchanged."""
+    limit: str = ""
+    """What was done because of a limit of the provider, or that one is near."""
     unreachable: str = ""
     is_over_limit: bool = False
     """Whether it was refused here, because its session or its day had cost what it may."""
@@ -180,6 +183,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             cost=cost,
             saved=saved,
             why=why,
+            limit=limit_note(edited, usage, model),
             fallback=outcome.fallback,
             untouched=outcome.untouched,
             seconds=round(exchange.end - exchange.start, 3),
@@ -212,6 +216,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "over_limit": one.is_over_limit,
         "retreats": one.fallback,
         "refused": one.refused,
+        "limits": one.limit,
         "unreachable": one.unreachable,
         "cut": one.cut,
         "untouched": one.untouched,

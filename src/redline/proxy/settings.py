@@ -123,6 +123,8 @@ class ProxySettings:
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may use it."""
     edits_subscriptions: bool = False
+    report_usage: str = "sent"
+    """What answers tell the agent: `sent`, or `unstruck` for the tokens without strikes."""
     redacts: bool = False
     deadline_ms: float = 100.0
     limits: SpendLimits = field(default_factory=SpendLimits)

@@ -174,6 +174,8 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """What became of calls without a result."""
     tokens_after: int = 0
     """Where strikes were made: about how many tokens come after the first of them, which are written to the cache anew."""
+    learned_limits: dict[str, int] = {}
+    """What the provider takes of this history by name of the limit, where it refused a request that had more."""
 
 
 class Lift(msgspec.Struct, frozen=True):
@@ -202,12 +204,16 @@ class PinSet(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
     is_pinned: bool = True
 
 
-class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
+class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type", omit_defaults=True):
     """The conversation was forked from another conversation, which does not change."""
 
     origin: str
     """What it goes on from: the address of a log, its password masked, or a session file of another agent."""
     why: str = ""
+    generation: int = 0
+    """How many conversations go on from one another before this one; 0 in logs of earlier versions, which do not say it."""
+    record: int | None = None
+    """The last record of the origin that this one goes on from; of another agent's file, which of its conversations."""
 
     def __post_init__(self) -> None:
         """No record is ever made with a password, and none that was is read with it."""
@@ -409,7 +415,8 @@ def check_version(version: int) -> None:
     """Refuse a version that no chain of steps leads away from."""
     if version > VERSION:
         raise LogError(
-            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). Run: pip install -U redline"
+            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). "
+            "Run: pip install -U redline-context"
         )
     if any(step not in MIGRATIONS for step in range(version, VERSION)):
         raise LogError(f"it says that its version is {version}, and there never was such a version.")

@@ -24,7 +24,14 @@ _STATUS_REASONS = {
     "429": "the provider's rate limit",
     "529": "the provider is overloaded",
 }
-_COUNTERS = ("untouched", "unreachable", "errors")
+_LIMITS = {
+    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept for the session",
+    "left out": "{requests} made to fit a limit of the provider: the oldest pictures, or the largest results, gave way to a line",
+    "fewer tools": "{requests} sent with fewer tools, as many as the provider takes; those left out were never called",
+    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has compacted, "
+    "or let it know by --report-usage unstruck",
+}
+_COUNTERS = ("untouched", "unreachable", "errors", "limits")
 _MOST_REASONS = 3
 """Of one kind; the most frequent first."""
 _LEAST_LOST_USD, _LEAST_LOST_SHARE = 0.01, 0.05
@@ -58,6 +65,8 @@ class RunTotals:
     """Why a provider gave no answer, and how often."""
     errors: Mapping[str, float] = field(default_factory=dict)
     """By the status that was answered."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """What was done because of a limit of the provider, and in how many requests."""
     store_problem: str = ""
     whole_problem: str = ""
     spent: tuple[str, ...] = ()
@@ -174,6 +183,7 @@ def reasons_of(totals: RunTotals) -> list[str]:
             f"{_requests(totals.retreats)} edited too slowly, and sent with earlier strikes alone: "
             "REDLINE_DEADLINE=500 gives more time"
         )
+    said += [words.format(requests=_requests(totals.limits[done])) for done, words in _LIMITS.items() if done in totals.limits]
     said += totals.spent
     for why, count in _most(totals.unreachable):
         said.append(f"{_requests(count)} not answered: {why}")
