@@ -26,10 +26,15 @@ def post(url, asked):
 @contextlib.contextmanager
 def proxied(tmp_path, **settings):
     """A proxy with a store, before a provider with a prompt cache."""
-    store = tmp_path / "store"
-    with fake_provider(cache=ProviderCache()) as provider:
-        with proxy(provider.url, tmp_path, open_editor=lambda: WireEditor(Editor(store, policy=Policy(rules=()))), **settings) as running:
-            yield running, f"http://127.0.0.1:{running.port}"
+    with (
+        fake_provider(cache=ProviderCache()) as provider,
+        proxy(provider.url, tmp_path, open_editor=opener(tmp_path / "store"), **settings) as running,
+    ):
+        yield running, f"http://127.0.0.1:{running.port}"
+
+
+def opener(store):
+    return lambda: WireEditor(Editor(store, policy=Policy(rules=())))
 
 
 def ask_with_a_new_date(url, format, first="11-19", then="11-20"):
@@ -70,8 +75,7 @@ def test_it_is_found_after_a_restart(tmp_path):
     asked = first_request("anthropic")
     with fake_provider(cache=ProviderCache()) as provider:
         for number in range(2):
-            store = tmp_path / "store"
-            with proxy(provider.url, tmp_path, open_editor=lambda: WireEditor(Editor(store, policy=Policy(rules=())))) as running:
+            with proxy(provider.url, tmp_path, open_editor=opener(tmp_path / "store")) as running:
                 post(f"http://127.0.0.1:{running.port}", asked)
                 running.settled(number + 1)
             asked = asked.with_more()

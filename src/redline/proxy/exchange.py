@@ -25,6 +25,8 @@ from redline.values import payloads
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
+_CARRIED = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
+"""What the line of a request takes from its exchange as it is."""
 OWN_TOOLS = ("recall", "search_record", "list_strikes", "session_report", "undo_strike")
 """What `redline mcp` calls its tools."""
 
@@ -166,9 +168,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             if price is not None:
                 paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
                 cost, saved = paid.paid, paid.saved
-        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
         return cls(
-            **{name: getattr(exchange, name) for name in carried},
+            **{name: getattr(exchange, name) for name in _CARRIED},
             at=now,
             session=session,
             chain=chain,
