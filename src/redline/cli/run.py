@@ -39,7 +39,16 @@ _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
     *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
-    *("proxy.redact", "proxy.otel"),
+    *(
+        "proxy.report_usage",
+        "proxy.redact",
+        "proxy.otel",
+        "proxy.warn_usd",
+        "proxy.max_usd",
+        "proxy.warn_usd_day",
+        "proxy.max_usd_day",
+    ),
+    "proxy.prices",
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
@@ -231,7 +240,8 @@ class _StartedAgent:
             names = ", ".join(f"{name} ({number})" for number, name in left.items())
             complain(f"still running: {names}. Until they end, the proxy stays at {self.url}.")
         if (where := status.get("store")) and totals.requests and not totals.store_problem:
-            complain(f"redline serve {shlex.quote(str(where))} shows every request, what was struck, and why")
+            is_default = str(where) == str(Path(str(SETTINGS["proxy.store"].default)).expanduser())
+            complain(totals.look_first("" if is_default else shlex.quote(str(where))))
         return code
 
     def say_of_hooks(self) -> None:
