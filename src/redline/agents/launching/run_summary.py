@@ -131,6 +131,11 @@ class RunTotals:
         return f"look at redline serve{f' {store}' if store else ''}: every request, what was struck, and why"
 
     @property
+    def is_observed_only(self) -> bool:
+        """Whether requests were only observed because a subscription pays for them."""
+        return bool(_count_of(self.untouched, "a subscription pays"))
+
+    @property
     def has_changed(self) -> bool:
         """Whether something was folded, struck, repaired or saved, or in a dry run would have been."""
         return bool(self.folded_tokens or self.struck_tokens or self.repairs or self.saved_usd)
