@@ -36,7 +36,7 @@ function facts(session) {
     counted(session.messages, "message"),
     tokens && `${brief(tokens.sent)} tokens${tokens.struck ? `, ${brief(tokens.struck)} struck` : ""}${tokens.folded ? `, ${brief(tokens.folded)} folded` : ""}`,
     session.is_pending && "counting…",
-    session.cost_usd !== null && [h("span", { title: "As the provider reported its usage, at list prices" }, money(session.cost_usd)), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_would ? "would be saved" : "saved"}`)],
+    session.cost_usd !== null && [h("span.cost", { title: "As the provider reported its usage, at list prices" }, money(session.cost_usd)), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_would ? "would be saved" : "saved"}`)],
     session.missing_tokens > 0 && !session.is_log && h("em", "It ran behind Redline, or another program that leaves things out"),
     observed && h("em", line(observed)),
   ];
