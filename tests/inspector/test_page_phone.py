@@ -30,7 +30,7 @@ def test_the_open_tab_and_the_saving_are_in_sight(tabs, running, view, name):
 
 
 def test_the_answer_is_near_the_choice(tabs, running):
-    """R175: what a policy would have cost stands under the preset; rules and settings open with a tap, on a wide window at once."""
+    """R175: what a policy would have cost stands under the preset; rules open with a tap, and are open in a wide window."""
     page = tabs.open(page_of(running, "talk", "/what-if"), **PHONE)
     bill = page.get_by_role("region", name="What it would have done").get_by_text("Bill")
     expect(bill).to_be_in_viewport()
@@ -47,7 +47,11 @@ def test_the_answer_is_near_the_choice(tabs, running):
 
 def test_long_names_of_tools_leave_room_for_their_numbers(tabs, serve, tmp_path):
     """R175: the tool comes before its server, the whole name is there to be pointed at, and the numbers stand in a column."""
-    turns = [("user", "Look for it."), ("assistant", call("c1", TOOL, {"text": "zone"})), ("user", result("c1", "found\n" * 200))]
+    turns = [
+        ("user", "Look for it."),
+        ("assistant", call("c1", TOOL, {"text": "zone"})),
+        ("user", result("c1", "found\n" * 200)),
+    ]
     served = serve(write_messages(tmp_path / "long.jsonl", [*turns, ("assistant", "It is found.")]))
     for size in (PHONE["viewport"], {"width": 1280, "height": 800}):
         page = tabs.open(page_of(served, "long", "/timeline"), viewport=size)
@@ -55,7 +59,9 @@ def test_long_names_of_tools_leave_room_for_their_numbers(tabs, serve, tmp_path)
         expect(row).to_be_visible()
         assert row.locator("bdi").get_attribute("title") == TOOL
         assert row.evaluate("(one) => one.scrollWidth <= one.clientWidth")
-        ends = page.locator(".legend .number").evaluate_all("(all) => all.map((one) => Math.round(one.getBoundingClientRect().right))")
+        ends = page.locator(".legend .number").evaluate_all(
+            "(all) => all.map((one) => Math.round(one.getBoundingClientRect().right))"
+        )
         assert len(set(ends)) == 1
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
