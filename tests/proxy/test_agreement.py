@@ -96,7 +96,7 @@ def test_every_surface_says_the_same_of_a_run(tmp_path, format, policy, is_dry_r
     assert f"{f'{folded:,} tokens folded' if folded else ''}" in closing or is_dry_run
     assert totals["saved_usd" if is_dry_run else "would_save_usd"] == 0
     paid, verb, amount = re.search(
-        r"paid \$([\d.]+) at list prices; (would have )?(?:saved|cost more, by) \$([\d.]+)", closing
+        r"paid \$([\d.]+) at list prices\n(?:redline: )?(would have )?(?:saved|cost more, by) \$([\d.]+)", closing
     ).groups()
     assert (float(paid), float(amount)) == (pytest.approx(totals["cost_usd"], abs=6e-5), pytest.approx(abs(saved), abs=6e-5))
     assert bool(verb) == is_dry_run

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redline.folds.fold import ExactFold, Output
 
@@ -83,8 +83,7 @@ class JsonTables(ExactFold):
         return "".join([*parts, text[done:]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(NamedTuple):
     """How objects with the same keys are written."""
 
     keys: tuple[str, ...]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple
 
 
@@ -139,6 +139,7 @@ _ALL_KINDS = (*PASSED_TESTS, *LIKELY_TESTS, *BUILDING)
 
 _SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|[()|]")
 """In a pattern: what groups and alternatives are made of; sets and escaped signs are one each."""
+_NEVER = r"(?!)"
 _FIRST = re.compile(r"(?:[A-Za-z0-9]|\\[^A-Za-z0-9])(?![?*+{])")
 
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])|\^\[\[[\d;]*[mK]")
@@ -172,13 +173,13 @@ def plain_text(text: str) -> str:
 
 def has_routine_lines(plain: str) -> bool:
     """Whether any line of a plain text may be routine. Most texts have none, and are not looked at again."""
-    return _any_start().search(f"\n{plain}") is not None or _any_sign().search(plain) is not None
+    return _any_start(_letters(plain)).search(f"\n{plain}") is not None or _any_sign().search(plain) is not None
 
 
 def routine_lines(plain: str, kinds: Sequence[LineKind]) -> set[int]:
     """The numbers, from 0, of the lines of these kinds in a plain text."""
     text, found = f"\n{plain}", set[int]()
-    for sign, pattern in _patterns(kinds):
+    for sign, pattern in _patterns(kinds, _letters(plain)):
         number, end = -1, 0
         for match in re.compile(pattern, re.MULTILINE).finditer(text) if sign in text else ():
             start, stop = match.span()
@@ -208,18 +209,31 @@ def _routine_pattern() -> re.Pattern[str]:
     return re.compile(rf"[ \t]*+(?:{kinds})", re.MULTILINE)
 
 
+_TEXTS, _FEW_TEXTS, _SHORT_TEXT = count(), 16, 50_000
+"""Of the first texts of a process only what they need is compiled: a hook folds one text, and a proxy thousands."""
+
+
+def _letters(plain: str) -> frozenset[str] | None:
+    """The signs with which lines of a text begin, after spaces; None where all patterns are worth compiling."""
+    if next(_TEXTS) >= _FEW_TEXTS or len(plain) >= _SHORT_TEXT:
+        return None
+    return frozenset(line.lstrip(" \t")[:1] for line in plain.split("\n"))
+
+
 @cache
-def _patterns(kinds: Sequence[LineKind]) -> tuple[tuple[str, str], ...]:
-    """One pattern for the kinds without a sign, and one for each sign. `re` compiles and remembers those whose sign is met:
-    a hook folds one text, and to compile them all takes ten milliseconds."""
-    joined = {"": _joined(kind.pattern for kind in kinds if not kind.sign)}
+def _patterns(kinds: Sequence[LineKind], letters: frozenset[str] | None = None) -> tuple[tuple[str, str], ...]:
+    """One pattern for the kinds without a sign, and one for each sign. `re` compiles and remembers those whose sign is met.
+
+    With `letters` the first of them has only the ways that can begin a line which begins with one of these letters.
+    """
+    joined = {"": _joined((kind.pattern for kind in kinds if not kind.sign), letters)}
     joined |= {kind.sign: kind.pattern for kind in kinds if kind.sign}
     return tuple((sign, rf"\n[ \t]*+(?:{pattern})") for sign, pattern in joined.items())
 
 
 @cache
-def _any_start() -> re.Pattern[str]:
-    return re.compile(rf"\n[ \t]*+(?:{_joined(kind.pattern for kind in _ALL_KINDS if not kind.sign)})", re.MULTILINE)
+def _any_start(letters: frozenset[str] | None) -> re.Pattern[str]:
+    return re.compile(rf"\n[ \t]*+(?:{_joined((kind.pattern for kind in _ALL_KINDS if not kind.sign), letters)})", re.MULTILINE)
 
 
 @cache
@@ -227,9 +241,11 @@ def _any_sign() -> re.Pattern[str]:
     return re.compile(_joined(re.escape(kind.sign.lstrip(" ")) for kind in _ALL_KINDS if kind.sign))
 
 
-def _joined(patterns: Iterable[str]) -> str:
+def _joined(patterns: Iterable[str], letters: frozenset[str] | None = None) -> str:
     """One pattern for all, joined by their first letters: so it is found several times faster."""
     simple = sorted((one for pattern in patterns for one in _unrolled(pattern)), key=_first)
+    if letters is not None:
+        simple = [one for one in simple if _first(one)[-1:] in letters or not _first(one)] or [_NEVER]
     return "|".join(
         f"{first}(?:{'|'.join(one[len(first) :] for one in group)})" if first else "|".join(group)
         for first, group in ((first, list(found)) for first, found in groupby(simple, _first))
