@@ -1,4 +1,4 @@
-"""Sessions that a provider refuses for their size live on: through the library, the transport, the proxy and `redline repair`."""
+"""Sessions that a provider refuses for their size live on: through library, transport, proxy and `redline repair`."""
 
 import json
 import os

@@ -94,6 +94,7 @@ def play(
         "TERM": "dumb",
         "LANG": "C.UTF-8",
         **agent.key,
+        **{name: value for name, value in os.environ.items() if name == "REDLINE_REPORT_USAGE"},
     }
     if mode == "direct":
         route = find_agent(program).route(Launch(arguments, environment, home, work), provider.url)

@@ -280,7 +280,7 @@ class Relay:
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
     def _unstruck_tokens(self, outcome: EditOutcome) -> int:
-        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        """Tokens told to the agent on top of those sent: what strikes took out, with `--report-usage unstruck`."""
         request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
         return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 
