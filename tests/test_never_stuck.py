@@ -311,9 +311,8 @@ def test_a_kept_picture_is_found_again():
 
 
 def test_reasoning_that_is_bound_to_pictures():
-    """Within a turn, only what comes after the last signed reasoning can go; where a new turn begins, the oldest, and the reasoning."""
-    model, messages = "claude-fable-5", screenshots("anthropic", 602)
-    model = "claude-opus-5-5"
+    """Within a turn only what comes after the last signed reasoning can go; at a new turn the oldest, and the reasoning."""
+    model, messages = "claude-opus-5-5", screenshots("anthropic", 602)
     signed = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     messages[1]["content"].insert(0, signed)
     talk = Conversation(messages, format="anthropic")

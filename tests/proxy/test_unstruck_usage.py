@@ -70,7 +70,9 @@ def test_the_agent_is_told(format, report, tmp_path):
         status, answer = post(f"http://127.0.0.1:{running.port}", format, body_of(format, messages))
         totals = running.settled(1)["totals"]
     assert status == 200
-    sent, told = (read(format, "application/json", one).usage for one in (json.dumps(provider.exchanges[0].answer).encode(), answer))
+    sent, told = (
+        read(format, "application/json", one).usage for one in (json.dumps(provider.exchanges[0].answer).encode(), answer)
+    )
     assert totals["sent_tokens"] == sent.input_tokens
     assert totals["struck_tokens"] > 1_000
     assert told.input_tokens - sent.input_tokens == (totals["struck_tokens"] if report == "unstruck" else 0)

@@ -80,7 +80,8 @@ class ScriptedProvider:
         tools = set(_names(body))
         script = _script(messages) if tools else ""
         if script and _SUMMARY.search(_last_words(messages)):
-            script, parts = "", (Text("<summary>All that was asked for so far is done.</summary>"),)
+            goes_on = f" It goes on with [script:{script}]." if _FACTOR > 1 else ""
+            script, parts = "", (Text(f"<summary>All that was asked for so far is done.{goes_on}</summary>"),)
         else:
             parts = self._next(script, tools) if script else (Text(_SIDE_ANSWER),)
         fresh, read, written = self.cache.count(endpoint.format, body, messages)

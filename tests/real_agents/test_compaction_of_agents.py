@@ -13,8 +13,10 @@ from tests.real_agents.test_real_agents import CACHE, install, play_scene
 
 pytestmark = pytest.mark.skipif(not CACHE, reason="make test-agents installs the agents and runs them")
 
-FACTOR = 25
+FACTOR = 15
 """So many times what was sent is reported as sent, so that a short task fills the window."""
+WINDOW = {"ANTHROPIC_MODEL": "claude-haiku-4-5", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
+"""Claude Code 2.1.197 compacts ahead of a refusal only where somebody said how large its window is."""
 COMPACTING = [agent for agent in REAL_AGENTS if agent.program == "claude"]
 
 
@@ -24,7 +26,7 @@ def scenes(request, tmp_path_factory):
     agent, played = request.param, {}
     install(agent)
     for name, mode, reports in (("direct", "direct", ""), ("sent", "redline", "sent"), ("unstruck", "redline", "unstruck")):
-        told = {"SCRIPTED_USAGE_FACTOR": str(FACTOR), **({"REDLINE_REPORT_USAGE": reports} if reports else {})}
+        told = {"SCRIPTED_USAGE_FACTOR": str(FACTOR), **WINDOW, **({"REDLINE_REPORT_USAGE": reports} if reports else {})}
         with pytest.MonkeyPatch.context() as patch:
             for variable, value in told.items():
                 patch.setenv(variable, value)
@@ -34,7 +36,9 @@ def scenes(request, tmp_path_factory):
 
 def compaction_at(phase):
     """The number of the request that asked for a summary; None if there was none."""
-    return next((n for n, asked in enumerate(phase["asked"]) if "detailed summary" in json.dumps(asked["body"])[-9_000:]), None)
+    return next(
+        (n for n, asked in enumerate(phase["asked"]) if "create a detailed summary of" in json.dumps(asked["body"])), None
+    )
 
 
 def test_it_compacts_and_goes_on(scenes):

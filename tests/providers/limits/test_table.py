@@ -23,7 +23,9 @@ def test_every_number_has_its_source(format):
 @pytest.mark.parametrize(("column", "formats"), [(1, ["anthropic"]), (2, ["openai_chat", "openai_responses"]), (3, ["gemini"])])
 def test_the_page_says_the_same(column, formats):
     """Every number of a column of the table is one of the file, and the other way round."""
-    rows = [line.split("|") for line in PAGE.read_text().split("\n## The limits\n")[1].strip().split("\n\n")[0].splitlines()[2:]]
+    rows = [
+        line.split("|") for line in PAGE.read_text().split("\n## The limits\n")[1].strip().split("\n\n")[0].splitlines()[2:]
+    ]
     said = {int(number.replace(",", "")) for row in rows for number in re.findall(r"\d[\d,]*", row[column + 1])}
     held = {value for format in formats for value in limit_rows()[format].values() if isinstance(value, int)}
     assert said - {200_000} == held
@@ -49,7 +51,9 @@ def call(format, *, id, tool):
             said.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]})
         case "openai_chat":
             function = {"name": tool, "arguments": "{}"}
-            said = [{"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]}]
+            said = [
+                {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]}
+            ]
             said.append({"role": "tool", "tool_call_id": id, "content": "ok"})
         case _:
             said = [{"type": "function_call", "call_id": id, "name": tool, "arguments": "{}"}]
