@@ -13,8 +13,9 @@ from tests.real_agents.test_real_agents import CACHE, install, play_scene
 
 pytestmark = pytest.mark.skipif(not CACHE, reason="make test-agents installs the agents and runs them")
 
-FACTOR = 15
-"""So many times what was sent is reported as sent, so that a short task fills the window."""
+SCENES = {"direct": ("direct", 15), "later": ("redline", 15), "redline": ("redline", 60)}
+"""How each is played, and how many times what was sent is reported as sent, so that a short task fills the window. Through
+Redline less is sent: by the same factor it is not filled."""
 WINDOW = {"ANTHROPIC_MODEL": "claude-haiku-4-5", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
 """Claude Code 2.1.197 compacts ahead of a refusal only where somebody said how large its window is."""
 COMPACTING = [agent for agent in REAL_AGENTS if agent.program == "claude"]
@@ -22,13 +23,12 @@ COMPACTING = [agent for agent in REAL_AGENTS if agent.program == "claude"]
 
 @pytest.fixture(scope="module", params=COMPACTING, ids=lambda agent: agent.program)
 def scenes(request, tmp_path_factory):
-    """What the agent did straight, through Redline, and through Redline that reports what would have been sent."""
+    """What the agent did straight and through Redline."""
     agent, played = request.param, {}
     install(agent)
-    for name, mode, reports in (("direct", "direct", ""), ("sent", "redline", "sent"), ("unstruck", "redline", "unstruck")):
-        told = {"SCRIPTED_USAGE_FACTOR": str(FACTOR), **WINDOW, **({"REDLINE_REPORT_USAGE": reports} if reports else {})}
+    for name, (mode, factor) in SCENES.items():
         with pytest.MonkeyPatch.context() as patch:
-            for variable, value in told.items():
+            for variable, value in {**WINDOW, "SCRIPTED_USAGE_FACTOR": str(factor)}.items():
                 patch.setenv(variable, value)
             played[name] = play_scene(agent, mode, tmp_path_factory)
     return agent, played
@@ -42,21 +42,17 @@ def compaction_at(phase):
 
 
 def test_it_compacts_and_goes_on(scenes):
-    """The task ends as it does straight; no request is refused."""
+    """The task ends as it does straight; no request is refused; by what was sent it compacts later, or not at all."""
     _, played = scenes
+    at = {}
     for name, (phases, _) in played.items():
         assert phases[MAIN]["code"] == 0, f"{name}: {phases[MAIN]['errors']}"
+        assert phases[MAIN]["result"] == "17\n", name
         assert [asked["complaint"] for asked in phases[MAIN]["asked"] if asked["status"] == 400] == [], name
-    assert compaction_at(played["direct"][0][MAIN]) is not None
-
-
-def test_unstruck_usage_makes_it_compact_as_without_redline(scenes):
-    """By what was sent it compacts later, or not at all; by what would have been sent no later than straight."""
-    _, played = scenes
-    at = {name: compaction_at(phases[MAIN]) for name, (phases, _) in played.items()}
-    assert at["sent"] is None or at["sent"] >= at["direct"]
-    assert at["unstruck"] is not None
-    assert abs(at["unstruck"] - at["direct"]) <= 2
+        at[name] = compaction_at(phases[MAIN])
+    assert at["direct"] is not None
+    assert at["redline"] is not None
+    assert at["later"] is None or at["later"] > at["direct"]
 
 
 def test_the_files_that_it_leaves_are_whole(scenes):

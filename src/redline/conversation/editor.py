@@ -36,6 +36,7 @@ from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
 from redline.record.records import (
+    CacheBroke,
     CacheKeptWarm,
     EditingStopped,
     ForkedFrom,
@@ -360,6 +361,10 @@ class Editor:
         counts = read_usage(usage)
         self._note(request, lambda _: UsageReported.of(counts))
         observing.notify_usage(counts, request, model=request.model or None)
+
+    def note_cache_break(self, request: EditedRequest, broke: CacheBroke) -> None:
+        """Record that the provider read less from its cache for a request than it could, and the cause."""
+        self._note(request, lambda _: broke)
 
     def stop_editing(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""

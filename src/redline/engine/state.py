@@ -50,7 +50,8 @@ class State:
         self.ended: list[tuple[Strike, int]] = []
         """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
-        self.origin: str | None = None
+        self.forked_from: ForkedFrom | None = None
+        """What the conversation goes on from; the last record counts where there are several."""
         """What the conversation goes on from."""
         self.usage: UsageReported | None = None
         """The latest, if nothing but additions changed the view since."""
@@ -89,6 +90,16 @@ class State:
         """The format of the conversation's messages; decided again whenever a message speaks for another one."""
 
     # --- asking
+
+    @property
+    def origin(self) -> str | None:
+        """The address of what the conversation goes on from."""
+        return self.forked_from.origin if self.forked_from is not None else None
+
+    @property
+    def ancestors(self) -> int:
+        """How many conversations go on from one another before this one."""
+        return self.forked_from.generation if self.forked_from is not None else 0
 
     @property
     def votes(self) -> dict[str, int]:
@@ -218,8 +229,8 @@ class State:
                 self.bill.stop_editing()
             case CacheKeptWarm(now):
                 self.requests.touch(now)
-            case ForkedFrom(origin):
-                self.origin = origin
+            case ForkedFrom():
+                self.forked_from = record
 
     def check(self, record: Record) -> None:
         """Refuse a record with a message or a strike that the state does not have."""

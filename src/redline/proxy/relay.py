@@ -189,6 +189,8 @@ class Relay:
             call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
             outcome = await self._threads.edit(call)
         exchange.outcome = outcome
+        if exchange.format and await self._answer_over_limit(send, exchange):
+            return
         try:
             response: aiohttp.ClientResponse | HeldAnswer
             response = first = await self._ask(scope, incoming, exchange, outcome)
@@ -215,11 +217,7 @@ class Relay:
             await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
-            if 200 <= response.status < 600:
-                await self._pass_on(response, send, exchange)
-            else:
-                exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-                await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            await self._pass_on(response, send, exchange)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
@@ -239,6 +237,26 @@ class Relay:
         exchange.outcome = smaller
         return again
 
+    async def _answer_over_limit(self, send: Send, exchange: Exchange) -> bool:
+        """Refuse a request for which there is no money left, in the provider's own shape, before anything of it is sent."""
+        if not self.settings.limits.stops:
+            return False
+        await self.recorded()  # all requests that have ended before are counted
+        asking = asyncio.get_running_loop().run_in_executor(self._accounting_pool, self.accounts.over_limit, exchange)
+        try:
+            exchange.over_limit = await asyncio.wait_for(asking, _RECORDED_SECONDS)
+        except TimeoutError:
+            exchange.over_limit = "the accounts do not answer, so that the limit on dollars cannot be kept. Try again."
+        if not exchange.over_limit:
+            return False
+        provider = PROVIDERS[exchange.provider]
+        exchange.status = provider.limit_status
+        await _answer_problem(send, provider, exchange.status, exchange.over_limit)
+        edited, editor = exchange.outcome.edited, self._threads.editor
+        if edited is not None and editor is not None:  # what was struck for it was not sent
+            self._answer_pool.submit(editor.withdraw, edited)
+        return True
+
     async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
         """The provider's response, as soon as its headers are there."""
         upstream = self.settings.upstreams[exchange.provider]
@@ -256,6 +274,10 @@ class Relay:
 
     async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
+        if not 200 <= response.status < 600:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            return
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
@@ -319,9 +341,9 @@ class Relay:
         try:
             edited = exchange.outcome.edited
             if edited is not None and exchange.refused:
-                editor.refused(edited, exchange.refused, answer)
+                editor.refused(edited, exchange.refused, answer, exchange.broke)
             elif edited is not None:
-                editor.answered(edited, answer)
+                editor.answered(edited, answer, exchange.broke)
         except Exception:  # the answer is with the client already: nothing of ours may matter to it
             _log.exception("The editor could not be told of an answer")
         finally:

@@ -85,6 +85,24 @@ METRICS: tuple[Metric, ...] = (
         label="why",
         old_name="redline_dear_requests_total",
     ),
+    Metric(
+        "cache_breaks",
+        "Requests for which much of the provider's cache was lost, by cause.",
+        "redline_cache_breaks_total",
+        Otel("redline.cache_breaks", "{request}", "redline.cause"),
+        "broke",
+        "labels",
+        "cause",
+    ),
+    Metric(
+        "lost_tokens", "Tokens that could have been read from the cache.", "redline_lost_tokens_total", _tokens("lost"), "lost"
+    ),
+    Metric(
+        "lost_usd",
+        "Dollars paid for them, at list prices.",
+        "redline_lost_usd_total",
+        Otel("redline.cost.lost", "{USD}", attributes=_USD),
+    ),
     Metric("errors", "Errors that were passed through.", "redline_errors_total", kind="labels", label="status"),
     Metric("retreats", "Requests for which editing took too long.", "redline_retreats_total", None, "retreat", "count"),
     Metric("refused", "Changed requests that the provider refused.", "redline_refused_total", _BY_PROVIDER, "refused", "count"),
@@ -97,6 +115,7 @@ METRICS: tuple[Metric, ...] = (
         kind="labels",
         label="done",
     ),
+    Metric("over_limit", "Requests refused by a limit on dollars.", "redline_over_limit_total", None, "over_limit", "count"),
     Metric("unreachable", "Requests that no provider answered, by reason.", log="unreachable", kind="labels"),
     Metric("cut", "Answers cut off.", "redline_cut_total", log="cut", kind="labels", label="by"),
     Metric("untouched", "Requests that were not edited, by reason.", log="untouched", kind="labels"),

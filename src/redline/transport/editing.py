@@ -5,6 +5,7 @@ import dataclasses
 import logging
 import os
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from redline.cache_breaks.watch import AnsweredCall, CacheWatch
 from redline.conversation.observing import marking_applied
 from redline.errors import FormatError, LogError, RedlineError, ValidationError
 from redline.providers.answers import Answer
@@ -20,6 +22,7 @@ from redline.providers.apis import find_api
 from redline.providers.limits.refusals import RefusedLimit, read_refusal
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
+from redline.providers.usage import Usage
 from redline.transport.tools import with_fewer_tools
 from redline.values import payloads
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from redline.conversation.editor import EditedRequest, Editor
     from redline.policy.policy import Policy
     from redline.policy.presets import PresetName
+    from redline.record.records import CacheBroke
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
@@ -108,6 +112,25 @@ class Edited:
         """Whether something else than the client's bytes is sent."""
         return self.body is not self.call.body
 
+    def answered_call(self, usage: Usage, at: float, *, is_refused: bool = False) -> AnsweredCall | None:
+        """The call as it was sent and reported, to be compared with others; `is_refused` if the client's own body was sent
+        after all. None for a body that was not read."""
+        read, request = self.read, self.request
+        if read is None or not read.messages:
+            return None
+        messages, rules = [(message, message) for message in read.messages], tuple[str, ...]()
+        if request is not None and self.is_changed and not is_refused:
+            said = map(payloads.encoded, request.said)
+            places = [None if position is None else read.messages[position] for position in request.positions]
+            messages = [(sent, given or sent) for sent, given in zip(said, places, strict=True)]
+            rules = tuple(strike.rule for strike in request.new_strikes)
+        return AnsweredCall(read.format, self.model, read.written, self.call.headers, messages, usage, at, rules)
+
+    @property
+    def cache_names(self) -> tuple[str, str]:
+        """The session and the log: calls with one of these in common are compared."""
+        return self.session, self.request.log if self.request is not None else ""
+
 
 class _UnreportedAnswers:
     """Histories whose last answer is not recorded yet: requests and usage are recorded in the order in which they came."""
@@ -176,6 +199,7 @@ class WireEditor:
         self._side_calls = SideCalls()
         self._unreported = _UnreportedAnswers()
         self._starts = _BodyStarts()
+        self._watch = CacheWatch()
         self._last: OrderedDict[tuple[str, str], EditedRequest] = OrderedDict()
         """By namespace and session, what was last made: a client may ask to keep its cache without saying of what."""
 
@@ -203,12 +227,12 @@ class WireEditor:
             return self._edit(call, only_recorded=True)
         return Edited(call, call.body, untouched=NOT_EDITED)
 
-    def refused(self, edited: Edited, status: int, answer: Answer | None = None) -> None:
+    def refused(self, edited: Edited, status: int, answer: Answer | None = None, broke: "CacheBroke | None" = None) -> None:
         """The provider refused a changed body: the history is no longer edited. `answer` is to the client's own body."""
         if edited.request is not None and edited.is_changed and status in REFUSALS:
             with _logging_failure("It could not be recorded that the provider refused a changed body to %s", edited.call):
                 self.editor.stop_editing(edited.request, f"the provider answered {status} to a body that was changed")
-        self.answered(edited, answer)
+        self.answered(edited, answer, broke)
 
     def shrink(self, edited: Edited, status: int, error: bytes) -> Edited | None:
         """A smaller body, where the provider said that the body was over one of its limits, which is kept for the history from
@@ -235,8 +259,22 @@ class WireEditor:
         """The answer has come to its end, and `answered` or `refused` follows: the next call of the session waits for it."""
         self._unreported.begin((edited.namespace, edited.session))
 
-    def answered(self, edited: Edited, answer: Answer | None) -> None:
-        """Record what the provider reported for the call."""
+    def watch(self, edited: Edited, answer: Answer | None) -> "CacheBroke | None":
+        """Compare a call with those before it: what broke the provider's cache, if something did."""
+        if answer is None or answer.usage is None:
+            return None
+        with _logging_failure("It could not be worked out what the provider's cache held of a request to %s", edited.call):
+            usage, now = answer.usage.written_for(edited.read.lifetime if edited.read else ""), time.time()
+            call = edited.answered_call(usage, now)
+            names = [f"{edited.namespace} {name}" for name in edited.cache_names if name]
+            looked = self._watch.look(call, names) if call is not None else None
+            if looked is not None:
+                self._watch.add(looked.delta, names, usage, now)
+                return looked.broke
+        return None
+
+    def answered(self, edited: Edited, answer: Answer | None, broke: "CacheBroke | None" = None) -> None:
+        """Record what the provider reported for the call, and what broke its cache."""
         try:
             if edited.request is not None and answer is not None and answer.usage is not None:
                 with (
@@ -245,6 +283,8 @@ class WireEditor:
                 ):
                     lifetime = edited.read.lifetime if edited.read is not None else ""
                     self.editor.report(edited.request, answer.usage.written_for(lifetime))
+                    if broke is not None:
+                        self.editor.note_cache_break(edited.request, broke)
         finally:
             self._unreported.end((edited.namespace, edited.session))
 

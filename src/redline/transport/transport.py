@@ -101,7 +101,10 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         headers = response.headers
         encoding = "" if response.is_closed else headers.get("content-encoding", "")
         reader = AnswerReader(edited.read.format, headers.get("content-type", ""), encoding)
-        answered = functools.partial(self._wire.answered, edited)
+
+        def answered(answer: Answer | None) -> None:
+            self._wire.answered(edited, answer, self._wire.watch(edited, answer))
+
         if response.is_closed:  # it has been read, as the answers of mocks are
             reader.feed(response.content)
             answered(reader.finish())
