@@ -225,6 +225,9 @@ class PlainEditor:
         read = find_api(call.method, call.path).read(call.body, call.path)
         return Edited(call, body, session=call.headers.get("x-session-id", ""), model=read.model, read=read)
 
+    def shrink(self, edited, status, error):
+        return None
+
     def withdraw(self, edited):
         self.withdrawn.append(edited.body)
 
