@@ -39,7 +39,7 @@ _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
     *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
-    *("proxy.redact", "proxy.otel"),
+    *("proxy.redact", "proxy.otel", "proxy.holdout"),
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 

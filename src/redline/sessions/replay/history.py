@@ -18,6 +18,7 @@ from redline.providers import find_format
 from redline.providers.usage import Usage
 from redline.record.reading import ReadOnlyLog, StoredLog
 from redline.record.records import (
+    Destination,
     EditingStopped,
     ForkedFrom,
     HeadMoved,
@@ -75,6 +76,8 @@ class PastRequest(msgspec.Struct, frozen=True):
     usage_record: int | None = None
     """In a log, the number of the record that reported it."""
     bill: OpenBill = OpenBill()
+    sent_to: Destination | None = None
+    """None where nobody says, as in agents' session files."""
 
     @property
     def indices(self) -> Iterator[int]:
@@ -360,6 +363,7 @@ class _Walk:
                 is_new_view=self._is_new_view,
                 record=record,
                 bill=bill,
+                sent_to=sent_to,
             )
         )
         self._is_new_view = False
