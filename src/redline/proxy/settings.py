@@ -14,6 +14,7 @@ from redline.record.backends import parse_address
 from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
 from redline.store.proxy_files import WholePlace, whole_place
+from redline.store.retention import parse_keep
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
@@ -114,6 +115,8 @@ class ProxySettings:
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
+    keep: str = ""
+    """How long what is not used stays: `30d`; empty: for good."""
     is_dry_run: bool = False
     workers: int = 1
     token: str = field(default="", repr=False)
@@ -150,6 +153,7 @@ class ProxySettings:
         if self.blobs:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
+        parse_keep(self.keep)
 
     @property
     def mode(self) -> str:
