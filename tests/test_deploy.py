@@ -84,7 +84,7 @@ def ask(port, token):
 
 
 def test_the_command_of_the_image(postgres):
-    """Healthy once it listens, closed without the token, recording in PostgreSQL, and over with code 0 in the time that it has."""
+    """Healthy once it listens, closed without the token, and over with code 0 in the time that it has."""
     port = free_port()
     with fake_provider([says("assistant", "Hello.")]) as provider, container(postgres, provider, port) as process:
         deadline = time.monotonic() + 60
@@ -100,7 +100,7 @@ def test_the_command_of_the_image(postgres):
 
 
 def test_the_compose_file_is_whole():
-    """The proxy waits for a healthy database, is reached from this machine alone, and needs both secrets; each setting exists."""
+    """The proxy waits for a healthy database, is reached from here alone, and needs both secrets; each setting exists."""
     proxy, database = COMPOSE["services"]["proxy"], COMPOSE["services"]["database"]
     assert proxy["depends_on"]["database"]["condition"] == "service_healthy"
     assert "pg_isready" in database["healthcheck"]["test"]

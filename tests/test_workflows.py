@@ -25,7 +25,7 @@ def steps(workflow):
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_is_the_makefile(path):
-    """Every step is a target that anybody can run, or an action at a fixed commit; jobs end by themselves, and may only read."""
+    """Every step is a target that anybody can run, or an action at a fixed commit; jobs end, and may only read."""
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert all(job["timeout-minutes"] <= 60 for job in workflow["jobs"].values())

@@ -58,10 +58,12 @@ GROUPS = {
     },
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
+        "cache": "Say what broke the provider's cache in a session, and what to set.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
         "export": "Write a session in any format, or as Markdown, HTML or JSON.",
+        "compact": "Replace a session's older messages by an outline, without a model.",
         "rm": "Delete conversations for good, or blobs that none refers to.",
     },
 }

@@ -17,6 +17,8 @@ from redline.record.log import Stored
 from redline.record.records import StrikesApplied
 from redline.servers.listening import is_loopback
 
+_OF_SESSION = ("chain", "session", "sent", "broke")
+"""What a line of the accounts says of a session beside its numbers."""
 NAMES_GONE = b'{"names_gone":true}'
 """The line after which whoever has read the accounts looks again which names are in them."""
 
@@ -71,12 +73,12 @@ def forget_in_accounts(store: str, names: Collection[str]) -> None:
         gone -= {entry.get("session") for entry in entries if "chain" in entry and entry["chain"] not in names}
         return lambda entry: entry.get("chain") in names or ("chain" not in entry and entry.get("session") in gone)
 
-    _forget_in_lines(accounts_path(store), of_names, ("chain", "session"))
+    _forget_in_lines(accounts_path(store), of_names, _OF_SESSION)
 
 
 def forget_old_accounts(store: str, before_s: float) -> None:
     """Take the names of sessions, runs and projects out of the lines of requests that were answered before a time."""
-    keys = ("chain", "session", "project", "run")
+    keys = (*_OF_SESSION, "project", "run")
 
     def old(_: Sequence[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], bool]:
         return lambda entry: entry.get("at", before_s) < before_s and not entry.keys().isdisjoint(keys)
