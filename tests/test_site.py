@@ -11,8 +11,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-GENERATED = {"command-line.md", "reference.md", "results.md", "rules.md", "replay-and-results.md"}
-"""Pages of tables, or to look something up in; nobody reads them from top to bottom."""
+LOOKED_UP = {"command-line.md", "loops.md", "reference.md", "results.md", "rules.md", "replay-and-results.md"}
+"""Pages of tables, or of a loop for each SDK: nobody reads them from top to bottom."""
 LONGEST_PAGE = 250
 
 
@@ -47,7 +47,7 @@ def test_every_page_has_its_place():
 def test_a_page_can_be_read_through(page):
     """What one reads from top to bottom has at most 250 lines."""
     lines = page.read_text(encoding="utf-8").count("\n")
-    assert lines <= LONGEST_PAGE or page.name in GENERATED
+    assert lines <= LONGEST_PAGE or page.name in LOOKED_UP
 
 
 @pytest.fixture(scope="module")
