@@ -76,6 +76,7 @@ COMMANDS = {name: says for group in GROUPS.values() for name, says in group.item
     "completion": "Print what makes a shell complete commands, options and sessions.",
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
+    "purge": "Delete everything that Redline stored on this computer.",
 }
 """Every subcommand, those that are not listed, too; its function has the name of its file."""
 

@@ -178,6 +178,13 @@ _DECLARED = (
         "Where requests go on to, for anthropic, openai or gemini; again for each.",
         "PROVIDER=URL",
     ),
+    Setting(
+        "proxy.keep",
+        "text",
+        "",
+        "Delete for good what was not used for so long: 30d, 12h; without it nothing is deleted.",
+        metavar="TIME",
+    ),
     Setting("proxy.dry_run", "switch", False, "Change nothing, record everything, report what would have been saved."),
     Setting(
         "proxy.holdout",
@@ -452,6 +459,7 @@ _EXAMPLES: dict[str, SettingData] = {
     "proxy.blobs": "~/.redline/blobs",
     "proxy.whole_in": "~/.redline/whole",
     "proxy.holdout": "10%",
+    "proxy.keep": "30d",
     "proxy.upstream": ("openai=https://openrouter.ai/api/v1",),
     "proxy.allow_origin": ("http://localhost:3000",),
     "replay.jobs": 4,

@@ -16,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 from redline.conversation.editor import Editor
 from redline.policy.policy import Policy, find_policy
 from redline.proxy.accounts import Accounts, accounts_path
+from redline.proxy.cleaning import marked_as_running, unused_deleted
 from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
@@ -60,7 +61,7 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     on_ready(running)
-    with ended_by_signals(), listening:
+    with ended_by_signals(), listening, marked_as_running(running.store), unused_deleted(running):
         if running.workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         else:

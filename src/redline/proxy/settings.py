@@ -17,6 +17,7 @@ from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
 from redline.store.proxy_files import WholePlace, whole_place
 from redline.transport.holdout import parse_share
+from redline.store.retention import parse_keep
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
@@ -117,6 +118,8 @@ class ProxySettings:
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
+    keep: str = ""
+    """How long what is not used stays: `30d`; empty: for good."""
     is_dry_run: bool = False
     holdout: str = ""
     """The share of sessions that is sent as it came, such as `10%`; empty: none."""
@@ -162,6 +165,7 @@ class ProxySettings:
         if self.blobs:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
+        parse_keep(self.keep)
 
     @property
     def mode(self) -> str:
