@@ -38,7 +38,15 @@ _NOT_FOUND = 127
 _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
-    *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
+    *(
+        "proxy.dry_run",
+        "proxy.store",
+        "proxy.policy",
+        "proxy.blobs",
+        "proxy.whole_in",
+        "proxy.recall",
+        "proxy.edit_subscriptions",
+    ),
     *("proxy.redact", "proxy.otel"),
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""

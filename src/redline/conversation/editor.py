@@ -10,10 +10,12 @@ import operator
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
+from redline.conversation.resent.hidden import Positions, shown_digest, with_hidden_turns
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
@@ -31,6 +33,7 @@ from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
 from redline.record.blobs.retrieval import recall_from
+from redline.record.blobs.search import search_record
 from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
@@ -41,19 +44,22 @@ from redline.record.records import (
     HeadMoved,
     Lift,
     MessageAdded,
+    RecallOffered,
     Record,
     SavedTokens,
     SessionNamed,
     Strike,
     StrikesLifted,
+    TurnsHidden,
     UsageReported,
 )
+from redline.rules.way_back import WayBack
 from redline.schedules import WhenFree
 from redline.schedules.bill import OpenBill
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
-from redline.values.checks import check_function, check_time_ms, short_repr
-from redline.values.messages import Message
+from redline.values.checks import check_function, check_text, check_time_ms, short_repr
+from redline.values.messages import Message, Reasoning
 from redline.values.payloads import Payload
 
 _logger = logging.getLogger("redline.editor")
@@ -81,6 +87,8 @@ class EditedRequest(Request):
     """The name of the log in the store."""
     record: int = ROOT
     """The last record of its way through that log."""
+    recall_tool: str = ""
+    """The tool for recall that its history is offered from the first request on; empty if none is."""
 
     @property
     def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
@@ -126,8 +134,12 @@ class Editor:
         redact: Redact | None = None,
         durability: Durability = "os",
         whole_in: str | os.PathLike[str] | None = None,
+        recall_tool: str = "",
+        recalls_in_files: bool = False,
     ) -> None:
-        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results."""
+        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results; for struck
+        results, too, with `recalls_in_files`. `recall_tool`: a tool that callers answer by `recall` and `search`, for the
+        histories that are offered it."""
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
@@ -137,6 +149,11 @@ class Editor:
         check_blobs(self._policy.made_rules(), self._blobs)
         self._wholes = WholeFolders()
         self._settings = (self._policy if whole_in is None else self._policy.with_whole_in(whole_in)).settings()
+        self._recall_tool = check_text("recall_tool", recall_tool)
+        self._recalling = dataclasses.replace(self._settings, way_back=WayBack(tool=recall_tool))
+        if recalls_in_files and whole_in is not None:
+            folder = str(Path(whole_in).expanduser().absolute())
+            self._settings = dataclasses.replace(self._settings, way_back=WayBack(folder=folder))
         self._reader = ListReader(redact)
         self._histories = OpenHistories(LogStore(store, durability=durability, redact=redact), self._counter)
 
@@ -165,6 +182,11 @@ class Editor:
         return self._blobs
 
     @property
+    def recall_tool(self) -> str:
+        """The tool for recall that histories may be offered."""
+        return self._recall_tool
+
+    @property
     def whole_problem(self) -> str:
         """Why the last whole result could not be written to the folder that the rule `folded` names; empty if it was."""
         return self._wholes.problem
@@ -190,6 +212,8 @@ class Editor:
         times: Sequence[float | None] = (),
         lifetime: str = "",
         now: float | None = None,
+        may_recall: bool = False,
+        strikes_more: bool = True,
     ) -> EditedRequest:
         """What to send in place of a list of messages. What is new in it is recorded, and so are strikes.
 
@@ -197,7 +221,9 @@ class Editor:
         `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
-        or `none` if it is not asked to cache at all, which is believed until it reports that it does.
+        or `none` if it is not asked to cache at all, which is believed until it reports that it does. With `may_recall` a
+        history that begins with this list is offered the recall tool. Without `strikes_more` all that was sent before is sent
+        as it was.
         """
         watch = observing.Stopwatch() if observing.observer is not None else None
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
@@ -218,7 +244,7 @@ class Editor:
                     request = _unchanged(given, given.why_untouched)
                 else:
                     with self._histories.going_on(given) as way:
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime)
+                        request = self._decided(way, given, time_ms, model, preamble, lifetime, (may_recall, strikes_more))
                 break
             except StaleLogError as problem:
                 if attempt == _MOST_REOPENED:
@@ -229,23 +255,36 @@ class Editor:
         return request
 
     def _decided(
-        self, way: OpenTree, given: IncomingList, now: float, model: Model | None, preamble: object, lifetime: str
+        self,
+        way: OpenTree,
+        shown: IncomingList,
+        now: float,
+        model: Model | None,
+        preamble: object,
+        lifetime: str,
+        allowed: tuple[bool, bool],
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
+        given, positions_of = self._with_hidden_turns(way, shown)
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = self._follow(way, given, now)
+            spot = self._follow(way, given, now, self._recall_tool if allowed[0] else "")
             if why := way.tree.left_alone_at(spot.record):
-                return dataclasses.replace(_unchanged(given, why), log=way.name, record=spot.record)
+                return dataclasses.replace(_unchanged(shown, why), log=way.name, record=spot.record)
+            tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
+            settings = self._recalling if tool and tool == self._recall_tool else self._settings
+            ahead = [preamble, tool] if settings is self._recalling else preamble
             engine = way.engine_at(spot.record, given.format, self._counter, self._blobs, self._wholes)
             requests = engine.state.requests
-            sent_to = way.destinations.find(model, preamble, requests.sent_to)
+            sent_to = way.destinations.find(model, ahead, requests.sent_to)
             known = sent_to.model if sent_to is not None else ""
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
                 schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
-            made = engine.request(self._settings, RequestContext(now, schedule, sent_to, is_sent=observing.is_applied()))
+            made = engine.request(
+                settings, RequestContext(now, schedule, sent_to, is_sent=observing.is_applied(), applies=allowed[1])
+            )
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
@@ -256,12 +295,13 @@ class Editor:
                 schedule=schedule.name,
                 model=known,
                 said=said,
-                positions=positions,
-                is_changed=_is_changed(given, said),
+                positions=[None if place is None else positions_of[place] for place in positions],
+                is_changed=_is_changed(shown, said),
                 log=way.name,
                 record=engine.timeline.head,
+                recall_tool=settings.way_back.tool,
             )
-            engine.tell(request, self._settings, f"{self.store} {way.name}")
+            engine.tell(request, settings, f"{self.store} {way.name}")
             return request
         raise ExecutionError(f"Other processes kept deciding first in {self._histories.store.address_of(way.name)}. Try again.")
 
@@ -273,34 +313,37 @@ class Editor:
         Of a conversation that is in memory it takes what was last read, so that it needs no store that answers.
         """
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
+        shown, positions_of = given, list[int | None]()
         if why := given.why_untouched:
             return _unchanged(given, why)
         way = self._histories.find_now(given)
         if way is None:
             return _unchanged(given, "the store does not answer")
+        given, positions_of = self._with_hidden_turns(way, given)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
-            return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
+            return _unchanged(shown, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
         for strike in PathDecisions(path).strikes.values():
             by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
-        positions, said, lead = list[int](), list[Payload](), given.leading_system_messages
+        positions, said, lead = list[int | None](), list[Payload](), given.leading_system_messages
         for position, message in enumerate(given.messages):
             strikes = by_index.get(position - lead, ())
             left = way.struck.struck_payload(position - lead, given, strikes, stored.__getitem__) if strikes else message
             if left is not None:
-                positions.append(position)
+                positions.append(positions_of[position])
                 said.append(as_given(given, left))
         return dataclasses.replace(
             _unchanged(given, ""),
             said=said,
             positions=positions,
-            is_changed=_is_changed(given, said),
+            is_changed=_is_changed(shown, said),
             log=way.name,
+            recall_tool=self._recall_tool and way.tree.tool_at(spot.record),
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
             bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
@@ -321,16 +364,43 @@ class Editor:
             _check_request(request)
 
         def said_message(index: int) -> Message | None:
-            if request is None or request.record == ROOT:
-                return None
-            way = self._histories.open(request.log)
-            with way.lock:
-                self._check_own(way, request)
-                path = way.tree.path(request.record)
-            natives = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
-            return find_format(request.format).read(natives[index]) if index < len(natives) else None
+            natives = self._natives_of(request) if request is not None else []
+            return find_format(str(request and request.format)).read(natives[index]) if index < len(natives) else None
 
         return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
+
+    def search(self, words: str = "", *, request: EditedRequest, grep: str | None = None, max_chars: int = 2_000) -> str:
+        """The best lines of all that the history of a request said, with their references; what is hidden from its client, too."""
+        _check_request(request)
+        natives, format = self._natives_of(request), find_format(request.format)
+        return search_record(words, lambda at: format.read(natives[at]), len(natives), grep=grep, max_chars=max_chars)
+
+    def _natives_of(self, request: EditedRequest) -> list[bytes]:
+        """The messages on the way to a request, as they are in the record."""
+        if request.record == ROOT:
+            return []
+        way = self._histories.open(request.log)
+        with way.lock:
+            self._check_own(way, request)
+            path = way.tree.path(request.record)
+        return [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+
+    def hide_turns(
+        self,
+        request: EditedRequest,
+        last: EditedRequest,
+        shown: Sequence[Message],
+        calls: Sequence[tuple[int, bytes]] = (),
+        results: Sequence[bytes] = (),
+    ) -> None:
+        """The client of a request was shown one answer in the place of the turns from there to the `last` request, and of its
+        answer without some calls. Lists that come with what was shown get the turns back."""
+        _check_request(request)
+        thoughts = sum(isinstance(part, Reasoning) for one in shown for part in one.parts)
+        if request.record != ROOT:
+            after = self._histories.open(request.log).tree.length_at(request.record)
+            hidden = TurnsHidden(after, shown_digest(shown), thoughts, tuple(calls), tuple(results))
+            self._note(last, lambda _: hidden)
 
     # --- what became of it
 
@@ -391,7 +461,14 @@ class Editor:
 
     # --- the way of a list
 
-    def _follow(self, way: OpenTree, given: IncomingList, now: float) -> KnownPath:
+    def _with_hidden_turns(self, way: OpenTree, given: IncomingList) -> tuple[IncomingList, Positions]:
+        """The list with the turns that its client was not shown, here or where it goes on from."""
+        tree = way.tree
+        if tree.find(given.digests, given.session).length == 0 and (fork := self._histories.fork_of(given)):
+            tree = fork[0].tree
+        return with_hidden_turns(given, tree, self._reader)
+
+    def _follow(self, way: OpenTree, given: IncomingList, now: float, offered: str = "") -> KnownPath:
         """The way of the list, made as far as it was not there."""
         tree = way.tree
         spot = tree.find(given.digests, given.session)
@@ -425,6 +502,9 @@ class Editor:
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
+        # A history that went on without the tool does not get it: another list of tools would be another prefix.
+        if offered and not tree.tool_at(spot.record) and given.has_no_answer:
+            records.append(RecallOffered(offered))
         tree.append(records, parent=spot.record)
         if origin is not None:
             self._histories.evict(origin)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+import msgspec
+
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning
 from redline.engine.derived_state import DerivedState
 from redline.engine.repaired import RepairedView
@@ -15,6 +17,7 @@ from redline.providers.flaws import KNOWN_FIELDS
 from redline.providers.laws import History, Problem, problems_of
 from redline.record.blobs import reference_of
 from redline.record.records import Destination, LedgerEntry, Strike
+from redline.rules.placeholders import whole_of
 from redline.rules.rule import Mark
 from redline.schedules import Decision, Decisions, Ledger, Schedule, ScheduleInput, WhenFree, needs_ledger
 from redline.schedules.history import what_changed
@@ -45,6 +48,8 @@ class RequestContext:
     """Why no whole result can be stored in a folder, if none can."""
     is_sent: bool = True
     """Whether the request is sent; else no file is written for a model that will never look for it."""
+    applies: bool = True
+    """Whether marks may be applied; else all of them wait, whatever the schedule says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
     # The laws let each strike pass or refuse it.
     lost = _lost_reasoning(state, bound, sent_to) if bound is not None else []
     given_back = [Decision(mark, is_applied=True, why="a pointer must lead to words") for mark in work.marks.pointers.marks()]
-    draft, refusals = _strike(work, [*lost, *given_back, *decisions.applied], bound, context)
+    draft, refusals = _strike(work, [*lost, *given_back, *(decisions.applied if context.applies else ())], bound, context)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
     request = Request(
@@ -164,6 +169,10 @@ def _strike(
     def refuse(decision: Decision) -> Problem | None:
         mark = decision.mark
         problem = bound.problem(mark.index, mark.at) if bound is not None else None
+        seen = work.marks.seen(mark) if work.settings.way_back.folder and mark.blob is None else None
+        if seen is not None and (whole := whole_of(seen, mark.replacement)) is not None:
+            mark = msgspec.structs.replace(mark, blob=whole, whole_in=work.settings.way_back.folder)
+            decision = replace(decision, mark=mark)
         missing = context.no_whole if mark.whole_in else context.no_blobs
         if problem is None and missing and mark.blob is not None:
             problem = Problem(mark.index, None, NO_BLOBS, "what a stub refers to must be stored", missing)

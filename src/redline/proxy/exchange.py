@@ -16,6 +16,7 @@ from redline.proxy.edit_threads import EditOutcome
 from redline.record.log import ROOT
 from redline.schedules.bill import OpenBill
 from redline.telemetry.metrics import METRICS, MetricValue, usage_values
+from redline.transport.editing import Edited, HiddenAnswer
 from redline.values import payloads
 
 _MOST_ANSWER = 32 * 1024 * 1024
@@ -47,6 +48,10 @@ class Exchange:
     content_encoding: str = ""
     chunks: list[bytes] = field(default_factory=list)
     kept_bytes: int = 0
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer."""
+    hidden: tuple[Edited, HiddenAnswer] | None = None
+    """The first request of the turns that the client was shown as one answer, and that answer."""
     start: float = field(default_factory=time.perf_counter)
     end: float = 0.0
 
@@ -114,6 +119,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last record of its way through the log."""
     asks: tuple[str, ...] = ()
     """The tools of `redline mcp` that the answer calls: by them the server knows which session asks."""
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer, which the proxy answered before it asked the model again."""
 
     @classmethod
     def of(
@@ -143,7 +150,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             if price is not None:
                 paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
                 cost, saved = paid.paid, paid.saved
-        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
+        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run", "recalls")
         return cls(
             **{name: getattr(exchange, name) for name in carried},
             at=now,
@@ -165,7 +172,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             seconds=round(exchange.end - exchange.start, 3),
             edit_ms=round(outcome.edit_ms, 2),
             record=request.record if request else ROOT,
-            asks=_own_tools_in(answer) if answer else (),
+            asks=_own_tools_in(answer) if answer and not exchange.recalls else (),
         )
 
 
@@ -183,6 +190,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "unpriced_requests": bool(reported) and one.cost is None,
         "why": one.why,
         "errors": str(one.status) if one.status >= 400 else "",
+        "recalls": one.recalls,
         "retreats": one.fallback,
         "refused": one.refused,
         "unreachable": one.unreachable,

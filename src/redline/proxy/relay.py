@@ -1,6 +1,7 @@
 """The proxy's one endpoint: takes every request, has it edited if it asks a model, and relays what the provider answers."""
 
 import asyncio
+import functools
 import json
 import logging
 import threading
@@ -27,6 +28,7 @@ from redline.proxy.http import (
     headers_for_upstream,
     plain_headers,
 )
+from redline.proxy.recall.rounds import Asking, RecallRounds
 from redline.proxy.settings import ProxySettings, Target, parse_target
 from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
 from redline.servers.listening import TOKEN_HEADER
@@ -209,13 +211,26 @@ class Relay:
             await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
-            if 200 <= response.status < 600:
+            if response.status == 200 and exchange.outcome.recalls:
+                await RecallRounds(self._asking(scope, incoming, exchange), exchange, send).relay(response)
+            elif 200 <= response.status < 600:
                 await self._pass_on(response, send, exchange)
             else:
                 exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
                 await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
+
+    def _asking(self, scope: Scope, incoming: Incoming, exchange: Exchange) -> Asking:
+        """What is needed to ask a model again, where it asked for something that was struck."""
+        editor = self._threads.editor
+        assert editor is not None, "it has edited the request"
+        return Asking(
+            self._threads.edit,
+            functools.partial(self._ask, scope, incoming, exchange),
+            self._record_later,
+            editor.recall,
+        )
 
     async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
         """The provider's response, as soon as its headers are there."""
@@ -226,7 +241,7 @@ class Relay:
         return await self._client.send(
             exchange.method,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
-            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed),
+            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed, is_read=outcome.recalls),
             pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
             length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
             proxy=upstream.proxy,
@@ -286,6 +301,8 @@ class Relay:
         """Report what became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
         try:
             edited = exchange.outcome.edited
+            if edited is not None and exchange.hidden is not None:
+                editor.hide_turns(exchange.hidden[0], edited, exchange.hidden[1])
             if edited is not None and exchange.refused:
                 editor.refused(edited, exchange.refused, answer)
             elif edited is not None:

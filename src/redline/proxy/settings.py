@@ -17,6 +17,7 @@ from redline.store.proxy_files import WholePlace, whole_place
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
+RECALLS = ("off", "file", "tool")
 _VERSIONS = frozenset(provider.version for provider in PROVIDERS.values())
 
 
@@ -113,6 +114,8 @@ class ProxySettings:
     """Where offloaded results go: a folder or a bucket; empty: nowhere."""
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
+    recall: str = "file"
+    """How the model gets back what was struck: `off`, `file` or `tool`."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
     is_dry_run: bool = False
     workers: int = 1
@@ -150,6 +153,8 @@ class ProxySettings:
         if self.blobs:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
+        if self.recall not in RECALLS:
+            raise ValidationError(f"--recall must be one of {', '.join(RECALLS)}, not {self.recall!r}")
 
     @property
     def mode(self) -> str:

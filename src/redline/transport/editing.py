@@ -8,13 +8,15 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redline.conversation.observing import marking_applied
 from redline.errors import FormatError, LogError, RedlineError, ValidationError
+from redline.providers import find_format
 from redline.providers.answers import Answer
 from redline.providers.api import Api, Body, BodyStart
 from redline.providers.apis import find_api
+from redline.providers.offered_tool import RECALL_TOOL, offer_in, with_recall_tool
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
 from redline.values import payloads
@@ -72,6 +74,8 @@ class Call:
     """As the client wrote it: for who pays, which it may say, and nothing else."""
     namespace: str = ""
     """Whose histories these are, where the caller says it; empty where label and credential do."""
+    is_next_turn: bool = False
+    """Whether the model goes on with an answer: all that it was sent before must be sent as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,25 @@ class Edited:
     """What went wrong with the editing, if something did; then what was recorded before is sent, or the client's bytes."""
     is_store_down: bool = False
     """Whether that is the store's fault, not ours."""
+    recalls: bool = False
+    """Whether the body offers the tool for recall, whose calls are answered here."""
 
     @property
     def is_changed(self) -> bool:
         """Whether something else than the client's bytes is sent."""
         return self.body is not self.call.body
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenAnswer:
+    """What a client was shown of several turns, and what not."""
+
+    shown: tuple[dict[str, Any], ...]
+    """The messages that it was shown."""
+    calls: tuple[tuple[int, bytes], ...] = ()
+    """Calls that it was not shown, beside its own in the last answer: how many of those come before each."""
+    results: tuple[bytes, ...] = ()
+    """What was answered to these."""
 
 
 class _UnreportedAnswers:
@@ -208,6 +226,28 @@ class WireEditor:
             with _logging_failure("Strikes that were never sent to %s could not be withdrawn", edited.call):
                 self.editor.withdraw(edited.request)
 
+    def recall(self, edited: Edited, arguments: Mapping[str, object]) -> tuple[str, bool]:
+        """What a call of the tool for recall is answered, and whether that is an error; from the history of the request alone."""
+        asked = {name: str(held) for name, held in arguments.items() if isinstance(held, str | int) and held != ""}
+        try:
+            if edited.request is None:
+                raise ValidationError("Nothing is recorded of this conversation.")
+            if "search" in asked or "reference" not in asked:
+                words, grep = asked.get("search", ""), asked.get("grep")
+                found = self.editor.search(words, request=edited.request, grep=grep)
+                return found.replace(": recall(", f": {RECALL_TOOL}(", 1), False
+            lines, grep = asked.get("lines"), asked.get("grep")
+            return self.editor.recall(asked["reference"], request=edited.request, lines=lines, grep=grep), False
+        except (RedlineError, OSError) as problem:
+            return str(problem), True
+
+    def hide_turns(self, first: Edited, last: Edited, hidden: "HiddenAnswer") -> None:
+        """The client was shown one answer in the place of the turns of these requests."""
+        with _logging_failure("Turns that the client of %s was not shown could not be recorded", first.call):
+            if first.request is not None and last.request is not None:
+                shown = tuple(map(find_format(first.request.format).read, hidden.shown))
+                self.editor.hide_turns(first.request, last.request, shown, hidden.calls, hidden.results)
+
     def answering(self, edited: Edited) -> None:
         """The answer has come to its end, and `answered` or `refused` follows: the next call of the session waits for it."""
         self._unreported.begin((edited.namespace, edited.session))
@@ -243,6 +283,7 @@ class WireEditor:
         side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
         if side_call is not None and not side_call.keeps_strikes:
             return dataclasses.replace(edited, untouched=side_call.reason)
+        offer = offer_in(body, call.query) if self.editor.recall_tool == RECALL_TOOL and not observed else ""
         if not only_recorded:
             self._unreported.wait_for((namespace, session))
         if only_recorded or side_call is not None:
@@ -257,6 +298,8 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
+                    may_recall=offer == "may begin",
+                    strikes_more=not call.is_next_turn,
                 )
         if side_call is None:
             self._remember(self._namespace(call, observed) if body.account else namespace, session, request)
@@ -265,12 +308,14 @@ class WireEditor:
             reason = "its body is not UTF-8"
             self.editor.stop_editing(request, reason)
         noted = reason or (side_call.reason if side_call is not None else "")
-        if reason or not request.is_changed:
+        recalls = bool(offer and request.recall_tool and not reason)
+        if reason or not (request.is_changed or recalls):
             return dataclasses.replace(edited, request=request, untouched=noted)
         said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
         spliced = body.splice(list(zip(request.positions, said, strict=True)))
+        spliced = with_recall_tool(spliced, body.format) if recalls else spliced
         sent = call.body if spliced == call.body else spliced
-        return dataclasses.replace(edited, body=sent, request=request, untouched=noted)
+        return dataclasses.replace(edited, body=sent, request=request, untouched=noted, recalls=recalls)
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
