@@ -279,7 +279,9 @@ class RecallRounds:
         for message in map(self._format.read, map(payloads.encode, turn.messages)):
             for call in message.calls:
                 if call.name == RECALL_TOOL:
-                    calls.append((before, payloads.encode(payloads.value_at(payloads.decode(message.native), call.at))))
+                    native = payloads.decode(message.native)
+                    held = native if self._format.items_are_messages else payloads.value_at(native, call.at[:2])
+                    calls.append((before, payloads.encode(held)))
                 before += call.name != RECALL_TOOL
         results = await self._answers(turn.own) if calls else []
         shown = (*self._shown, *self._visible(turn.messages))
