@@ -6,15 +6,15 @@ for byte, but for those that are struck or have to be repaired.
 
 import dataclasses
 import logging
-import operator
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
+from redline.conversation.edited_request import EditedRequest as EditedRequest
+from redline.conversation.edited_request import check_request, is_changed, unchanged_request
 from redline.conversation.resent.hidden import Positions, shown_digest, with_hidden_turns
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
@@ -22,13 +22,11 @@ from redline.conversation.resent.outgoing import as_given, messages_to_send
 from redline.conversation.resent.tree import KnownPath, PathDecisions
 from redline.engine.project import RequestContext
 from redline.engine.request import Request
-from redline.engine.sent import Sent
 from redline.errors import ExecutionError, StaleLogError, ValidationError
 from redline.policy.policy import EDITOR_POLICY, Policy, check_blobs, make_policy
 from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
-from redline.providers.format import Format
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
@@ -69,48 +67,6 @@ _MOST_TRIES = 16
 _MOST_REOPENED = 3
 """Logs that one list needs: its own, the index of sessions, and one that it goes on from."""
 _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class EditedRequest(Request):
-    """What to send in place of a list of messages, and why it differs from it."""
-
-    said: Sequence[Payload] = ()
-    """What to send, in order. A message that is not changed is the very object, or the very bytes, of the caller's."""
-    positions: Sequence[int | None] = ()
-    """Of each of these the position in the caller's list; None for one that the repair made of others or of nothing."""
-    is_changed: bool = False
-    """Whether what to send differs from the caller's list."""
-    untouched: str = ""
-    """Why the list was passed on as it is, without a look at what might go."""
-    log: str = ""
-    """The name of the log in the store."""
-    record: int = ROOT
-    """The last record of its way through that log."""
-    recall_tool: str = ""
-    """The tool for recall that its history is offered from the first request on; empty if none is."""
-
-    @property
-    def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
-        """What to send, in order: the position in the caller's list, and the message."""
-        return tuple(zip(self.positions, self.said, strict=True))
-
-    @cached_property
-    def messages(self) -> list[Any]:
-        """The messages to send. Those that are not changed are the caller's own objects, where it gave objects."""
-        return [payloads.decode(payload) for payload in self.said]
-
-    @cached_property
-    def body(self) -> bytes:
-        """The messages as one JSON list, those that are not changed byte for byte as they were given."""
-        return payloads.join_list(map(payloads.encoded, self.said))
-
-    def without_content(self) -> "EditedRequest":
-        """The request's place in its log and its model, without its messages: for callers that remember many requests."""
-        return _without_strikes(find_format(self.format), model=self.model, log=self.log, record=self.record)
-
-    def _decoded(self) -> list[Any]:
-        return payloads.decode_all([payloads.encoded(payload) for payload in self.said])
 
 
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
@@ -182,18 +138,13 @@ class Editor:
         return self._blobs
 
     @property
-    def recall_tool(self) -> str:
-        """The tool for recall that histories may be offered."""
-        return self._recall_tool
-
-    @property
     def whole_problem(self) -> str:
         """Why the last whole result could not be written to the folder that the rule `folded` names; empty if it was."""
         return self._wholes.problem
 
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
-        _check_request(request)
+        check_request(request)
         if not request.log:
             raise ExecutionError(f"There is no log of this request: {request.untouched}.")
         return self._histories.store.address_of(request.log)
@@ -241,7 +192,7 @@ class Editor:
         for attempt in range(_MOST_REOPENED + 1):  # nothing is lost by going on with another log: the caller's list is whole
             try:
                 if given.why_untouched:
-                    request = _unchanged(given, given.why_untouched)
+                    request = unchanged_request(given, given.why_untouched)
                 else:
                     with self._histories.going_on(given) as way:
                         request = self._decided(way, given, time_ms, model, preamble, lifetime, (may_recall, strikes_more))
@@ -271,7 +222,7 @@ class Editor:
         for _ in range(_MOST_TRIES):
             spot = self._follow(way, given, now, self._recall_tool if allowed[0] else "")
             if why := way.tree.left_alone_at(spot.record):
-                return dataclasses.replace(_unchanged(shown, why), log=way.name, record=spot.record)
+                return dataclasses.replace(unchanged_request(shown, why), log=way.name, record=spot.record)
             tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
             settings = self._recalling if tool and tool == self._recall_tool else self._settings
             ahead = [preamble, tool] if settings is self._recalling else preamble
@@ -296,7 +247,7 @@ class Editor:
                 model=known,
                 said=said,
                 positions=[None if place is None else positions_of[place] for place in positions],
-                is_changed=_is_changed(shown, said),
+                is_changed=is_changed(shown, said),
                 log=way.name,
                 record=engine.timeline.head,
                 recall_tool=settings.way_back.tool,
@@ -315,16 +266,16 @@ class Editor:
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         shown, positions_of = given, list[int | None]()
         if why := given.why_untouched:
-            return _unchanged(given, why)
+            return unchanged_request(given, why)
         way = self._histories.find_now(given)
         if way is None:
-            return _unchanged(given, "the store does not answer")
+            return unchanged_request(given, "the store does not answer")
         given, positions_of = self._with_hidden_turns(way, given)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
-            return _unchanged(shown, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
+            return unchanged_request(shown, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
@@ -338,10 +289,10 @@ class Editor:
                 positions.append(positions_of[position])
                 said.append(as_given(given, left))
         return dataclasses.replace(
-            _unchanged(given, ""),
+            unchanged_request(given, ""),
             said=said,
             positions=positions,
-            is_changed=_is_changed(shown, said),
+            is_changed=is_changed(shown, said),
             log=way.name,
             recall_tool=self._recall_tool and way.tree.tool_at(spot.record),
             record=spot.record if spot.length == len(given.digests) else ROOT,
@@ -361,7 +312,7 @@ class Editor:
         """What the stub of an offloaded result refers to, all or some lines of it; a struck one's, too, with the `request` that
         said it, since `#12.0` is a part of another message in each conversation."""
         if request is not None:
-            _check_request(request)
+            check_request(request)
 
         def said_message(index: int) -> Message | None:
             natives = self._natives_of(request) if request is not None else []
@@ -370,8 +321,8 @@ class Editor:
         return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     def search(self, words: str = "", *, request: EditedRequest, grep: str | None = None, max_chars: int = 2_000) -> str:
-        """The best lines of all that the history of a request said, with their references; what is hidden from its client, too."""
-        _check_request(request)
+        """The best lines of all that the history of a request said, with their references, hidden turns included."""
+        check_request(request)
         natives, format = self._natives_of(request), find_format(request.format)
         return search_record(words, lambda at: format.read(natives[at]), len(natives), grep=grep, max_chars=max_chars)
 
@@ -395,7 +346,7 @@ class Editor:
     ) -> None:
         """The client of a request was shown one answer in the place of the turns from there to the `last` request, and of its
         answer without some calls. Lists that come with what was shown get the turns back."""
-        _check_request(request)
+        check_request(request)
         thoughts = sum(isinstance(part, Reasoning) for one in shown for part in one.parts)
         if request.record != ROOT:
             after = self._histories.open(request.log).tree.length_at(request.record)
@@ -420,7 +371,7 @@ class Editor:
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
-        _check_request(request)
+        check_request(request)
         made = {strike.number for strike in request.new_strikes}
 
         def lift(path: list[Stored]) -> Record | None:
@@ -437,7 +388,7 @@ class Editor:
 
     def _note(self, request: EditedRequest, make: Callable[[list[Stored]], Record | None]) -> None:
         """Append what is known of a request where it ends, made from the records up to there."""
-        _check_request(request)
+        check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._histories.open(request.log)
@@ -502,13 +453,15 @@ class Editor:
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
-        # A history that went on without the tool does not get it: another list of tools would be another prefix.
-        if offered and not tree.tool_at(spot.record) and given.has_no_answer:
-            records.append(RecallOffered(offered))
+        records += self._offer(given, tree.tool_at(spot.record), offered)
         tree.append(records, parent=spot.record)
         if origin is not None:
             self._histories.evict(origin)
         return tree.find(given.digests, given.session)
+
+    def _offer(self, given: IncomingList, known: str, offered: str) -> list[Record]:
+        """A history that went on without the tool never gets it: another list of tools would be another prefix."""
+        return [RecallOffered(offered)] if offered and not known and given.has_no_answer else []
 
     def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: IncomingList) -> KnownPath:
         """Begin a log with the records of the same messages in another, so that it is whole whatever becomes of that one."""
@@ -521,28 +474,3 @@ class Editor:
         way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
         self._histories.register_session(given, way.name, range(1, spot.length + 1))
         return way.tree.find(given.digests[: spot.length], given.session)
-
-
-def _check_request(request: object) -> None:
-    if not isinstance(request, EditedRequest):
-        raise ValidationError(f"request must be what edit() gave, not {short_repr(request)}")
-
-
-def _unchanged(given: IncomingList, why: str) -> EditedRequest:
-    """The list as it came."""
-    return _without_strikes(
-        given.format,
-        count_tokens=lambda: sum(map(len, given.natives)) // 4,
-        said=given.messages,
-        positions=range(len(given.messages)),
-        untouched=why,
-    )
-
-
-def _without_strikes(format: Format, *, count_tokens: Callable[[], int] = int, **fields: Any) -> EditedRequest:
-    return EditedRequest(format.name, Sent.of_nothing(format), (), (), tuple, tuple, tuple, count_tokens, **fields)
-
-
-def _is_changed(given: IncomingList, said: Sequence[Payload]) -> bool:
-    """Whether something else than the caller's own messages is to be sent."""
-    return len(said) != len(given.messages) or not all(map(operator.is_, said, given.messages))

@@ -106,9 +106,10 @@ def _declared(tools: list[Any]) -> list[dict[str, Any]]:
 
 def _is_free(choice: Any, mode: Any) -> bool:
     """Whether the model chooses what it calls, out of all tools."""
-    calling = (
-        next((mode[name] for name in ("functionCallingConfig", "function_calling_config") if name in mode), {}) if mode else {}
-    )
+    named = [
+        mode[name] for name in ("functionCallingConfig", "function_calling_config") if isinstance(mode, dict) and name in mode
+    ]
+    calling: dict[str, Any] = named[0] if named and isinstance(named[0], dict) else {}
     kind = choice.get("type") if isinstance(choice, dict) else choice
     return kind in (None, "auto") and str(calling.get("mode") or "AUTO").upper() in ("AUTO", "MODE_UNSPECIFIED")
 

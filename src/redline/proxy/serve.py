@@ -97,7 +97,12 @@ def _open_editor(settings: ProxySettings) -> WireEditor:
         recall_tool=RECALL_TOOL if settings.recall == "tool" else "",
         recalls_in_files=settings.recall != "off",
     )
-    return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
+    return WireEditor(
+        editor,
+        edits_subscriptions=settings.edits_subscriptions,
+        is_dry_run=settings.is_dry_run,
+        offers_recall=settings.recall == "tool",
+    )
 
 
 def _warm_up(policy: Policy) -> None:

@@ -16,7 +16,7 @@ from redline.providers import find_format
 from redline.providers.answers import Answer
 from redline.providers.api import Api, Body, BodyStart
 from redline.providers.apis import find_api
-from redline.providers.offered_tool import RECALL_TOOL, offer_in, with_recall_tool
+from redline.providers.offered_tool import RECALL_TOOL, Offer, offer_in, with_recall_tool
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
 from redline.values import payloads
@@ -173,16 +173,24 @@ class WireEditor:
     """Reads calls, asks the Editor, and puts what it says into the client's bytes; tells it what the provider answered.
 
     Calls that a subscription pays for are recorded and passed on as they are, unless `edits_subscriptions`; with `is_dry_run`
-    all calls are. `key` is what hashes of credentials are keyed with.
+    all calls are. `key` is what hashes of credentials are keyed with. With `offers_recall` histories may
+    begin with a tool for what was struck, whose calls the caller answers; the Editor must have the tool, too.
     """
 
     def __init__(
-        self, editor: "Editor", *, edits_subscriptions: bool = False, is_dry_run: bool = False, key: bytes = _NAMESPACE_KEY
+        self,
+        editor: "Editor",
+        *,
+        edits_subscriptions: bool = False,
+        is_dry_run: bool = False,
+        key: bytes = _NAMESPACE_KEY,
+        offers_recall: bool = False,
     ) -> None:
         self.editor = editor
         self._edits_subscriptions = edits_subscriptions
         self._is_dry_run = is_dry_run
         self._key = key
+        self._offers_recall = offers_recall
         self._side_calls = SideCalls()
         self._unreported = _UnreportedAnswers()
         self._starts = _BodyStarts()
@@ -227,7 +235,7 @@ class WireEditor:
                 self.editor.withdraw(edited.request)
 
     def recall(self, edited: Edited, arguments: Mapping[str, object]) -> tuple[str, bool]:
-        """What a call of the tool for recall is answered, and whether that is an error; from the history of the request alone."""
+        """What a call of the tool for recall is answered, from the history of the request alone, and whether it is an error."""
         asked = {name: str(held) for name, held in arguments.items() if isinstance(held, str | int) and held != ""}
         try:
             if edited.request is None:
@@ -283,7 +291,7 @@ class WireEditor:
         side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
         if side_call is not None and not side_call.keeps_strikes:
             return dataclasses.replace(edited, untouched=side_call.reason)
-        offer = offer_in(body, call.query) if self.editor.recall_tool == RECALL_TOOL and not observed else ""
+        offer = offer_in(body, call.query) if self._offers_recall and not observed else ""
         if not only_recorded:
             self._unreported.wait_for((namespace, session))
         if only_recorded or side_call is not None:
@@ -298,8 +306,7 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
-                    may_recall=offer == "may begin",
-                    strikes_more=not call.is_next_turn,
+                    **self._settings_of_recall(offer, call),
                 )
         if side_call is None:
             self._remember(self._namespace(call, observed) if body.account else namespace, session, request)
@@ -316,6 +323,9 @@ class WireEditor:
         spliced = with_recall_tool(spliced, body.format) if recalls else spliced
         sent = call.body if spliced == call.body else spliced
         return dataclasses.replace(edited, body=sent, request=request, untouched=noted, recalls=recalls)
+
+    def _settings_of_recall(self, offer: Offer, call: Call) -> dict[str, Any]:
+        return {"may_recall": offer == "may begin", "strikes_more": not call.is_next_turn} if offer else {}
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""

@@ -183,17 +183,15 @@ def recalling(tmp_path, replies, format, *, is_streamed=True, recall="tool", url
     policy = tmp_path / "redline.toml"
     policy.write_text(STRIKING)
     chosen = {"store": str(tmp_path / "store"), "policy": str(policy), "recall": recall, **settings}
-    began = [("assistant", (ToolCall(f"c{number}", "Bash", {"command": f"echo {number}"}),)) for number in (1, 2)]
     with (
-        fake_provider([*began, *replies], binds_reasoning=format == "anthropic") as provider,
+        fake_provider([*BEGAN, *replies], binds_reasoning=format == "anthropic") as provider,
         proxy(url or provider.url, tmp_path, open_editor=lambda: _open_editor(ProxySettings(**chosen)), **chosen) as running,
     ):
-        talk = Talk(format, f"http://127.0.0.1:{running.port}", is_streamed)
-        yield talk, provider, running
+        yield Talk(format, f"http://127.0.0.1:{running.port}", is_streamed), provider, running
 
 
-def bodies_of(provider):
-    return [exchange.body for exchange in provider.exchanges]
+BEGAN = [("assistant", (ToolCall(f"c{number}", "Bash", {"command": f"echo {number}"}),)) for number in (1, 2)]
+"""What the model says first: with the second result the first is struck."""
 
 
 def tools_in(body):

@@ -1,9 +1,10 @@
-"""The model asks for what was struck, in every way in which an answer can hold such a call: clients see one answer, and no trace.
+"""The model asks for what was struck, in all ways in which an answer can hold such a call: clients see one answer, no trace.
 
 Each scene is what the model says, request for request of the provider, once its first result was struck.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,7 @@ from redline.providers import FORMATS
 from redline.providers.usage import read_usage
 from redline.testing import says
 from redline.values.messages import Reasoning, Text, ToolCall
-from redline.values.payloads import encode
-from tests.proxy.recall.sdk_talk import TOOL, output_of, recalling, tools_in
+from tests.proxy.recall.sdk_talk import BEGAN, TOOL, output_of, recalling, tools_in
 
 FORMS = [
     (name, is_streamed) for name in ("anthropic", "openai_chat", "openai_responses", "gemini") for is_streamed in (True, False)
@@ -88,51 +88,53 @@ def with_reference(parts):
     return reply
 
 
-def words_of(format, turns):
+def words_of(turns):
     said = [part for _, parts in turns for part in parts]
     return [part.text for part in said if isinstance(part, Text)], [part for part in said if isinstance(part, ToolCall)]
 
 
-@pytest.mark.parametrize(
-    ("format", "is_streamed"), FORMS, ids=lambda one: one if isinstance(one, str) else ("whole", "stream")[one]
-)
-@pytest.mark.parametrize("scene", SCENES)
-def test_the_client_sees_one_answer_and_no_trace(scene, format, is_streamed, tmp_path):
-    """What the SDK parses has all words and all calls of the client's, the usage of all turns, and nothing of the tool; the next
-    request brings back what the model was told."""
-    turns = SCENES[scene]
-    replies = [with_reference(parts) for _, parts in turns]
-    with recalling(
-        tmp_path, [*replies, says("assistant", "And on."), says("assistant", "The end.")], format, is_streamed=is_streamed
-    ) as (
-        talk,
-        provider,
-        running,
-    ):
-        talk.answer(talk.say("go").calls)
-        shown = talk.answer(talk.history and FORMATS[format].read(encode(talk.history[-1])).calls)
-        texts, calls = words_of(format, turns)
-        own = [call for call in calls if call.name == TOOL]
-        assert provider.statuses == [200] * (2 + len(turns)), provider.exchanges[-1].answer
-        assert TOOL.encode() not in shown.raw
-        assert "".join(shown.text.split()) == "".join("".join(texts).split())
-        assert [call.arguments["command"] for call in shown.calls] == [
-            call.input["command"] for call in calls if call.name != TOOL
-        ]
-        inner = [read_usage(exchange.answer) for exchange in provider.exchanges[2:]]
-        for name in ("input_tokens", "output_tokens", "cache_read_tokens"):
-            assert getattr(shown.usage, name) == sum(getattr(one, name) for one in inner), name
+@pytest.fixture(scope="module", params=FORMS, ids=lambda one: f"{one[0]}-{'stream' if one[1] else 'whole'}")
+def place(request, tmp_path_factory):
+    """A provider and a proxy for all scenes of an API, and how clients ask there."""
+    format, is_streamed = request.param
+    with recalling(tmp_path_factory.mktemp("recall"), [], format, is_streamed=is_streamed) as (talk, provider, running):
+        yield talk, provider, running
 
-        onward = talk.answer(shown.calls) if shown.calls else talk.say("Go on.")
-        assert onward.text == "And on."
-        assert talk.say("Go on again.").text == "The end."
-        assert TOOL not in json.dumps(talk.history)
-        status = running.settled(4 + len(turns))
-        assert status["totals"]["recalls"] == len(own)
-        assert status["totals"]["output_tokens"] == sum(read_usage(one.answer).output_tokens for one in provider.exchanges)
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_client_sees_one_answer_and_no_trace(scene, place):
+    """What the SDK parses has all words and all calls of the client's, the usage of all turns, and nothing of the tool; the
+    next requests bring back what the model was told."""
+    turns, (talk, provider, running) = SCENES[scene], place
+    before = running.status()["totals"]
+    talk, format = replace(talk, history=[]), talk.format
+    provider.exchanges.clear()
+    replies = [with_reference(parts) for _, parts in turns]
+    provider.replies = [*BEGAN, *replies, says("assistant", "And on."), says("assistant", "The end.")]
+    talk.answer(talk.say(f"Go: {scene}.").calls)
+    shown = talk.answer([ToolCall("c2", "Bash", {})])
+    texts, calls = words_of(turns)
+    own = [call for call in calls if call.name == TOOL]
+    assert provider.statuses == [200] * (2 + len(turns)), provider.exchanges[-1].answer
+    assert TOOL.encode() not in shown.raw
+    assert "".join(shown.text.split()) == "".join("".join(texts).split())
+    asked = [call.input["command"] for call in calls if call.name != TOOL]
+    assert [call.arguments["command"] for call in shown.calls] == asked
+    inner = [read_usage(exchange.answer) for exchange in provider.exchanges[2:]]
+    for name in ("input_tokens", "output_tokens", "cache_read_tokens"):
+        assert getattr(shown.usage, name) == sum(getattr(one, name) for one in inner), name
+
+    onward = talk.answer(shown.calls) if shown.calls else talk.say("Go on.")
+    assert onward.text == "And on."
+    assert talk.say("Go on again.").text == "The end."
+    assert TOOL not in json.dumps(talk.history)
     assert provider.statuses == [200] * (4 + len(turns)), provider.exchanges[-1].answer
     assert all(TOOL in tools_in(exchange.body) for exchange in provider.exchanges)
     check_past(format, provider, turns, own)
+    totals = running.settled(before["requests"] + 4 + len(turns))["totals"]
+    assert totals["recalls"] - before["recalls"] == len(own)
+    answered = sum(read_usage(one.answer).output_tokens for one in provider.exchanges)
+    assert totals["output_tokens"] - before["output_tokens"] == answered
 
 
 def check_past(format, provider, turns, own):

@@ -49,7 +49,7 @@ def with_hidden_turns(given: IncomingList, tree: HistoryTree, reader: ListReader
 
 
 def _places(given: IncomingList, tree: HistoryTree, start: int) -> Iterator[tuple[int, int, TurnsHidden, tuple[bytes, ...]]]:
-    """Where the list has an answer in the place of turns, from a place on: its first message, the end of the answer, and these."""
+    """Where the list has an answer in the place of turns, from a place on: the first message of it, its end, and the turns."""
     lead = given.leading_system_messages
     for number, chain in enumerate(given.chains, start=1):
         at = lead + number
@@ -148,7 +148,7 @@ def _inserted(native: dict[str, Any], field: str, index: int, block: bytes) -> d
 def _with_results(
     format: Format, rest: list[tuple[int | None, bytes]], results: Sequence[bytes]
 ) -> list[tuple[int | None, bytes]]:
-    """What comes after the answer, with the results of calls that the client was not shown: in its own message of results, where
+    """What comes after the answer, with the results of calls that the client was not shown: in its message of results, where
     a provider wants all of a turn in one."""
     if not results:
         return rest

@@ -25,13 +25,9 @@ class MessagesFilter(AnswerFilter):
                     yield event
             case {"type": "message_start"} if self.turn > 1:
                 return
-            case {"type": "content_block_start", "index": int(place), "content_block": dict(block)}:
-                if block.get("type") == "tool_use" and block.get("name") == self.tool:
-                    self._places[place], self.is_hiding = None, True
-                    return
-                self._places[place], self._next = self._next, self._next + 1
-                yield self._renumbered(event, place)
-            case {"type": "content_block_delta" | "content_block_stop", "index": int(place)}:
+            case {"index": int(place)}:
+                if event["type"] == "content_block_start":
+                    self._place(place, event.get("content_block"))
                 if self._places.get(place) is not None:
                     yield self._renumbered(event, place)
             case {"type": "message_delta"}:
@@ -50,6 +46,12 @@ class MessagesFilter(AnswerFilter):
                 yield event
             case _:
                 yield event
+
+    def _place(self, place: int, block: Any) -> None:
+        if self._is_own(block):
+            self._places[place], self.is_hiding = None, True
+        else:
+            self._places[place], self._next = self._next, self._next + 1
 
     def end(self) -> Iterator[Event]:
         """The reason of the last turn, with the usage of all."""

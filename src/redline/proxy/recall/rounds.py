@@ -159,7 +159,7 @@ class RecallRounds:
         return True
 
     def _passed(self, raw: bytes, event: Any) -> list[bytes]:
-        """What the client is sent for one event of the provider's; what is no JSON object, such as `[DONE]`, comes at the end."""
+        """What the client is sent for one event; the mark of the end, `[DONE]`, which is no JSON, comes last."""
         if not isinstance(event, dict):
             if b"[DONE]" in raw:
                 self._done = raw
