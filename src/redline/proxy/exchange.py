@@ -16,7 +16,6 @@ from redline.proxy.edit_threads import EditOutcome
 from redline.record.log import ROOT
 from redline.schedules.bill import OpenBill
 from redline.telemetry.metrics import METRICS, MetricValue, usage_values
-from redline.transport.editing import Edited, HiddenAnswer
 from redline.values import payloads
 
 _MOST_ANSWER = 32 * 1024 * 1024
@@ -50,8 +49,6 @@ class Exchange:
     kept_bytes: int = 0
     recalls: int = 0
     """Calls of Redline's own tool in the answer."""
-    hidden: tuple[Edited, HiddenAnswer] | None = None
-    """The first request of the turns that the client was shown as one answer, and that answer."""
     start: float = field(default_factory=time.perf_counter)
     end: float = 0.0
 

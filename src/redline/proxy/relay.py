@@ -230,6 +230,7 @@ class Relay:
             functools.partial(self._ask, scope, incoming, exchange),
             self._record_later,
             editor.recall,
+            editor.hide_turns,
         )
 
     async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
@@ -301,8 +302,6 @@ class Relay:
         """Report what became of an edit, in a thread. A store that does not answer holds this up, and nothing else."""
         try:
             edited = exchange.outcome.edited
-            if edited is not None and exchange.hidden is not None:
-                editor.hide_turns(exchange.hidden[0], edited, exchange.hidden[1])
             if edited is not None and exchange.refused:
                 editor.refused(edited, exchange.refused, answer)
             elif edited is not None:

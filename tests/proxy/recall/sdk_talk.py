@@ -59,6 +59,9 @@ class Talk:
     history: list = field(default_factory=list)
     settings: dict = field(default_factory=dict)
     _raw: list = field(default_factory=list)
+    _client: Any = None
+    """Made once: a client of Google's takes a second."""
+    _opened: list = field(default_factory=list)
 
     def say(self, words):
         self._add("user", (Text(words),))
@@ -102,31 +105,34 @@ class Talk:
                 response.stream = Kept()
                 return response
 
-        return library.Client(transport=Tap(), timeout=20)
+        self._opened.append(library.Client(transport=Tap(), timeout=20))
+        return self._opened[-1]
 
     def _ask_anthropic(self):
-        with self._tapped(httpx2) as http:
-            client = anthropic.Anthropic(base_url=self.url, api_key="k", max_retries=0, http_client=http)
-            given = {"model": MODELS["anthropic"], "max_tokens": 1000, "messages": self.history, "tools": self.tools()}
-            if self.is_streamed:
-                with client.messages.stream(**given, **self.settings) as stream:
-                    final = stream.get_final_message()
-            else:
-                final = client.messages.create(**given, **self.settings)
+        client = self._client = self._client or anthropic.Anthropic(
+            base_url=self.url, api_key="k", max_retries=0, http_client=self._tapped(httpx2)
+        )
+        given = {"model": MODELS["anthropic"], "max_tokens": 1000, "messages": self.history, "tools": self.tools()}
+        if self.is_streamed:
+            with client.messages.stream(**given, **self.settings) as stream:
+                final = stream.get_final_message()
+        else:
+            final = client.messages.create(**given, **self.settings)
         blocks = [block.model_dump(mode="json", exclude_none=True) for block in final.content]
         text = "".join(block.text for block in final.content if block.type == "text")
         native = [{"role": "assistant", "content": blocks}] if blocks else []
         return Shown(text, [], read_usage(final.usage), b"", native)
 
     def _ask_openai_chat(self):
-        with self._tapped(httpx) as http:
-            client = openai.OpenAI(base_url=f"{self.url}/v1", api_key="k", max_retries=0, http_client=http)
-            given = {"model": MODELS["openai_chat"], "messages": self.history, "tools": self.tools()}
-            if self.is_streamed:
-                with client.chat.completions.stream(**given, stream_options={"include_usage": True}, **self.settings) as stream:
-                    final = stream.get_final_completion()
-            else:
-                final = client.chat.completions.create(**given, **self.settings)
+        client = self._client = self._client or openai.OpenAI(
+            base_url=f"{self.url}/v1", api_key="k", max_retries=0, http_client=self._tapped(httpx)
+        )
+        given = {"model": MODELS["openai_chat"], "messages": self.history, "tools": self.tools()}
+        if self.is_streamed:
+            with client.chat.completions.stream(**given, stream_options={"include_usage": True}, **self.settings) as stream:
+                final = stream.get_final_completion()
+        else:
+            final = client.chat.completions.create(**given, **self.settings)
         message = final.choices[0].message
         native = message.model_dump(mode="json", exclude_none=True, exclude={"parsed"})
         for call in native.get("tool_calls", ()):
@@ -136,14 +142,15 @@ class Talk:
         return Shown(message.content or "", [], read_usage(final.usage), b"", [native])
 
     def _ask_openai_responses(self):
-        with self._tapped(httpx) as http:
-            client = openai.OpenAI(base_url=f"{self.url}/v1", api_key="k", max_retries=0, http_client=http)
-            given = {"model": MODELS["openai_responses"], "input": self.history, "tools": self.tools(), "store": False}
-            if self.is_streamed:
-                with client.responses.stream(**given, **self.settings) as stream:
-                    final = stream.get_final_response()
-            else:
-                final = client.responses.create(**given, **self.settings)
+        client = self._client = self._client or openai.OpenAI(
+            base_url=f"{self.url}/v1", api_key="k", max_retries=0, http_client=self._tapped(httpx)
+        )
+        given = {"model": MODELS["openai_responses"], "input": self.history, "tools": self.tools(), "store": False}
+        if self.is_streamed:
+            with client.responses.stream(**given, **self.settings) as stream:
+                final = stream.get_final_response()
+        else:
+            final = client.responses.create(**given, **self.settings)
         native = [item.model_dump(mode="json", exclude_none=True) for item in final.output]
         for item in native:
             item.pop("parsed_arguments", None)
@@ -152,14 +159,15 @@ class Talk:
         return Shown(final.output_text, [], read_usage(final.usage), b"", native)
 
     def _ask_gemini(self):
-        with self._tapped(httpx) as http:
-            client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=self.url, httpx_client=http))
-            config = {"tools": self.tools(), "automatic_function_calling": {"disable": True}, **self.settings}
-            given = {"model": MODELS["gemini"], "contents": self.history, "config": config}
-            if self.is_streamed:
-                chunks = list(client.models.generate_content_stream(**given))
-            else:
-                chunks = [client.models.generate_content(**given)]
+        client = self._client = self._client or genai.Client(
+            api_key="k", http_options=types.HttpOptions(base_url=self.url, httpx_client=self._tapped(httpx))
+        )
+        config = {"tools": self.tools(), "automatic_function_calling": {"disable": True}, **self.settings}
+        given = {"model": MODELS["gemini"], "contents": self.history, "config": config}
+        if self.is_streamed:
+            chunks = list(client.models.generate_content_stream(**given))
+        else:
+            chunks = [client.models.generate_content(**given)]
         parts: list[dict[str, Any]] = []
         for chunk in chunks:
             for part in (chunk.candidates[0].content.parts or []) if chunk.candidates and chunk.candidates[0].content else []:
@@ -187,7 +195,12 @@ def recalling(tmp_path, replies, format, *, is_streamed=True, recall="tool", url
         fake_provider([*BEGAN, *replies], binds_reasoning=format == "anthropic") as provider,
         proxy(url or provider.url, tmp_path, open_editor=lambda: _open_editor(ProxySettings(**chosen)), **chosen) as running,
     ):
-        yield Talk(format, f"http://127.0.0.1:{running.port}", is_streamed), provider, running
+        talk = Talk(format, f"http://127.0.0.1:{running.port}", is_streamed)
+        try:
+            yield talk, provider, running
+        finally:
+            for client in talk._opened:
+                client.close()
 
 
 BEGAN = [("assistant", (ToolCall(f"c{number}", "Bash", {"command": f"echo {number}"}),)) for number in (1, 2)]

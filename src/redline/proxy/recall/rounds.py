@@ -1,6 +1,7 @@
 """The turns of one answer: while the model calls Redline's own tool it is answered here and asked again; the client waits."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -55,7 +56,8 @@ class Asking:
     record: Callable[[Exchange], None]
     """Counts a turn that is over."""
     recall: Callable[[Edited, dict[str, Any]], tuple[str, bool]]
-    """Blocks."""
+    hide_turns: Callable[[Edited, Edited, HiddenAnswer], None]
+    """Both block."""
 
 
 class _Turn(NamedTuple):
@@ -286,7 +288,12 @@ class RecallRounds:
         results = await self._answers(turn.own) if calls else []
         shown = (*self._shown, *self._visible(turn.messages))
         if self._filter.turn > 1 or calls:
-            self._exchange.hidden = self._first, HiddenAnswer(shown, tuple(calls), tuple(results))
+            hidden = HiddenAnswer(shown, tuple(calls), tuple(results))
+            noting = asyncio.to_thread(
+                self._asking.hide_turns, self._first, self._exchange.outcome.edited or self._first, hidden
+            )
+            with contextlib.suppress(TimeoutError):  # the client may come back as soon as it has the end of the answer
+                await asyncio.wait_for(asyncio.shield(noting), _RECALL_S)
 
     async def _refuse(self, status: int, body: bytes, response: aiohttp.ClientResponse) -> None:
         """The provider does not take a later turn: its answer, as it is if nothing was sent yet."""
