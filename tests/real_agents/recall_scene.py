@@ -15,7 +15,7 @@ from tests.real_agents.provider import listening
 from tests.real_agents.scene import SOURCE, finished
 from tests.real_agents.task import MAIN, RECALLING, prompt
 
-_STRIKING = 'schedule = "eager"\nwords = "en"\nstrategy = "answer"\nrules = [{name = "masked_results", keep_recent = 2}]\n'
+_STRIKING = 'schedule = "eager"\nwords = "en"\nstrategy = "answer"\nrules = [{name = "masked_results", keep_recent = 1}]\n'
 _FILE = re.compile(r"all of it: ([^\]\"\\]+\.txt)")
 _REFERENCE = re.compile(r'redline_recall\(reference=\\*"(#[\d.]+)')
 

@@ -100,7 +100,7 @@ _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
 
 def _declared(tools: list[Any]) -> list[dict[str, Any]]:
-    """Gemini's tools that declare functions; Vertex takes but one of them."""
+    """Gemini's tools with function declarations; Vertex takes a single such tool."""
     return [one for one in tools if isinstance(one, dict) and any(isinstance(one.get(name), list) for name in _DECLARATIONS)]
 
 

@@ -13,7 +13,7 @@ _IN_DRY_RUN = {
     "repairs": "would_repair",
     "saved_usd": "would_save_usd",
 }
-_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "retreats", *_IN_DRY_RUN)
+_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "recalls", "retreats", *_IN_DRY_RUN)
 _STATUS_REASONS = {
     "400": "the provider refused the request as the agent sent it",
     "401": "the provider does not take the key or login",
@@ -44,6 +44,8 @@ class RunTotals:
     cost_usd: float = 0
     saved_usd: float = 0
     """Net; in a dry run what would have been saved, and folded, struck and repaired."""
+    recalls: float = 0
+    """Calls for what was struck, answered by the proxy."""
     retreats: float = 0
     """Requests for which editing took too long."""
     is_dry_run: bool = False
@@ -89,7 +91,8 @@ class RunTotals:
             return ["No request came through. redline doctor shows how the agent is routed.", *problem]
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        return [first, *self._changes(), *reasons_of(self)]
+        recalled = [f"{self.recalls:,.0f} recalls of what was struck were answered"] if self.recalls else []
+        return [first, *self._changes(), *recalled, *reasons_of(self)]
 
     @property
     def has_changed(self) -> bool:

@@ -121,7 +121,7 @@ class HistoryTree(RecordTree):
                 self._places[one.number] = before
 
     def _hide(self, one: Stored, turns: TurnsHidden) -> None:
-        """Note which messages belong where a client has what it was shown."""
+        """Remember hidden messages under the place and the digest of the answer that the client has."""
         number, said = one.parent, list[bytes]()
         while self._places[number].length > turns.after:
             record = self.stored[number].record

@@ -45,7 +45,7 @@ class AnswerFilter(ABC):
 
     @abstractmethod
     def join(self, answers: list[Event]) -> Event:
-        """Whole answers, one for each turn, as one."""
+        """Merge whole answers, one for each turn."""
 
     def next_turn(self) -> None:
         """The model is asked again."""

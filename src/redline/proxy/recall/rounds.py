@@ -172,7 +172,7 @@ class RecallRounds:
     _done = b""
 
     async def _take_whole(self, response: aiohttp.ClientResponse) -> bool:
-        """An answer in one piece, which the client gets once it is known that it is the last."""
+        """Keep an answer that is not streamed: the client gets the last, merged with those before."""
         exchange = self._exchange
         try:
             body = b"".join([chunk async for chunk in _decoded(response, exchange.content_encoding)])
@@ -276,7 +276,7 @@ class RecallRounds:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _note_hidden(self, turn: _Turn) -> None:
-        """Remember which turns belong where the client has what it was shown."""
+        """Record the hidden turns before the client can come back with its answer."""
         calls, before = list[tuple[int, bytes]](), 0
         for message in map(self._format.read, map(payloads.encode, turn.messages)):
             for call in message.calls:
