@@ -27,6 +27,7 @@ from redline.policy.policy import EDITOR_POLICY, Policy, check_blobs, make_polic
 from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
+from redline.providers.limits.refusals import RefusedLimit
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
@@ -36,6 +37,7 @@ from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
 from redline.record.records import (
+    CacheBroke,
     CacheKeptWarm,
     EditingStopped,
     ForkedFrom,
@@ -163,6 +165,7 @@ class Editor:
         times: Sequence[float | None] = (),
         lifetime: str = "",
         now: float | None = None,
+        refused: RefusedLimit | None = None,
         may_recall: bool = False,
         strikes_more: bool = True,
     ) -> EditedRequest:
@@ -172,9 +175,10 @@ class Editor:
         `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
-        or `none` if it is not asked to cache at all, which is believed until it reports that it does. With `may_recall` a
-        history that begins with this list is offered the recall tool. Without `strikes_more` all that was sent before is sent
-        as it was.
+        or `none` if it is not asked to cache at all, which is believed until it reports that it does. `refused` is the limit
+        that the provider says this very list was over (`read_refusal` finds it in the error): it is kept from now on. With
+        `may_recall` a history that begins with this list is offered the recall tool. Without `strikes_more` all that was sent
+        before is sent as it was.
         """
         watch = observing.Stopwatch() if observing.observer is not None else None
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
@@ -195,7 +199,8 @@ class Editor:
                     request = unchanged_request(given, given.why_untouched)
                 else:
                     with self._histories.going_on(given) as way:
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime, (may_recall, strikes_more))
+                        allowed = may_recall, strikes_more
+                        request = self._decided(way, given, time_ms, model, preamble, lifetime, refused, allowed)
                 break
             except StaleLogError as problem:
                 if attempt == _MOST_REOPENED:
@@ -213,6 +218,7 @@ class Editor:
         model: Model | None,
         preamble: object,
         lifetime: str,
+        refused: RefusedLimit | None,
         allowed: tuple[bool, bool],
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
@@ -233,9 +239,16 @@ class Editor:
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
                 schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
-            made = engine.request(
-                settings, RequestContext(now, schedule, sent_to, is_sent=observing.is_applied(), applies=allowed[1])
+            context = RequestContext(
+                now,
+                schedule,
+                sent_to,
+                is_sent=observing.is_applied(),
+                applies=allowed[1],
+                preamble_bytes=way.destinations.preamble_bytes,
+                refused=refused,
             )
+            made = engine.request(settings, context)
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
@@ -251,6 +264,7 @@ class Editor:
                 log=way.name,
                 record=engine.timeline.head,
                 recall_tool=settings.way_back.tool,
+                learned_limits=dict(engine.state.learned_limits),
             )
             engine.tell(request, settings, f"{self.store} {way.name}")
             return request
@@ -360,6 +374,10 @@ class Editor:
         counts = read_usage(usage)
         self._note(request, lambda _: UsageReported.of(counts))
         observing.notify_usage(counts, request, model=request.model or None)
+
+    def note_cache_break(self, request: EditedRequest, broke: CacheBroke) -> None:
+        """Record that the provider read less from its cache for a request than it could, and the cause."""
+        self._note(request, lambda _: broke)
 
     def stop_editing(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from redline.proxy.recall.gemini import ContentFilter
 from redline.proxy.recall.openai_chat import ChunksFilter
 from redline.proxy.recall.openai_responses import ResponsesFilter
 from redline.proxy.recall.sse import EventReader, encode_event
+from redline.proxy.unstruck_usage import UnstruckUsage
 from redline.proxy.upstream_client import why_unreachable
 from redline.transport.editing import Call, Edited, HiddenAnswer
 from redline.values import payloads
@@ -317,6 +318,20 @@ class RecallRounds:
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
+
+
+def telling_unstruck(send: Send, usage: UnstruckUsage) -> Send:
+    """A `send` that puts the usage without strikes into the answer."""
+
+    async def telling(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            headers = [(name, held) for name, held in message["headers"] if name.lower() != b"content-length"]
+            await send({**message, "headers": headers})
+            return
+        body = usage.feed(message["body"])
+        await send({**message, "body": body if message.get("more_body") else body + usage.finish()})
+
+    return telling
 
 
 async def _decoded(response: aiohttp.ClientResponse, encoding: str) -> AsyncIterator[bytes]:
