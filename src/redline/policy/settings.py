@@ -172,6 +172,13 @@ _DECLARED = (
         words=("off",),
     ),
     Setting(
+        "proxy.recall",
+        "text",
+        "file",
+        "How a model gets back what was struck: in a file of the folder for whole results, by a tool that the proxy answers.",
+        choices=("off", "file", "tool"),
+    ),
+    Setting(
         "proxy.upstream",
         "list",
         (),

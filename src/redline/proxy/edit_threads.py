@@ -117,6 +117,11 @@ class EditOutcome:
     """Why nothing new was struck."""
     edit_ms: float = 0.0
 
+    @property
+    def recalls(self) -> bool:
+        """Whether the model may call the tool that is answered here."""
+        return self.is_changed and self.edited is not None and self.edited.recalls
+
 
 class EditThreads:
     """Runs an editor in threads. What takes too long is left to finish on its own, and its outcome is dropped."""

@@ -25,7 +25,7 @@ from redline.values import payloads
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
-_CARRIED = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
+_CARRIED = ("status", "provider", "project", "refused", "unreachable", "cut", "run", "recalls")
 """What the line of a request takes from its exchange as it is."""
 OWN_TOOLS = ("recall", "search_record", "list_strikes", "session_report", "undo_strike")
 """What `redline mcp` calls its tools."""
@@ -57,6 +57,8 @@ class Exchange:
     """What broke the provider's cache, as soon as the answer was read."""
     chunks: list[bytes] = field(default_factory=list)
     kept_bytes: int = 0
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer."""
     start: float = field(default_factory=time.perf_counter)
     end: float = 0.0
 
@@ -134,6 +136,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Digests of its pieces, by which the next request is compared."""
     broke: CacheBroke | None = None
     """What broke the provider's cache, without the words at that place."""
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer, which the proxy answered before it asked the model again."""
 
     @classmethod
     def of(
@@ -193,7 +197,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             seconds=round(exchange.end - exchange.start, 3),
             edit_ms=round(outcome.edit_ms, 2),
             record=request.record if request else ROOT,
-            asks=_own_tools_in(answer) if answer else (),
+            asks=_own_tools_in(answer) if answer and not exchange.recalls else (),
             sent=_watched(exchange, usage, now, chain, watch) if watch is not None and usage is not None else None,
             broke=exchange.broke and msgspec.structs.replace(exchange.broke, before="", after=""),
             is_over_limit=bool(exchange.over_limit),
@@ -214,6 +218,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "would_save_usd" if is_dry else "saved_usd": one.saved,
         "unpriced_requests": bool(reported) and one.cost is None,
         "why": one.why,
+        "recalls": one.recalls,
         "cache_breaks": one.broke.kind if one.broke else "",
         "lost_tokens": one.broke.lost_tokens if one.broke else 0,
         "lost_usd": one.broke.lost_usd if one.broke else None,

@@ -1,6 +1,7 @@
 """The proxy's one endpoint: takes every request, has it edited if it asks a model, and relays what the provider answers."""
 
 import asyncio
+import functools
 import json
 import logging
 import threading
@@ -28,6 +29,7 @@ from redline.proxy.http import (
     headers_for_upstream,
     plain_headers,
 )
+from redline.proxy.recall.rounds import Asking, RecallRounds, telling_unstruck
 from redline.proxy.settings import ProxySettings, Target, parse_target
 from redline.proxy.unstruck_usage import UnstruckUsage
 from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
@@ -213,9 +215,41 @@ class Relay:
             await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
-            await self._pass_on(response, send, exchange)
+            await self._answer_client(scope, incoming, response, send, exchange)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
+
+    async def _answer_client(
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        response: "aiohttp.ClientResponse | HeldAnswer",
+        send: Send,
+        exchange: Exchange,
+    ) -> None:
+        """Pass the answer on, with calls of Redline's own tool answered on the way."""
+        if isinstance(response, aiohttp.ClientResponse) and response.status == 200 and exchange.outcome.recalls:
+            if more := self._unstruck_tokens(exchange.outcome):
+                is_stream = "event-stream" in response.headers.get("content-type", "")
+                send = telling_unstruck(send, UnstruckUsage(exchange.format, more, is_stream=is_stream))
+            await RecallRounds(self._asking(scope, incoming, exchange), exchange, send).relay(response)
+        elif 200 <= response.status < 600:
+            await self._pass_on(response, send, exchange)
+        else:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+
+    def _asking(self, scope: Scope, incoming: Incoming, exchange: Exchange) -> Asking:
+        """What is needed to ask a model again, where it asked for something that was struck."""
+        editor = self._threads.editor
+        assert editor is not None, "it has edited the request"
+        return Asking(
+            self._threads.edit,
+            functools.partial(self._ask, scope, incoming, exchange),
+            self._record_later,
+            editor.recall,
+            editor.hide_turns,
+        )
 
     async def _within_learned_limits(
         self, scope: Scope, incoming: Incoming, exchange: Exchange, response: aiohttp.ClientResponse
@@ -274,7 +308,11 @@ class Relay:
         return await self._client.send(
             exchange.method,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
-            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed, is_read=bool(self._unstruck_tokens(outcome))),
+            headers_for_upstream(
+                scope["headers"],
+                is_decoded=outcome.is_changed,
+                is_read=outcome.recalls or bool(self._unstruck_tokens(outcome)),
+            ),
             pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
             length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
             proxy=upstream.proxy,

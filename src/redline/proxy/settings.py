@@ -16,11 +16,12 @@ from redline.record.backends import parse_address
 from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
 from redline.store.proxy_files import WholePlace, whole_place
-from redline.transport.holdout import parse_share
 from redline.store.retention import parse_keep
+from redline.transport.holdout import parse_share
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
+RECALLS = ("off", "file", "tool")
 _VERSIONS = frozenset(provider.version for provider in PROVIDERS.values())
 
 
@@ -117,6 +118,8 @@ class ProxySettings:
     """Where offloaded results go: a folder or a bucket; empty: nowhere."""
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
+    recall: str = "file"
+    """How the model gets back what was struck: `off`, `file` or `tool`."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
     keep: str = ""
     """How long what is not used stays: `30d`; empty: for good."""
@@ -166,6 +169,8 @@ class ProxySettings:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
         parse_keep(self.keep)
+        if self.recall not in RECALLS:
+            raise ValidationError(f"--recall must be one of {', '.join(RECALLS)}, not {self.recall!r}")
 
     @property
     def mode(self) -> str:

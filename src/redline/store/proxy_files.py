@@ -165,7 +165,5 @@ def whole_folders_in(store: str, records: Iterable[Stored]) -> list[WholeResults
     """The folders with whole results of these records: that of their store, and others that their notices name."""
     own = own_folder(store)
     strikes = (strike for one in records if isinstance(one.record, StrikesApplied) for strike in one.record.strikes)
-    named = (
-        Path(folder) for one in strikes if one.is_partial for folder in notice_folders(str(one.replacement), one.reference)
-    )
+    named = (Path(folder) for one in strikes if one.reference for folder in notice_folders(str(one.replacement), one.reference))
     return [WholeResults(folder) for folder in dict.fromkeys([*([own] if own else []), *named]) if folder.is_dir()]

@@ -13,7 +13,8 @@ _IN_DRY_RUN = {
     "repairs": "would_repair",
     "saved_usd": "would_save_usd",
 }
-_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "asked_again", "retreats", *_IN_DRY_RUN)
+_TOTALS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd")
+_FIELDS = (*_TOTALS, "asked_again", "recalls", "retreats", *_IN_DRY_RUN)
 _STATUS_REASONS = {
     "400": "the provider refused the request as the agent sent it",
     "401": "the provider does not take the key or login",
@@ -56,6 +57,8 @@ class RunTotals:
     """Net; in a dry run what would have been saved, and folded, struck and repaired."""
     asked_again: float = 0
     """Results that the agent asked for again after a strike."""
+    recalls: float = 0
+    """Calls for what was struck, answered by the proxy."""
     retreats: float = 0
     """Requests for which editing took too long."""
     is_dry_run: bool = False
@@ -113,6 +116,7 @@ class RunTotals:
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
         struck, paid = self._changes()
+        struck += [f"{self.recalls:,.0f} recalls of what was struck were answered"] if self.recalls else []
         why = [*reasons_of(self), *self._held_out()]
         return [first, *struck, *why, *paid] if self.has_changed else [first, *paid, *why]
 
