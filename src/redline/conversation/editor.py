@@ -6,27 +6,26 @@ for byte, but for those that are struck or have to be repaired.
 
 import dataclasses
 import logging
-import operator
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
+from redline.conversation.edited_request import EditedRequest as EditedRequest
+from redline.conversation.edited_request import check_request, is_changed, unchanged
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
+from redline.conversation.resent.shortened import ShortenedList, find_in_origins, origin_of_list, shorten_when_due
 from redline.conversation.resent.tree import KnownPath, PathDecisions
 from redline.engine.project import RequestContext
 from redline.engine.request import Request
-from redline.engine.sent import Sent
 from redline.errors import ExecutionError, StaleLogError, ValidationError
 from redline.policy.policy import EDITOR_POLICY, Policy, check_blobs, make_policy
 from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
-from redline.providers.format import Format
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
@@ -42,6 +41,7 @@ from redline.record.records import (
     Lift,
     MessageAdded,
     Record,
+    RolledBack,
     SavedTokens,
     SessionNamed,
     Strike,
@@ -53,7 +53,7 @@ from redline.schedules.bill import OpenBill
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_function, check_time_ms, short_repr
-from redline.values.messages import Message
+from redline.values.messages import Message, find_generation
 from redline.values.payloads import Payload
 
 _logger = logging.getLogger("redline.editor")
@@ -65,47 +65,11 @@ _MOST_REOPENED = 3
 _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class EditedRequest(Request):
-    """What to send in place of a list of messages, and why it differs from it."""
-
-    said: Sequence[Payload] = ()
-    """What to send, in order. A message that is not changed is the very object, or the very bytes, of the caller's."""
-    positions: Sequence[int | None] = ()
-    """Of each of these the position in the caller's list; None for one that the repair made of others or of nothing."""
-    is_changed: bool = False
-    """Whether what to send differs from the caller's list."""
-    untouched: str = ""
-    """Why the list was passed on as it is, without a look at what might go."""
-    log: str = ""
-    """The name of the log in the store."""
-    record: int = ROOT
-    """The last record of its way through that log."""
-
-    @property
-    def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
-        """What to send, in order: the position in the caller's list, and the message."""
-        return tuple(zip(self.positions, self.said, strict=True))
-
-    @cached_property
-    def messages(self) -> list[Any]:
-        """The messages to send. Those that are not changed are the caller's own objects, where it gave objects."""
-        return [payloads.decode(payload) for payload in self.said]
-
-    @cached_property
-    def body(self) -> bytes:
-        """The messages as one JSON list, those that are not changed byte for byte as they were given."""
-        return payloads.join_list(map(payloads.encoded, self.said))
-
-    def without_content(self) -> "EditedRequest":
-        """The request's place in its log and its model, without its messages: for callers that remember many requests."""
-        return _without_strikes(find_format(self.format), model=self.model, log=self.log, record=self.record)
-
-    def _decoded(self) -> list[Any]:
-        return payloads.decode_all([payloads.encoded(payload) for payload in self.said])
-
-
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
+
+
+_Asked = tuple[float, Model | None, object, str]
+"""When, which model, what is sent ahead of the messages, how long the cache is kept."""
 
 
 class Editor:
@@ -126,14 +90,18 @@ class Editor:
         redact: Redact | None = None,
         durability: Durability = "os",
         whole_in: str | os.PathLike[str] | None = None,
+        compact_at: float | None = None,
     ) -> None:
-        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results."""
+        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results. `compact_at`:
+        past this share of the window an outline takes the place of a list's beginning, for agents that never compact."""
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
-        self._policy, self._clock, self._blobs = make_policy(policy, EDITOR_POLICY), clock, make_blobs(blobs)
+        own: dict[str, Any] = {} if compact_at is None else {"compact_at": compact_at}
+        self._policy = dataclasses.replace(make_policy(policy, EDITOR_POLICY), **own)
+        self._clock, self._blobs = clock, make_blobs(blobs)
         check_blobs(self._policy.made_rules(), self._blobs)
         self._wholes = WholeFolders()
         self._settings = (self._policy if whole_in is None else self._policy.with_whole_in(whole_in)).settings()
@@ -171,7 +139,7 @@ class Editor:
 
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
-        _check_request(request)
+        check_request(request)
         if not request.log:
             raise ExecutionError(f"There is no log of this request: {request.untouched}.")
         return self._histories.store.address_of(request.log)
@@ -212,32 +180,57 @@ class Editor:
             times=times,
             preferred=format_of_model(model_name(model)),
         )
-        for attempt in range(_MOST_REOPENED + 1):  # nothing is lost by going on with another log: the caller's list is whole
-            try:
-                if given.why_untouched:
-                    request = _unchanged(given, given.why_untouched)
-                else:
-                    with self._histories.going_on(given) as way:
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime)
-                break
-            except StaleLogError as problem:
-                if attempt == _MOST_REOPENED:
-                    raise
-                _logger.warning("A log is read again from its beginning: %s", problem)
+        request = self._edited(given, (time_ms, model, preamble, lifetime))
         if watch is not None:
             watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
         return request
 
+    def _edited(self, given: IncomingList, asked: _Asked, origin: ForkedFrom | None = None) -> EditedRequest:
+        for attempt in range(_MOST_REOPENED + 1):  # nothing is lost by going on with another log: the caller's list is whole
+            try:
+                if given.why_untouched:
+                    return unchanged(given, given.why_untouched)
+                with self._histories.going_on(given) as way:
+                    cut = way.tree.shortened(given.chains) if self._policy.compact_at is not None else None
+                    request = None if cut else self._decided(way, given, *asked, origin)
+                    cut = cut or way.tree.shortened(given.chains)
+                if request is not None or cut is None:
+                    return request or unchanged(given, "a compaction of it was undone meanwhile")
+                shorter = ShortenedList.of(given, cut)
+                inner = self._reader.read(
+                    shorter.messages,
+                    format=given.format.name,
+                    session=given.session,
+                    namespace=given.namespace,
+                    times=shorter.times,
+                )
+                whole = origin_of_list(self._histories.store.address_of(way.name), cut)
+                made = self._edited(inner, asked, whole)
+                at = made.compacted or (way.name, cut.record)
+                return dataclasses.replace(made, positions=shorter.positions_of(made.positions), is_changed=True, compacted=at)
+            except StaleLogError as problem:
+                if attempt == _MOST_REOPENED:
+                    raise
+                _logger.warning("A log is read again from its beginning: %s", problem)
+        raise AssertionError("the last attempt raises or returns")
+
     def _decided(
-        self, way: OpenTree, given: IncomingList, now: float, model: Model | None, preamble: object, lifetime: str
-    ) -> EditedRequest:
-        """Record the list, and say what to send in its place."""
+        self,
+        way: OpenTree,
+        given: IncomingList,
+        now: float,
+        model: Model | None,
+        preamble: object,
+        lifetime: str,
+        origin: ForkedFrom | None,
+    ) -> EditedRequest | None:
+        """Record the list, and say what to send in its place; None if its beginning gives way to an outline from now on."""
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = self._follow(way, given, now)
+            spot = self._follow(way, given, now, origin)
             if why := way.tree.left_alone_at(spot.record):
-                return dataclasses.replace(_unchanged(given, why), log=way.name, record=spot.record)
+                return dataclasses.replace(unchanged(given, why), log=way.name, record=spot.record)
             engine = way.engine_at(spot.record, given.format, self._counter, self._blobs, self._wholes)
             requests = engine.state.requests
             sent_to = way.destinations.find(model, preamble, requests.sent_to)
@@ -245,7 +238,14 @@ class Editor:
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
                 schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
-            made = engine.request(self._settings, RequestContext(now, schedule, sent_to, is_sent=observing.is_applied()))
+            context = RequestContext(now, schedule, sent_to, is_sent=observing.is_applied())
+            if self._policy.compact_at is not None and not way.tree.has_undone:
+                used = engine.derived_state(self._settings).used_tokens()
+                due = shorten_when_due(engine.state, used, context, model or known or None, self._policy, self._counter)
+                if due is not None:
+                    way.tree.append([due], parent=spot.record)
+                    return None
+            made = engine.request(self._settings, context)
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
@@ -257,7 +257,7 @@ class Editor:
                 model=known,
                 said=said,
                 positions=positions,
-                is_changed=_is_changed(given, said),
+                is_changed=is_changed(given, said),
                 log=way.name,
                 record=engine.timeline.head,
             )
@@ -274,15 +274,19 @@ class Editor:
         """
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
         if why := given.why_untouched:
-            return _unchanged(given, why)
+            return unchanged(given, why)
         way = self._histories.find_now(given)
         if way is None:
-            return _unchanged(given, "the store does not answer")
+            return unchanged(given, "the store does not answer")
+        if self._policy.compact_at is not None and (cut := way.tree.shortened(given.chains)):
+            shorter = ShortenedList.of(given, cut)
+            made = self.recorded(shorter.messages, session=session, format=given.format.name, namespace=namespace)
+            return dataclasses.replace(made, positions=shorter.positions_of(made.positions), is_changed=True)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
-            return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
+            return unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
@@ -296,10 +300,10 @@ class Editor:
                 positions.append(position)
                 said.append(as_given(given, left))
         return dataclasses.replace(
-            _unchanged(given, ""),
+            unchanged(given, ""),
             said=said,
             positions=positions,
-            is_changed=_is_changed(given, said),
+            is_changed=is_changed(given, said),
             log=way.name,
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
@@ -318,7 +322,7 @@ class Editor:
         """What the stub of an offloaded result refers to, all or some lines of it; a struck one's, too, with the `request` that
         said it, since `#12.0` is a part of another message in each conversation."""
         if request is not None:
-            _check_request(request)
+            check_request(request)
 
         def said_message(index: int) -> Message | None:
             if request is None or request.record == ROOT:
@@ -327,6 +331,8 @@ class Editor:
             with way.lock:
                 self._check_own(way, request)
                 path = way.tree.path(request.record)
+            if (generation := find_generation(reference)) is not None:
+                return find_in_origins(self._histories.store, path, generation, index)
             natives = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
             return find_format(request.format).read(natives[index]) if index < len(natives) else None
 
@@ -350,7 +356,7 @@ class Editor:
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
-        _check_request(request)
+        check_request(request)
         made = {strike.number for strike in request.new_strikes}
 
         def lift(path: list[Stored]) -> Record | None:
@@ -360,6 +366,17 @@ class Editor:
         if made:
             self._note(request, lift)
 
+    def undo_compaction(self, request: EditedRequest) -> None:
+        """Send the list whole again, in place of the outline that this request has for its beginning. It stays whole."""
+        check_request(request)
+        if request.compacted is None:
+            raise ExecutionError("Nothing is compacted in this request: there is no outline in place of its beginning.")
+        log, number = request.compacted
+        way = self._histories.open(log)
+        with way.lock:
+            way.tree.read()
+            way.tree.append([RolledBack(0)], parent=number)
+
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
         touched = CacheKeptWarm(check_time_ms(self._clock() if now is None else now, "now"))
@@ -367,7 +384,7 @@ class Editor:
 
     def _note(self, request: EditedRequest, make: Callable[[list[Stored]], Record | None]) -> None:
         """Append what is known of a request where it ends, made from the records up to there."""
-        _check_request(request)
+        check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._histories.open(request.log)
@@ -391,7 +408,7 @@ class Editor:
 
     # --- the way of a list
 
-    def _follow(self, way: OpenTree, given: IncomingList, now: float) -> KnownPath:
+    def _follow(self, way: OpenTree, given: IncomingList, now: float, whole: ForkedFrom | None = None) -> KnownPath:
         """The way of the list, made as far as it was not there."""
         tree = way.tree
         spot = tree.find(given.digests, given.session)
@@ -407,8 +424,9 @@ class Editor:
             spot = self._begin_as(way, *fork, given)
         records: list[Record] = []
         origin = self._histories.origin_of(given, way.name) if spot.length == 0 else None
-        if origin is not None:
-            records.append(ForkedFrom(self._histories.store.address_of(origin.name), "its client compacted the history"))
+        if origin is not None and whole is None:
+            whole = ForkedFrom(self._histories.store.address_of(origin.name), "its client compacted the history")
+        records += [whole] if whole is not None and spot.length == 0 else []
         if given.session != tree.session_at(spot.record):
             records.append(SessionNamed(given.session))
         if spot.length and (moved := tree.move_to(spot)) != HeadMoved():
@@ -441,28 +459,3 @@ class Editor:
         way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
         self._histories.register_session(given, way.name, range(1, spot.length + 1))
         return way.tree.find(given.digests[: spot.length], given.session)
-
-
-def _check_request(request: object) -> None:
-    if not isinstance(request, EditedRequest):
-        raise ValidationError(f"request must be what edit() gave, not {short_repr(request)}")
-
-
-def _unchanged(given: IncomingList, why: str) -> EditedRequest:
-    """The list as it came."""
-    return _without_strikes(
-        given.format,
-        count_tokens=lambda: sum(map(len, given.natives)) // 4,
-        said=given.messages,
-        positions=range(len(given.messages)),
-        untouched=why,
-    )
-
-
-def _without_strikes(format: Format, *, count_tokens: Callable[[], int] = int, **fields: Any) -> EditedRequest:
-    return EditedRequest(format.name, Sent.of_nothing(format), (), (), tuple, tuple, tuple, count_tokens, **fields)
-
-
-def _is_changed(given: IncomingList, said: Sequence[Payload]) -> bool:
-    """Whether something else than the caller's own messages is to be sent."""
-    return len(said) != len(given.messages) or not all(map(operator.is_, said, given.messages))
