@@ -21,8 +21,10 @@ SOURCE = ROOT / "src" / "redline"
 
 ROOMS = (
     "errors",
+    "name_clash",
     "plugins",
     "values",
+    "file_calls",
     "files",
     "redaction",
     "servers",
@@ -39,6 +41,7 @@ ROOMS = (
     "rules",
     "outlines",
     "schedules",
+    "cache_breaks",
     "engine",
     "policy",
     "conversation",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from redline.conversation.lists import check as check
     from redline.conversation.lists import clean_orphaned_tool_calls as clean_orphaned_tool_calls
     from redline.conversation.lists import convert as convert
+    from redline.conversation.lists import legal_tools as legal_tools
     from redline.conversation.lists import make_legal as make_legal
     from redline.conversation.lists import offload_tool_results as offload_tool_results
     from redline.conversation.lists import read_offloaded as read_offloaded
@@ -140,6 +141,7 @@ _PUBLIC = {
         "check",
         "clean_orphaned_tool_calls",
         "convert",
+        "legal_tools",
         "make_legal",
         "offload_tool_results",
         "read_offloaded",
@@ -237,6 +239,7 @@ __all__ = [
     "convert",
     "filter_messages",
     "inspect_transcript",
+    "legal_tools",
     "load_session_messages",
     "make_legal",
     "mend_transcript",
@@ -263,7 +266,12 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
             return import_module(f"redline.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module 'redline' has no attribute {name!r}")
-        value = getattr(import_module(_HOME_OF[name]), name)
+        try:
+            value = getattr(import_module(_HOME_OF[name]), name)
+        except (ImportError, AttributeError) as problem:
+            if clash := import_module("redline.name_clash").name_clash_error():
+                raise clash from problem
+            raise
         globals()[name] = value
         return value
 

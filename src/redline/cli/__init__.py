@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING
 import click
 
 import redline
-from redline.cli.output import complain, is_colored
-from redline.errors import RedlineError
-from redline.plugins import load_plugin, package_of, plugin_points
+
+try:
+    if not hasattr(redline, "_HOME_OF"):
+        raise ImportError("The package `redline` that Python finds is another project's")
+    from redline.cli.output import complain, is_colored
+    from redline.errors import RedlineError
+    from redline.plugins import load_plugin, package_of, plugin_points
+except ImportError as broken:  # another project's files may be in the place of ours
+    from redline.name_clash import name_clash_error
+
+    sys.exit(f"redline: {name_clash_error() or f'{broken} ({redline.__file__}).'}")
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -50,6 +58,7 @@ GROUPS = {
     },
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
+        "cache": "Say what broke the provider's cache in a session, and what to set.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",

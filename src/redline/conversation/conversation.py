@@ -6,12 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+import msgspec
+
 from redline.conversation import observing
 from redline.conversation.compacting import AutoCompaction, CompactingConversation
 from redline.conversation.history import now_ms, synchronized
 from redline.conversation.origins import MessageFinder, Origins
 from redline.engine.compaction import Breaker, TokenWatch
 from redline.engine.derived_state import Settings
+from redline.engine.limits import learn_from
 from redline.engine.project import DestinationFinder, RequestContext
 from redline.engine.request import Request
 from redline.engine.state import State
@@ -21,6 +24,9 @@ from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name, price_of
 from redline.providers.answers import read_answer
 from redline.providers.arguments import describe_tools, join_system
+from redline.providers.limits.refusals import read_refusal
+from redline.providers.limits.surplus_tools import called_tools, tool_count, without_surplus_tools
+from redline.providers.limits.table import limits_of
 from redline.providers.usage import Usage, read_usage
 from redline.record import Header
 from redline.record.addresses import masked
@@ -31,7 +37,7 @@ from redline.record.blobs.retrieval import recall_from
 from redline.record.blobs.search import search_record
 from redline.record.log import ROOT, Log
 from redline.record.opening import check_log, open_log
-from redline.record.records import ForkedFrom, MessageAdded, Record, UsageReported
+from redline.record.records import Destination, ForkedFrom, MessageAdded, Record, StrikesApplied, UsageReported
 from redline.repair import Strategy
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
@@ -222,6 +228,23 @@ class Conversation(CompactingConversation):
         return made
 
     @synchronized
+    def learn_limit(self, status: int, error: bytes | str) -> str:
+        """Keep from now on the limit that a provider's error names, in the words of `error`; the next request obeys it.
+
+        The limit's name; empty, and nothing is recorded, if the error is about something else.
+        """
+        refused = read_refusal(status, error)
+        if refused is None:
+            return ""
+        if refused.name == "request_bytes" and not refused.given:
+            body = self._made(None, None, None, None, None, is_recorded=False).body
+            refused = msgspec.structs.replace(refused, given=len(body) + self._destinations.preamble_bytes)
+        work = self._engine.derived_state(self._settings(None, self._model_name))
+        if learned := learn_from(work, refused, self._state.requests.sent_to):
+            self._engine.commit([StrikesApplied((), learned_limits=learned)])
+        return refused.name
+
+    @synchronized
     def preview(
         self,
         *,
@@ -283,7 +306,12 @@ class Conversation(CompactingConversation):
         time_ms, before = self._time(now, "now"), self._engine.state.requests.sent_to
         sent_to = self._destinations.find(model if model is not None else self._model, preamble, before)
         known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
-        context = RequestContext(time_ms, self._policy.made_schedule(schedule, known), sent_to)
+        context = RequestContext(
+            time_ms,
+            self._policy.made_schedule(schedule, known),
+            sent_to,
+            preamble_bytes=self._destinations.preamble_bytes,
+        )
         if self._policy.compact_at is not None:
             talk = self if is_recorded or self._is_copy else self._copy()
             if talk._compact_when_due(self._window(known), context.schedule, time_ms, sent_to) and talk is not self:
@@ -297,11 +325,20 @@ class Conversation(CompactingConversation):
             schedule=context.schedule.name,
             model=sent_to.model if sent_to is not None else "",
             system=self._system if made.system is None else join_system(self._system, made.system),
-            tools=self._tools,
+            tools=self._fitting_tools(sent_to),
         )
         if is_recorded:
             self._engine.tell(made, settings, self._name)
         return made
+
+    def _fitting_tools(self, sent_to: Destination | None) -> tuple[Any, ...]:
+        """The tools, as many as the model's provider takes."""
+        state, model = self._state, sent_to.model if sent_to is not None else ""
+        most = limits_of(state.format.name, model).lowered(state.learned_limits).tools
+        if not most or tool_count(self._tools) <= most:
+            return self._tools
+        called = called_tools(map(state.current, state.view.indices), state.format)
+        return tuple(without_surplus_tools(self._tools, most, called)[0])
 
     def _settings(self, rules: Sequence[Rule | str] | None, model: str) -> Settings:
         format = self._engine.state.format

@@ -2,7 +2,7 @@
 
 import dataclasses
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,8 @@ class EditedRequest(Request):
     """The name of the log in the store."""
     record: int = ROOT
     """The last record of its way through that log."""
+    learned_limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """What the provider takes of this history by the name of the limit, where it refused more."""
     compacted: tuple[str, int] | None = None
     """The log of the whole list and the record of its compaction, where an outline is sent in place of its beginning."""
 

@@ -26,6 +26,7 @@ from redline.policy.policy import EDITOR_POLICY, Policy, check_blobs, make_polic
 from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
+from redline.providers.limits.refusals import RefusedLimit
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
@@ -34,6 +35,7 @@ from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
 from redline.record.records import (
+    CacheBroke,
     CacheKeptWarm,
     EditingStopped,
     ForkedFrom,
@@ -68,8 +70,8 @@ _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
 
 
-_Asked = tuple[float, Model | None, object, str]
-"""When, which model, what is sent ahead of the messages, how long the cache is kept."""
+_Asked = tuple[float, Model | None, object, str, RefusedLimit | None]
+"""When, which model, what is sent ahead of the messages, how long the cache is kept, the limit that was refused."""
 
 
 class Editor:
@@ -158,6 +160,7 @@ class Editor:
         times: Sequence[float | None] = (),
         lifetime: str = "",
         now: float | None = None,
+        refused: RefusedLimit | None = None,
     ) -> EditedRequest:
         """What to send in place of a list of messages. What is new in it is recorded, and so are strikes.
 
@@ -165,7 +168,8 @@ class Editor:
         `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
-        or `none` if it is not asked to cache at all, which is believed until it reports that it does.
+        or `none` if it is not asked to cache at all, which is believed until it reports that it does. `refused` is the limit
+        that the provider says this very list was over (`read_refusal` finds it in the error): it is kept from now on.
         """
         watch = observing.Stopwatch() if observing.observer is not None else None
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
@@ -180,7 +184,7 @@ class Editor:
             times=times,
             preferred=format_of_model(model_name(model)),
         )
-        request = self._edited(given, (time_ms, model, preamble, lifetime))
+        request = self._edited(given, (time_ms, model, preamble, lifetime, refused))
         if watch is not None:
             watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
         return request
@@ -222,6 +226,7 @@ class Editor:
         model: Model | None,
         preamble: object,
         lifetime: str,
+        refused: RefusedLimit | None,
         origin: ForkedFrom | None,
     ) -> EditedRequest | None:
         """Record the list, and say what to send in its place; None if its beginning gives way to an outline from now on."""
@@ -238,7 +243,14 @@ class Editor:
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
                 schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
-            context = RequestContext(now, schedule, sent_to, is_sent=observing.is_applied())
+            context = RequestContext(
+                now,
+                schedule,
+                sent_to,
+                is_sent=observing.is_applied(),
+                preamble_bytes=way.destinations.preamble_bytes,
+                refused=refused,
+            )
             if self._policy.compact_at is not None and not way.tree.has_undone:
                 used = engine.derived_state(self._settings).used_tokens()
                 due = shorten_when_due(engine.state, used, context, model or known or None, self._policy, self._counter)
@@ -260,6 +272,7 @@ class Editor:
                 is_changed=is_changed(given, said),
                 log=way.name,
                 record=engine.timeline.head,
+                learned_limits=dict(engine.state.learned_limits),
             )
             engine.tell(request, self._settings, f"{self.store} {way.name}")
             return request
@@ -345,6 +358,10 @@ class Editor:
         counts = read_usage(usage)
         self._note(request, lambda _: UsageReported.of(counts))
         observing.notify_usage(counts, request, model=request.model or None)
+
+    def note_cache_break(self, request: EditedRequest, broke: CacheBroke) -> None:
+        """Record that the provider read less from its cache for a request than it could, and the cause."""
+        self._note(request, lambda _: broke)
 
     def stop_editing(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""

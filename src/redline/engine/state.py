@@ -74,6 +74,8 @@ class State:
         """What strikes take out of a request, with the generation and the number of the next strike that it is of."""
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
+        self.learned_limits: dict[str, int] = {}
+        """What the provider takes, by the name of the limit, as it said when it refused a request."""
         self.checkpoints: dict[str, tuple[Checkpoint, View]] = {}
         """The latest, by the settings it was made with, and the view then, if only additions changed the view since."""
         self.generation = 0
@@ -206,6 +208,8 @@ class State:
                 self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
                 self.asked_at = len(self)
+                for name, value in record.learned_limits.items():
+                    self.learned_limits[name] = min(value, self.learned_limits.get(name, value))
                 self.requests.add(record, len(self))
                 self.bill.ask(record, saved=self.saved, sent_to=self.requests.sent_to)
             case HeadMoved():

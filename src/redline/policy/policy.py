@@ -241,6 +241,7 @@ class Policy:
             lifts_all_system,
             self.failures,
             self._observations,
+            self.words,
         )
         if rules is None:
             self._made_settings[lifts_all_system] = made

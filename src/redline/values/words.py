@@ -16,6 +16,7 @@ TEMPLATE_FIELDS = {
     **dict.fromkeys(_RESULTS, ("what", "size", "again")),
     "faded_recalled": ("what", "size", "recall", "reference"),
     "old_image": ("what", "media_type", "size", "again"),
+    "over_limit": ("what", "media_type", "size", "again"),
     "cut": ("lines", "chars"),
     "saved_in": ("file",),
     "outline": ("example",),
@@ -72,6 +73,10 @@ class Placeholders:
     """For any other tool that only looks."""
     may_repeat: str = "repeating it may change things"
     """For other commands and tools."""
+    over_limit: str = "[Left out, as the request was too large for the provider: {what}, {media_type}, {size}; {again}]"
+    """In the place of a picture or a result that goes for a limit of the provider. Fields as of `old_image`."""
+    kept_in_record: str = "kept in the record as {reference}"
+    """The field `again` of `over_limit` where nothing brings it back. Field: `reference`."""
     saved_in: str = "all of it: {file}"
     """Where the agent saved the whole output, as the result says. Field: `file`."""
     outline: str = "[Outline of the earlier conversation, made from the record: a name such as {example} is a place in it]"
@@ -129,6 +134,8 @@ ZH = Placeholders(
     search_again="可再次搜索",
     call_again="可再次调用",
     may_repeat="重做可能有副作用",
+    over_limit="[请求超出服务商上限, 已省略: {what}, {media_type}, {size}; {again}]",
+    kept_in_record="保存在记录中: {reference}",
     saved_in="全文: {file}",
     outline="[先前对话的提要,由记录生成: {example} 之类的名称是记录中的位置]",
     outline_recalled='[先前对话的提要,由记录生成。读取其中一处: {recall}("{example}")]',
@@ -167,7 +174,7 @@ EN = Placeholders(
     tools_heading="Available tools:",
 )
 """English."""
-_FIELDS_OF_OTHERS = ("run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in")
+_FIELDS_OF_OTHERS = ("kept_in_record", "run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in")
 _OF_OUTLINES = frozenset(field.name for field in fields(Placeholders) if field.name.startswith("outline"))
 _NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading", *_FIELDS_OF_OTHERS}) | _OF_OUTLINES
 _EARLIER = (
