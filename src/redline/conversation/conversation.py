@@ -366,7 +366,7 @@ class Conversation(CompactingConversation):
         return made
 
     def _as_origin(self, why: str) -> ForkedFrom:
-        """What a conversation that goes on from this one says of it."""
+        """The record of this conversation as the origin of a new one."""
         head = self._engine.timeline.head
         return ForkedFrom(self.name, why, generation=self._state.ancestors + 1, record=head if head != ROOT else None)
 

@@ -38,6 +38,8 @@ class EditedRequest(Request):
     """What the provider takes of this history by the name of the limit, where it refused more."""
     recall_tool: str = ""
     """The tool for recall that its history is offered from the first request on; empty if none is."""
+    compacted: tuple[str, int] | None = None
+    """The log of the whole list and the record of its compaction, where an outline is sent in place of its beginning."""
 
     @property
     def pieces(self) -> tuple[tuple[int | None, Payload], ...]:

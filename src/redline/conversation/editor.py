@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
@@ -21,6 +21,7 @@ from redline.conversation.resent.hidden import Positions, shown_digest, with_hid
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
+from redline.conversation.resent.shortened import ShortenedList, find_in_origins, origin_of_list, shorten_when_due
 from redline.conversation.resent.tree import KnownPath, PathDecisions
 from redline.engine.project import RequestContext
 from redline.engine.request import Request
@@ -48,6 +49,7 @@ from redline.record.records import (
     MessageAdded,
     RecallOffered,
     Record,
+    RolledBack,
     SavedTokens,
     SessionNamed,
     Strike,
@@ -61,7 +63,7 @@ from redline.schedules.bill import OpenBill
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
 from redline.values.checks import check_function, check_text, check_time_ms, short_repr
-from redline.values.messages import Message, Reasoning
+from redline.values.messages import Message, Reasoning, find_generation
 from redline.values.payloads import Payload
 
 _logger = logging.getLogger("redline.editor")
@@ -74,6 +76,11 @@ _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 
 
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
+
+
+_Asked = tuple[float, Model | None, object, str, RefusedLimit | None, tuple[bool, bool]]
+"""When, which model, what is sent ahead of the messages, how long the cache is kept, the limit that was refused, whether the
+recall tool may be offered and more may be struck."""
 
 
 class Editor:
@@ -96,16 +103,20 @@ class Editor:
         whole_in: str | os.PathLike[str] | None = None,
         recall_tool: str = "",
         recalls_in_files: bool = False,
+        compact_at: float | None = None,
     ) -> None:
         """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results; for struck
         results, too, with `recalls_in_files`. `recall_tool`: a tool that callers answer by `recall` and `search`, for the
-        histories that are offered it."""
+        histories that are offered it. `compact_at`: past this share of the window an outline takes the place of a list's
+        beginning, for agents that never compact."""
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
         self._counter = default_counter() if counter is None else counter
         check_counter(self._counter)
-        self._policy, self._clock, self._blobs = make_policy(policy, EDITOR_POLICY), clock, make_blobs(blobs)
+        own: dict[str, Any] = {} if compact_at is None else {"compact_at": compact_at}
+        self._policy = dataclasses.replace(make_policy(policy, EDITOR_POLICY), **own)
+        self._clock, self._blobs = clock, make_blobs(blobs)
         check_blobs(self._policy.made_rules(), self._blobs)
         self._wholes = WholeFolders()
         self._settings = (self._policy if whole_in is None else self._policy.with_whole_in(whole_in)).settings()
@@ -195,40 +206,57 @@ class Editor:
             times=times,
             preferred=format_of_model(model_name(model)),
         )
+        request = self._edited(given, (time_ms, model, preamble, lifetime, refused, (may_recall, strikes_more)))
+        if watch is not None:
+            watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
+        return request
+
+    def _edited(self, given: IncomingList, asked: _Asked, origin: ForkedFrom | None = None) -> EditedRequest:
         for attempt in range(_MOST_REOPENED + 1):  # nothing is lost by going on with another log: the caller's list is whole
             try:
                 if given.why_untouched:
-                    request = unchanged_request(given, given.why_untouched)
-                else:
-                    with self._histories.going_on(given) as way:
-                        allowed = may_recall, strikes_more
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime, refused, allowed)
-                break
+                    return unchanged_request(given, given.why_untouched)
+                with self._histories.going_on(given) as way:
+                    said, places = self._with_hidden_turns(way, given)
+                    cut = way.tree.shortened(said.chains) if self._policy.compact_at is not None else None
+                    request = None if cut else self._decided(way, given, said, places, asked, origin)
+                    cut = cut or way.tree.shortened(said.chains)
+                if request is not None or cut is None:
+                    return request or unchanged_request(given, "a compaction of it was undone meanwhile")
+                shorter = ShortenedList.of(said, cut)
+                inner = self._reader.read(
+                    shorter.messages,
+                    format=given.format.name,
+                    session=given.session,
+                    namespace=given.namespace,
+                    times=shorter.times,
+                )
+                made = self._edited(inner, asked, origin_of_list(self._histories.store.address_of(way.name), cut))
+                positions = [None if place is None else places[place] for place in shorter.positions_of(made.positions)]
+                at = made.compacted or (way.name, cut.record)
+                return dataclasses.replace(made, positions=positions, is_changed=True, compacted=at)
             except StaleLogError as problem:
                 if attempt == _MOST_REOPENED:
                     raise
                 _logger.warning("A log is read again from its beginning: %s", problem)
-        if watch is not None:
-            watch.stop(request, self._policy, session=session or request.log, untouched=request.untouched)
-        return request
+        raise AssertionError("the last attempt raises or returns")
 
     def _decided(
         self,
         way: OpenTree,
         shown: IncomingList,
-        now: float,
-        model: Model | None,
-        preamble: object,
-        lifetime: str,
-        refused: RefusedLimit | None,
-        allowed: tuple[bool, bool],
-    ) -> EditedRequest:
-        """Record the list, and say what to send in its place."""
-        given, positions_of = self._with_hidden_turns(way, shown)
+        given: IncomingList,
+        positions_of: Positions,
+        asked: _Asked,
+        origin: ForkedFrom | None,
+    ) -> EditedRequest | None:
+        """Record the list with its hidden turns, and say what to send in its place; None if its beginning gives way to an
+        outline from now on."""
+        now, model, preamble, lifetime, refused, (may_recall, strikes_more) = asked
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = self._follow(way, given, now, self._recall_tool if allowed[0] else "")
+            spot = self._follow(way, given, now, self._recall_tool if may_recall else "", origin)
             if why := way.tree.left_alone_at(spot.record):
                 return dataclasses.replace(unchanged_request(shown, why), log=way.name, record=spot.record)
             tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
@@ -246,10 +274,16 @@ class Editor:
                 schedule,
                 sent_to,
                 is_sent=observing.is_applied(),
-                applies=allowed[1],
+                applies=strikes_more,
                 preamble_bytes=way.destinations.preamble_bytes,
                 refused=refused,
             )
+            if self._policy.compact_at is not None and not way.tree.has_undone:
+                used = engine.derived_state(settings).used_tokens()
+                due = shorten_when_due(engine.state, used, context, model or known or None, self._policy, self._counter)
+                if due is not None:
+                    way.tree.append([due], parent=spot.record)
+                    return None
             made = engine.request(settings, context)
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
@@ -287,6 +321,11 @@ class Editor:
         if way is None:
             return unchanged_request(given, "the store does not answer")
         given, positions_of = self._with_hidden_turns(way, given)
+        if self._policy.compact_at is not None and (cut := way.tree.shortened(given.chains)):
+            shorter = ShortenedList.of(given, cut)
+            made = self.recorded(shorter.messages, session=session, format=given.format.name, namespace=namespace)
+            places = [None if place is None else positions_of[place] for place in shorter.positions_of(made.positions)]
+            return dataclasses.replace(made, positions=places, is_changed=True)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
@@ -358,7 +397,10 @@ class Editor:
             check_request(request)
 
         def said_message(index: int) -> Message | None:
-            natives = self._natives_of(request) if request is not None else []
+            path = self._path_of(request) if request is not None else []
+            if (generation := find_generation(reference)) is not None:
+                return find_in_origins(self._histories.store, path, generation, index)
+            natives = _messages_on(path)
             return find_format(str(request and request.format)).read(natives[index]) if index < len(natives) else None
 
         return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
@@ -366,18 +408,17 @@ class Editor:
     def search(self, words: str = "", *, request: EditedRequest, grep: str | None = None, max_chars: int = 2_000) -> str:
         """The best lines of all that the history of a request said, with their references, hidden turns included."""
         check_request(request)
-        natives, format = self._natives_of(request), find_format(request.format)
+        natives, format = _messages_on(self._path_of(request)), find_format(request.format)
         return search_record(words, lambda at: format.read(natives[at]), len(natives), grep=grep, max_chars=max_chars)
 
-    def _natives_of(self, request: EditedRequest) -> list[bytes]:
-        """The messages on the way to a request, as they are in the record."""
+    def _path_of(self, request: EditedRequest) -> list[Stored]:
+        """The records on the way to a request."""
         if request.record == ROOT:
             return []
         way = self._histories.open(request.log)
         with way.lock:
             self._check_own(way, request)
-            path = way.tree.path(request.record)
-        return [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+            return way.tree.path(request.record)
 
     def hide_turns(
         self,
@@ -428,6 +469,17 @@ class Editor:
         if made:
             self._note(request, lift)
 
+    def undo_compaction(self, request: EditedRequest) -> None:
+        """Send the list whole again, in place of the outline that this request has for its beginning. It stays whole."""
+        check_request(request)
+        if request.compacted is None:
+            raise ExecutionError("Nothing is compacted in this request: there is no outline in place of its beginning.")
+        log, number = request.compacted
+        way = self._histories.open(log)
+        with way.lock:
+            way.tree.read()
+            way.tree.append([RolledBack(0)], parent=number)
+
     def keep_warm(self, request: EditedRequest, *, now: float | None = None) -> None:
         """The provider was asked, without a request, to keep what this one left in its cache."""
         touched = CacheKeptWarm(check_time_ms(self._clock() if now is None else now, "now"))
@@ -466,7 +518,9 @@ class Editor:
             tree = fork[0].tree
         return with_hidden_turns(given, tree, self._reader)
 
-    def _follow(self, way: OpenTree, given: IncomingList, now: float, offered: str = "") -> KnownPath:
+    def _follow(
+        self, way: OpenTree, given: IncomingList, now: float, offered: str = "", whole: ForkedFrom | None = None
+    ) -> KnownPath:
         """The way of the list, made as far as it was not there."""
         tree = way.tree
         spot = tree.find(given.digests, given.session)
@@ -482,8 +536,9 @@ class Editor:
             spot = self._begin_as(way, *fork, given)
         records: list[Record] = []
         origin = self._histories.origin_of(given, way.name) if spot.length == 0 else None
-        if origin is not None:
-            records.append(ForkedFrom(self._histories.store.address_of(origin.name), "its client compacted the history"))
+        if origin is not None and whole is None:
+            whole = ForkedFrom(self._histories.store.address_of(origin.name), "its client compacted the history")
+        records += [whole] if whole is not None and spot.length == 0 else []
         if given.session != tree.session_at(spot.record):
             records.append(SessionNamed(given.session))
         if spot.length and (moved := tree.move_to(spot)) != HeadMoved():
@@ -521,3 +576,8 @@ class Editor:
         way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
         self._histories.register_session(given, way.name, range(1, spot.length + 1))
         return way.tree.find(given.digests[: spot.length], given.session)
+
+
+def _messages_on(path: Sequence[Stored]) -> list[bytes]:
+    """The messages of a way, as they are in the record."""
+    return [one.record.payload for one in path if isinstance(one.record, MessageAdded)]

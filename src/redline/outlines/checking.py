@@ -1,4 +1,4 @@
-"""A summary held against the outline of what it replaces: what it does not mention, and the lines that would add it."""
+"""A summary held against the outline of the messages that it replaces: facts and names left out, and lines that add them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redline.errors import ValidationError
 from redline.outlines.earlier import LineItem, heading
 from redline.outlines.history import HistoryReader, OutlineSettings
-from redline.outlines.outline import LEAST_CHANCE, Draft, written_lines
+from redline.outlines.outline import LEAST_CHANCE, OutlineDraft, written_lines
 from redline.rules.worth_words import distinctive_words
 from redline.tokens import Counter, default_counter
 from redline.values.checks import check_count, short_repr
@@ -64,10 +64,10 @@ def check_against(
     reader = HistoryReader(settings or OutlineSettings())
     for index, message in messages:
         reader.add(index, message)
-    draft = Draft(reader, counter or default_counter(), in_sight)
+    draft = OutlineDraft(reader, counter or default_counter(), in_sight)
     likely = {word for word, chance in draft.chances.items() if chance >= LEAST_CHANCE} - draft.covered
     draft.cover(summary)
-    said = _Said(summary)
+    said = _SummaryWords(summary)
     user = [one for one in reader.user if not said.quotes(one.text)]
     facts = [one for one in reader.items(draft.chances) if not said.mentions(one)]
     names, mentioned = draft.names(_ALL), len(likely & draft.covered)
@@ -78,7 +78,7 @@ def check_against(
 _ALL = 10**9
 
 
-def _appendix(draft: Draft, user: list[LineItem], facts: list[LineItem], budget: int) -> str:
+def _appendix(draft: OutlineDraft, user: list[LineItem], facts: list[LineItem], budget: int) -> str:
     """What is missing, as many lines as have room."""
     words, in_summary, aim = draft.reader.settings.words, frozenset(draft.covered), budget
     while aim > 0:
@@ -103,7 +103,7 @@ def _appendix(draft: Draft, user: list[LineItem], facts: list[LineItem], budget:
     return ""
 
 
-class _Said:
+class _SummaryWords:
     """What a summary says, looked up in several ways."""
 
     def __init__(self, summary: str) -> None:

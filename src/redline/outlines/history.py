@@ -112,9 +112,11 @@ class HistoryReader:
         part, text, earlier = seen.part, seen.text, None
         if isinstance(part, Text) and seen.message.role == "user":
             earlier = parse_outline(text, _order(seen), self.settings.words, self.settings.generation)
-            if earlier is None:
-                self._hear_user(seen, text)
-            else:
+            if earlier is None and (summary := find_summary(text)):
+                self._hear_sentences(seen, summary, are_all=True)
+            elif earlier is None and (own := own_words(text).strip()):
+                self.user.append(LineItem("user", self.name_of(seen), own, _order(seen)))
+            elif earlier is not None:
                 self.earlier += [one for one in earlier if one.section != "user"]
                 self.user += [one for one in earlier if one.section == "user"]
         elif isinstance(part, Text) and seen.message.role == "assistant":
@@ -125,12 +127,6 @@ class HistoryReader:
             self._plan.see_result(seen)
             self._see_result(seen)
         self.uses.see(seen, is_quoted=earlier is not None)
-
-    def _hear_user(self, seen: Seen, text: str) -> None:
-        if summary := find_summary(text):
-            self._hear_sentences(seen, summary, are_all=True)
-        elif own := own_words(text).strip():
-            self.user.append(LineItem("user", self.name_of(seen), own, _order(seen)))
 
     def _hear_sentences(self, seen: Seen, text: str, *, are_all: bool = False) -> None:
         sentences = (" ".join(raw.split()).lstrip("-*#> ") for raw in _SENTENCE_END.split(text))

@@ -46,7 +46,7 @@ class Outline:
         return self.text
 
 
-class Draft:
+class OutlineDraft:
     """The likely words of a history, and what of them is in sight: each item is worth what it adds."""
 
     def __init__(self, reader: HistoryReader, counter: Counter, in_sight: Iterable[Message]) -> None:
@@ -129,27 +129,19 @@ class Draft:
         )
         groups: dict[str, list[bytes]] = {}
         for _, name, word in ranked:
-            reference = references.get(word) or self._reference(self.uses[word])
+            use = self.uses[word]
+            reference = references.get(word) or reference_to(use.index, use.place, self.reader.settings.generation)
             size = self.counter.count(name) + _NAME_TOKENS + (0 if reference in groups else _LINE_TOKENS)
             if size <= room:
                 room -= size
                 groups.setdefault(reference, []).append(word)
             elif room <= _LINE_TOKENS:
                 break
-        found = [
-            LineItem("words", reference, " ".join(word.decode() for word in sorted(words, key=self._place)), self._order(words))
-            for reference, words in groups.items()
-        ]
+        found = list[LineItem]()
+        for reference, words in groups.items():
+            shown = " ".join(word.decode() for word in sorted(words, key=lambda word: (self.uses[word].sort, word)))
+            found.append(LineItem("words", reference, shown, max(self.uses[word].order for word in words)))
         return sorted(found, key=lambda one: one.order)
-
-    def _reference(self, use: WordUse) -> str:
-        return reference_to(use.index, use.place, self.reader.settings.generation)
-
-    def _place(self, word: bytes) -> tuple[int, bytes]:
-        return self.uses[word].sort, word
-
-    def _order(self, words: Iterable[bytes]) -> int:
-        return max(self.uses[word].order for word in words)
 
 
 def make_outline(
@@ -170,7 +162,7 @@ def make_outline(
     reader, counts = HistoryReader(settings or OutlineSettings()), counter or default_counter()
     for index, message in messages:
         reader.add(index, message)
-    draft = Draft(reader, counts, in_sight)
+    draft = OutlineDraft(reader, counts, in_sight)
     in_sight_words, aim = frozenset(draft.covered), budget_tokens
     while aim > 0:
         draft.covered = set(in_sight_words)
@@ -181,7 +173,7 @@ def make_outline(
     raise ValidationError(f"budget_tokens={budget_tokens} has no room for the first line of an outline. Give it more.")
 
 
-def _written(draft: Draft, aim: int, budget: int) -> Outline:
+def _written(draft: OutlineDraft, aim: int, budget: int) -> Outline:
     """An outline that is expected to have so many tokens."""
     reader = draft.reader
     words = reader.settings.words

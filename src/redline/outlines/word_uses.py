@@ -35,7 +35,7 @@ WORD_FEATURES = (
 
 
 class WordUse(msgspec.Struct, gc=False):
-    """A distinctive word: who said it, when, and the latest part that has it."""
+    """The uses of a distinctive word: by whom, when, and in which part last."""
 
     sort: int
     last: int
@@ -76,7 +76,11 @@ class WordFollower:
             for word, sort in distinctive_words(text):
                 self._note(word, sort, seen, is_quoted=is_quoted)
         if isinstance(part, ToolCall):
-            self._note_paths(seen)
+            paths = (action for action in seen.actions if isinstance(action, Reads | Writes))
+            for action, use in ((one, self.uses.get(word)) for one in paths for word, _ in distinctive_words(one.path)):
+                if use is not None:
+                    use.is_changed |= isinstance(action, Writes)
+                    use.is_read |= isinstance(action, Reads)
 
     def _note(self, word: bytes, sort: int, seen: Seen, *, is_quoted: bool) -> None:
         use = self.uses.get(word)
@@ -90,14 +94,6 @@ class WordFollower:
             use.last_said = seen.step
         elif seen.message.role == "user" and not is_quoted:
             use.last_asked = seen.step
-
-    def _note_paths(self, seen: Seen) -> None:
-        for action in seen.actions:
-            if isinstance(action, Reads | Writes):
-                for word, _ in distinctive_words(action.path):
-                    if use := self.uses.get(word):
-                        use.is_changed |= isinstance(action, Writes)
-                        use.is_read |= isinstance(action, Reads)
 
     def features(self) -> Iterator[tuple[bytes, WordUse, tuple[float, ...]]]:
         """Each word with what its chance follows from."""

@@ -14,6 +14,7 @@ from redline.record.records import (
     MessageAdded,
     PinSet,
     RecallOffered,
+    RolledBack,
     SessionNamed,
     Strike,
     StrikesApplied,
@@ -21,6 +22,7 @@ from redline.record.records import (
     StrikeUndone,
     TurnsHidden,
     UsageReported,
+    ViewChanged,
 )
 from redline.record.timeline import RecordTree
 from redline.values.payloads import Path
@@ -66,6 +68,21 @@ class _Place:
     """The tool for recall that the model is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShortenedHistory:
+    """A beginning of lists that an outline takes the place of."""
+
+    length: int
+    """How many messages it has."""
+    head: tuple[int, ...]
+    """Those of the system among them, which stay."""
+    summary: bytes
+    record: int
+    """Of the compaction; an undo hangs on it."""
+    generation: int
+    """How many conversations go on from one another before the whole one."""
+
+
 class HistoryTree(RecordTree):
     """Every record of a log, and the ways that lead to them. There is no head: each list finds its own way."""
 
@@ -77,6 +94,11 @@ class HistoryTree(RecordTree):
         """By digest, when a message was first seen on any way."""
         self._continued: set[bytes] = set()
         """The chains after which something was said."""
+        self._shortened: dict[bytes, ShortenedHistory] = {}
+        """By chain, the beginnings that an outline takes the place of."""
+        self.has_undone = False
+        """Whether somebody undid a compaction: then none is made by itself."""
+        self._generation = 0
         self.sessions: set[str] = set()
         """The names under which something in the log was sent."""
         self.hidden: dict[bytes, dict[bytes, tuple[TurnsHidden, tuple[bytes, ...]]]] = {}
@@ -86,7 +108,7 @@ class HistoryTree(RecordTree):
         together: `recorded` looks for a list without waiting for whoever decides about another."""
         super().__init__(log)
 
-    def take(self, one: Stored) -> None:
+    def take(self, one: Stored) -> None:  # noqa: C901 - one case for each kind of record
         """Take in the next record, and where it is."""
         super().take(one)
         before = self._places.get(one.parent)
@@ -117,6 +139,15 @@ class HistoryTree(RecordTree):
             case TurnsHidden():
                 self._places[one.number] = before
                 self._hide(one, record)
+            case ViewChanged(is_compaction=True, boundary=int(length)):
+                self._places[one.number] = before
+                self._shorten(one.number, record, length)
+            case RolledBack():
+                self._places[one.number] = before
+                self._shortened = {key: cut for key, cut in self._shortened.items() if cut.record != one.parent}
+                self.has_undone = True
+            case ForkedFrom():
+                self._places[one.number], self._generation = before, record.generation
             case _:
                 self._places[one.number] = before
 
@@ -129,7 +160,22 @@ class HistoryTree(RecordTree):
             number = self.stored[number].parent
         self.hidden.setdefault(self._places[number].chain, {})[turns.shown] = turns, tuple(said[::-1])
 
+    def _shorten(self, number: int, record: ViewChanged, length: int) -> None:
+        """Of two compactions of one beginning the first counts."""
+        start = self.stored[number].parent
+        while self._places[start].length > length:
+            start = self.stored[start].parent
+        head = tuple(index for first, end in record.indices for index in range(first, end) if index < length)
+        cut = ShortenedHistory(length, head, record.appended[0], number, self._generation)
+        self._shortened.setdefault(self._places[start].chain, cut)
+
     # --- asking
+
+    def shortened(self, chains: Sequence[bytes]) -> ShortenedHistory | None:
+        """The compaction of a list's beginning, the longest; None if there is none, or it was undone."""
+        if not self._shortened:
+            return None
+        return next((self._shortened[chain] for chain in reversed(chains) if chain in self._shortened), None)
 
     def find(self, digests: Sequence[bytes], session: str) -> KnownPath:
         """The longest known way that a list begins with; of several, this session's earliest, else the most recently used."""
