@@ -330,14 +330,7 @@ class WireEditor:
             self.editor.stop_editing(request, reason)
         noted = reason or (side_call.reason if side_call is not None else "")
         edited = dataclasses.replace(edited, request=request, untouched=noted)
-        if reason:
-            return edited
-        spliced = call.body
-        if request.is_changed:
-            said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
-            spliced = body.splice(list(zip(request.positions, said, strict=True)))
-        spliced, dropped = with_fewer_tools(spliced, body, request.learned_limits)
-        return dataclasses.replace(edited, body=call.body if spliced == call.body else spliced, dropped_tools=dropped)
+        return edited if reason else _spliced(edited, body, request)
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
@@ -368,6 +361,16 @@ class WireEditor:
             request = self._last.get((namespace, call.session or named))
             if request is not None:
                 self.editor.keep_warm(request)
+
+
+def _spliced(edited: Edited, body: Body, request: "EditedRequest") -> Edited:
+    """The call with what is to be sent in the place of its messages and its tools."""
+    spliced = given = edited.call.body
+    if request.is_changed:
+        said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
+        spliced = body.splice(list(zip(request.positions, said, strict=True)))
+    spliced, dropped = with_fewer_tools(spliced, body, request.learned_limits)
+    return dataclasses.replace(edited, body=given if spliced == given else spliced, dropped_tools=dropped)
 
 
 @contextlib.contextmanager
