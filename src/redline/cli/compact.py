@@ -75,7 +75,11 @@ def command(
         elif loaded.is_log:
             _compact_log(loaded, address, policy, **settings)
         else:
-            _make_log(made, loaded, number, address or "")
+            if loaded.source.path is None:
+                raise ExecutionError("what came through a pipe can be no origin. Write it to a file, or use --output")
+            made.write_log(address or "", str(loaded.source.path), number)
+            count = 1 + len(made.plan.head) + len(made.plan.tail)
+            say(f"{address}: {counted(count, 'message')}, its origin {loaded.source.name} is as it was")
     except ExecutionError as problem:
         raise ValidationError(f"{loaded.source.name}: {problem}") from problem
     return EXIT_OK
@@ -107,11 +111,3 @@ def _compact_log(loaded: LoadedSession, address: str | None, policy: str, *, kee
         talk.compact("outline", log=address, **settings) as made,  # type: ignore[arg-type]
     ):
         say(f"{made.name}: {counted(len(made.messages), 'message')}, its origin {talk.name} is as it was")
-
-
-def _make_log(made: CompactedSession, loaded: LoadedSession, number: int, address: str) -> None:
-    if loaded.source.path is None:
-        raise ExecutionError("what came through a pipe can be no origin. Write it to a file, or use --output")
-    made.write_log(address, str(loaded.source.path), number)
-    count = 1 + len(made.plan.head) + len(made.plan.tail)
-    say(f"{address}: {counted(count, 'message')}, its origin {loaded.source.name} is as it was")
