@@ -185,13 +185,9 @@ class Relay:
         except ClientGoneError:
             exchange.cut = "client"
             return
-        outcome, call = EditOutcome(body), None
-        if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
-            query = scope["query_string"].decode("latin-1")
-            call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
-            outcome = await self._threads.edit(call)
-        exchange.outcome = outcome
-        if exchange.format and await self._answer_over_limit(send, exchange):
+        call = await self._edited(scope, incoming, exchange, headers, body)
+        outcome = exchange.outcome
+        if await self._answer_over_limit(send, exchange):
             return
         try:
             response: aiohttp.ClientResponse | HeldAnswer
@@ -237,11 +233,8 @@ class Relay:
                 is_stream = "event-stream" in response.headers.get("content-type", "")
                 send = telling_unstruck(send, UnstruckUsage(exchange.format, more, is_stream=is_stream))
             await RecallRounds(self._asking(scope, incoming, exchange), exchange, send).relay(response)
-        elif 200 <= response.status < 600:
-            await self._pass_on(response, send, exchange)
         else:
-            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            await self._pass_on(response, send, exchange)
 
     def _asking(self, scope: Scope, incoming: Incoming, exchange: Exchange) -> Asking:
         """What is needed to ask a model again, where it asked for something that was struck."""
@@ -271,9 +264,21 @@ class Relay:
         exchange.outcome = smaller
         return again
 
+    async def _edited(
+        self, scope: Scope, incoming: Incoming, exchange: Exchange, headers: dict[str, str], body: bytes
+    ) -> Call | None:
+        """Have a body edited, or note it as it came; the call, where its path is of interest to the editor."""
+        exchange.outcome = EditOutcome(body)
+        if not (body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH))):
+            return None
+        query = scope["query_string"].decode("latin-1")
+        call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
+        exchange.outcome = await self._threads.edit(call)
+        return call
+
     async def _answer_over_limit(self, send: Send, exchange: Exchange) -> bool:
         """Refuse a request for which there is no money left, in the provider's own shape, before anything of it is sent."""
-        if not self.settings.limits.stops:
+        if not self.settings.limits.stops or not exchange.format:
             return False
         await self.recorded()  # all requests that have ended before are counted
         asking = asyncio.get_running_loop().run_in_executor(self._accounting_pool, self.accounts.over_limit, exchange)
@@ -312,6 +317,10 @@ class Relay:
 
     async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
+        if not 200 <= response.status < 600:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            return
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
@@ -336,7 +345,7 @@ class Relay:
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
     def _unstruck_tokens(self, outcome: EditOutcome) -> int:
-        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        """Tokens told to the agent on top of those sent: what strikes took out, with `--report-usage unstruck`."""
         request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
         return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 

@@ -380,7 +380,7 @@ class WireEditor:
             self.editor.stop_editing(request, reason)
         noted = reason or (side_call.reason if side_call is not None else "")
         edited = dataclasses.replace(edited, request=request, untouched=noted)
-        return edited if reason else _spliced(edited, request, with_tool=bool(offer and request.recall_tool))
+        return edited if reason else _spliced(edited, body, request, with_tool=bool(offer and request.recall_tool))
 
     def _settings_of_recall(self, offer: Offer, call: Call) -> dict[str, Any]:
         return {"may_recall": offer == "may begin", "strikes_more": not call.is_next_turn} if offer else {}
@@ -416,17 +416,16 @@ class WireEditor:
                 self.editor.keep_warm(request)
 
 
-def _spliced(edited: Edited, request: "EditedRequest", *, with_tool: bool) -> Edited:
-    """The body with what the Editor says, and with the tools that the provider takes."""
-    body, sent = edited.read, edited.call.body
-    assert body is not None, "it was read to be edited"
+def _spliced(edited: Edited, body: Body, request: "EditedRequest", *, with_tool: bool) -> Edited:
+    """The call with what is to be sent in the place of its messages and its tools."""
+    spliced = given = edited.call.body
     if request.is_changed:
         said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
-        sent = body.splice(list(zip(request.positions, said, strict=True)))
-    sent, dropped = with_fewer_tools(sent, body, request.learned_limits)
-    sent = with_recall_tool(sent, body.format) if with_tool else sent
-    changed = edited.call.body if sent == edited.call.body else sent
-    return dataclasses.replace(edited, body=changed, dropped_tools=dropped, recalls=with_tool)
+        spliced = body.splice(list(zip(request.positions, said, strict=True)))
+    spliced, dropped = with_fewer_tools(spliced, body, request.learned_limits)
+    spliced = with_recall_tool(spliced, body.format) if with_tool else spliced
+    sent = given if spliced == given else spliced
+    return dataclasses.replace(edited, body=sent, dropped_tools=dropped, recalls=with_tool)
 
 
 @contextlib.contextmanager

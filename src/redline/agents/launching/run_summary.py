@@ -25,11 +25,11 @@ _STATUS_REASONS = {
     "529": "the provider is overloaded",
 }
 _LIMITS = {
-    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept for the session",
-    "left out": "{requests} made to fit a limit of the provider: the oldest pictures, or the largest results, gave way to a line",
+    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept",
+    "left out": "{requests} made to fit a limit of the provider: old pictures, or large results, gave way to a line",
     "fewer tools": "{requests} sent with fewer tools, as many as the provider takes; those left out were never called",
-    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has compacted, "
-    "or let it know by --report-usage unstruck",
+    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has "
+    "compacted, or let it know by --report-usage unstruck",
 }
 _COUNTERS = ("untouched", "unreachable", "errors", "limits")
 _MOST_REASONS = 3
@@ -132,6 +132,11 @@ class RunTotals:
                 says = f"{row.get('place')}: {row.get('what')}" if row.get("what") else str(row.get("says"))
                 return ahead + (says if len(says) <= room else f"{says[: room - 1]}…")
         return f"look at redline serve{f' {store}' if store else ''}: every request, what was struck, and why"
+
+    @property
+    def is_observed_only(self) -> bool:
+        """Whether requests were only observed because a subscription pays for them."""
+        return bool(_count_of(self.untouched, "a subscription pays"))
 
     @property
     def has_changed(self) -> bool:
