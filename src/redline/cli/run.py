@@ -38,18 +38,9 @@ _NOT_FOUND = 127
 _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
-    *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.recall"),
-    *(
-        "proxy.edit_subscriptions",
-        "proxy.report_usage",
-        "proxy.redact",
-        "proxy.otel",
-        "proxy.warn_usd",
-        "proxy.max_usd",
-        "proxy.warn_usd_day",
-        "proxy.max_usd_day",
-    ),
-    "proxy.prices",
+    *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
+    *("proxy.report_usage", "proxy.redact", "proxy.otel", "proxy.holdout", "proxy.prices", "proxy.recall"),
+    *("proxy.warn_usd", "proxy.max_usd", "proxy.warn_usd_day", "proxy.max_usd_day"),
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 

@@ -8,6 +8,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +16,8 @@ from redline.conversation import observing
 from redline.conversation.conversation import now_ms
 from redline.conversation.edited_request import EditedRequest as EditedRequest
 from redline.conversation.edited_request import check_request, is_changed, unchanged_request
-from redline.conversation.resent.hidden import Positions, shown_digest, with_hidden_turns
+from redline.conversation.resent.arms import NO_ARM, Arm, drawn_arm, known_arm, record_arm
+from redline.conversation.resent.hidden import offer_of, shown_digest, with_hidden_turns
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
@@ -44,7 +46,6 @@ from redline.record.records import (
     HeadMoved,
     Lift,
     MessageAdded,
-    RecallOffered,
     Record,
     SavedTokens,
     SessionNamed,
@@ -222,7 +223,7 @@ class Editor:
         allowed: tuple[bool, bool],
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
-        given, positions_of = self._with_hidden_turns(way, shown)
+        given, positions_of = with_hidden_turns(shown, way, self._histories, self._reader)
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
@@ -284,7 +285,7 @@ class Editor:
         way = self._histories.find_now(given)
         if way is None:
             return unchanged_request(given, "the store does not answer")
-        given, positions_of = self._with_hidden_turns(way, given)
+        given, positions_of = with_hidden_turns(given, way, self._histories, self._reader)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
@@ -313,6 +314,33 @@ class Editor:
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
             bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
         )
+
+    def arm_of(
+        self,
+        messages: Sequence[Payload],
+        share: float,
+        *,
+        held: str,
+        session: str = "",
+        format: str = "auto",
+        namespace: str = "",
+    ) -> str:
+        """The arm of a list: as its history has it, in its namespace or in that of the histories that are `held` out; else as
+        it is drawn, with this share held out. Empty for what began without an arm."""
+        read = partial(self._reader.read, messages, format=format, session=session)
+        given = read(namespace=namespace)
+        if given.why_untouched:
+            return NO_ARM
+        if known_arm(self._histories, read(namespace=held)) is not None:
+            return "holdout"
+        known = known_arm(self._histories, given)
+        return drawn_arm(share, session, given) if known is None else known
+
+    def record_arm(self, request: EditedRequest, arm: Arm) -> None:
+        """Write down to which arm the history of a request belongs."""
+        check_request(request)
+        if request.log:
+            record_arm(self._histories.open(request.log), arm, self._clock())
 
     def recall(
         self,
@@ -430,13 +458,6 @@ class Editor:
 
     # --- the way of a list
 
-    def _with_hidden_turns(self, way: OpenTree, given: IncomingList) -> tuple[IncomingList, Positions]:
-        """The list with the turns that its client was not shown, here or where it goes on from."""
-        tree = way.tree
-        if tree.find(given.digests, given.session).length == 0 and (fork := self._histories.fork_of(given)):
-            tree = fork[0].tree
-        return with_hidden_turns(given, tree, self._reader)
-
     def _follow(self, way: OpenTree, given: IncomingList, now: float, offered: str = "") -> KnownPath:
         """The way of the list, made as far as it was not there."""
         tree = way.tree
@@ -450,7 +471,7 @@ class Editor:
         spot = place_to_go_on(given, tree)
         fork = self._histories.fork_of(given) if spot.length == 0 else None
         if fork is not None:
-            spot = self._begin_as(way, *fork, given)
+            spot = self._histories.begin_as(way, *fork, given)
         records: list[Record] = []
         origin = self._histories.origin_of(given, way.name) if spot.length == 0 else None
         if origin is not None:
@@ -471,24 +492,8 @@ class Editor:
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
-        records += self._offer(given, tree.tool_at(spot.record), offered)
+        records += offer_of(given, tree.tool_at(spot.record), offered)
         tree.append(records, parent=spot.record)
         if origin is not None:
             self._histories.evict(origin)
         return tree.find(given.digests, given.session)
-
-    def _offer(self, given: IncomingList, known: str, offered: str) -> list[Record]:
-        """A history that went on without the tool never gets it: another list of tools would be another prefix."""
-        return [RecallOffered(offered)] if offered and not known and given.has_no_answer else []
-
-    def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: IncomingList) -> KnownPath:
-        """Begin a log with the records of the same messages in another, so that it is whole whatever becomes of that one."""
-        with other.lock:
-            path, moved = other.tree.path(spot.record), other.tree.move_to(spot)
-        known = [one.record for one in path if not isinstance(one.record, SessionNamed | ForkedFrom)]
-        records: list[Record] = [SessionNamed(given.session)] if given.session else []
-        copied = ForkedFrom("another session of this store", f"goes on from {spot.length} of its messages")
-        way.tree.append([*records, *known, copied, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
-        way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
-        self._histories.register_session(given, way.name, range(1, spot.length + 1))
-        return way.tree.find(given.digests[: spot.length], given.session)

@@ -17,6 +17,7 @@ from redline.conversation.editor import Editor
 from redline.policy.policy import Policy, find_policy
 from redline.providers.offered_tool import RECALL_TOOL
 from redline.proxy.accounts import Accounts, accounts_path
+from redline.proxy.cleaning import marked_as_running, unused_deleted
 from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
@@ -27,6 +28,7 @@ from redline.servers.listening import bind, ended_by_signals, handed_over
 from redline.servers.ownership import SERVED_RUN, known_keys
 from redline.tokens import Estimate
 from redline.transport.editing import WireEditor
+from redline.transport.holdout import parse_share
 
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
@@ -60,7 +62,7 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     on_ready(running)
-    with ended_by_signals(), listening:
+    with ended_by_signals(), listening, marked_as_running(running.store), unused_deleted(running):
         if running.workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         else:
@@ -104,6 +106,7 @@ def _open_editor(settings: ProxySettings) -> WireEditor:
         edits_subscriptions=settings.edits_subscriptions,
         is_dry_run=settings.is_dry_run,
         offers_recall=settings.recall == "tool",
+        holdout=parse_share(settings.holdout),
     )
 
 
