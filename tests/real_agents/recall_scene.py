@@ -48,7 +48,7 @@ def main(program: str, folder: Path, mode: str, binaries: Path) -> None:
         if mode == "tool":
             return "redline_recall", {"reference": _REFERENCE.search(body)[1]}
         path = _FILE.search(body)[1]
-        if "by" in arguments or agent.read is None:
+        if "by" in arguments or agent.read is None or program == "gemini":  # whose reader keeps to the workspace
             return agent.shell(f"cat {path}", tools)
         return agent.read(Path(path))
 

@@ -17,12 +17,13 @@ from redline.conversation.conversation import now_ms
 from redline.conversation.edited_request import EditedRequest as EditedRequest
 from redline.conversation.edited_request import check_request, is_changed, unchanged_request
 from redline.conversation.resent.arms import NO_ARM, Arm, drawn_arm, known_arm, record_arm
+from redline.conversation.resent.following import follow
 from redline.conversation.resent.hidden import Positions, shown_digest, with_hidden_turns
 from redline.conversation.resent.incoming import IncomingList, ListReader
-from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
-from redline.conversation.resent.outgoing import as_given, messages_to_send
+from redline.conversation.resent.open_histories import OpenHistories, OpenTree
+from redline.conversation.resent.outgoing import messages_to_send, recorded_messages
 from redline.conversation.resent.shortened import ShortenedList, find_in_origins, origin_of_list, shorten_when_due
-from redline.conversation.resent.tree import KnownPath, PathDecisions
+from redline.conversation.resent.tree import PathDecisions
 from redline.engine.project import RequestContext
 from redline.engine.request import Request
 from redline.errors import ExecutionError, StaleLogError, ValidationError
@@ -44,15 +45,11 @@ from redline.record.records import (
     CacheKeptWarm,
     EditingStopped,
     ForkedFrom,
-    HeadMoved,
     Lift,
     MessageAdded,
-    RecallOffered,
     Record,
     RolledBack,
     SavedTokens,
-    SessionNamed,
-    Strike,
     StrikesLifted,
     TurnsHidden,
     UsageReported,
@@ -217,7 +214,7 @@ class Editor:
                 if given.why_untouched:
                     return unchanged_request(given, given.why_untouched)
                 with self._histories.going_on(given) as way:
-                    said, places = self._with_hidden_turns(way, given)
+                    said, places = with_hidden_turns(given, way, self._histories, self._reader)
                     cut = way.tree.shortened(said.chains) if self._policy.compact_at is not None else None
                     request = None if cut else self._decided(way, given, said, places, asked, origin)
                     cut = cut or way.tree.shortened(said.chains)
@@ -256,7 +253,7 @@ class Editor:
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = self._follow(way, given, now, self._recall_tool if may_recall else "", origin)
+            spot = follow(self._histories, way, given, now, offered=self._recall_tool if may_recall else "", whole=origin)
             if why := way.tree.left_alone_at(spot.record):
                 return dataclasses.replace(unchanged_request(shown, why), log=way.name, record=spot.record)
             tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
@@ -313,14 +310,13 @@ class Editor:
 
         Of a conversation that is in memory it takes what was last read, so that it needs no store that answers.
         """
-        given = self._reader.read(messages, format=format, session=session, namespace=namespace)
-        shown, positions_of = given, list[int | None]()
-        if why := given.why_untouched:
-            return unchanged_request(given, why)
-        way = self._histories.find_now(given)
+        shown = self._reader.read(messages, format=format, session=session, namespace=namespace)
+        if why := shown.why_untouched:
+            return unchanged_request(shown, why)
+        way = self._histories.find_now(shown)
         if way is None:
-            return unchanged_request(given, "the store does not answer")
-        given, positions_of = self._with_hidden_turns(way, given)
+            return unchanged_request(shown, "the store does not answer")
+        given, positions_of = with_hidden_turns(shown, way, self._histories, self._reader)
         if self._policy.compact_at is not None and (cut := way.tree.shortened(given.chains)):
             shorter = ShortenedList.of(given, cut)
             made = self.recorded(shorter.messages, session=session, format=given.format.name, namespace=namespace)
@@ -332,27 +328,18 @@ class Editor:
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
             return unchanged_request(shown, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
-        stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
-        by_index: dict[int, tuple[Strike, ...]] = {}
-        for strike in PathDecisions(path).strikes.values():
-            by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
-        positions, said, lead = list[int | None](), list[Payload](), given.leading_system_messages
-        for position, message in enumerate(given.messages):
-            strikes = by_index.get(position - lead, ())
-            left = way.struck.struck_payload(position - lead, given, strikes, stored.__getitem__) if strikes else message
-            if left is not None:
-                positions.append(positions_of[position])
-                said.append(as_given(given, left))
+        strikes = tuple(sorted(PathDecisions(path).strikes.values(), key=lambda one: one.index))
+        said, positions = recorded_messages(way.struck, given, _messages_on(path), strikes)
         return dataclasses.replace(
             unchanged_request(given, ""),
             said=said,
-            positions=positions,
+            positions=[positions_of[position] for position in positions],
             is_changed=is_changed(shown, said),
             log=way.name,
             recall_tool=self._recall_tool and way.tree.tool_at(spot.record),
             record=spot.record if spot.length == len(given.digests) else ROOT,
-            list_strikes=lambda: tuple(sum(by_index.values(), ())),
-            bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
+            list_strikes=lambda: strikes,
+            bill=OpenBill(SavedTokens.of(strikes)),
         )
 
     def arm_of(
@@ -508,74 +495,6 @@ class Editor:
     def close(self) -> None:
         """Let go of files and connections. What was sent is stored already."""
         self._histories.close()
-
-    # --- the way of a list
-
-    def _with_hidden_turns(self, way: OpenTree, given: IncomingList) -> tuple[IncomingList, Positions]:
-        """The list with the turns that its client was not shown, here or where it goes on from."""
-        tree = way.tree
-        if tree.find(given.digests, given.session).length == 0 and (fork := self._histories.fork_of(given)):
-            tree = fork[0].tree
-        return with_hidden_turns(given, tree, self._reader)
-
-    def _follow(
-        self, way: OpenTree, given: IncomingList, now: float, offered: str = "", whole: ForkedFrom | None = None
-    ) -> KnownPath:
-        """The way of the list, made as far as it was not there."""
-        tree = way.tree
-        spot = tree.find(given.digests, given.session)
-        if spot.length == len(given.digests) and spot.is_own:
-            moved = tree.move_to(spot)
-            if not moved.undone and not moved.pins:
-                return spot
-            number = tree.append([HeadMoved((), moved.undone, moved.pins)], parent=spot.record)
-            return dataclasses.replace(spot, record=number)
-        spot = place_to_go_on(given, tree)
-        fork = self._histories.fork_of(given) if spot.length == 0 else None
-        if fork is not None:
-            spot = self._begin_as(way, *fork, given)
-        records: list[Record] = []
-        origin = self._histories.origin_of(given, way.name) if spot.length == 0 else None
-        if origin is not None and whole is None:
-            whole = ForkedFrom(self._histories.store.address_of(origin.name), "its client compacted the history")
-        records += [whole] if whole is not None and spot.length == 0 else []
-        if given.session != tree.session_at(spot.record):
-            records.append(SessionNamed(given.session))
-        if spot.length and (moved := tree.move_to(spot)) != HeadMoved():
-            records.append(moved)
-        self._histories.register_session(given, way.name, range(spot.length + 1, len(given.digests) + 1))
-        before, last = set(given.digests[: spot.length]), len(given.digests) - 1
-        for index in range(spot.length, len(given.digests)):
-            digest, native = given.digests[index], given.stored[given.leading_system_messages + index]
-            known = given.times[index] if given.times else None
-            if known is None and digest not in before and not (index == last and given.format.invents_call_ids):
-                # Without an id, the output of a command may say what one of long ago said; with one it was said then.
-                others = [one.tree for one in (origin, fork and fork[0]) if one]
-                known = next((one.first_seen[digest] for one in (tree, *others) if digest in one.first_seen), None)
-            before.add(digest)
-            records.append(MessageAdded(native, now if known is None else known, digest))
-            way.size_bytes += len(native)
-        records += self._offer(given, tree.tool_at(spot.record), offered)
-        tree.append(records, parent=spot.record)
-        if origin is not None:
-            self._histories.evict(origin)
-        return tree.find(given.digests, given.session)
-
-    def _offer(self, given: IncomingList, known: str, offered: str) -> list[Record]:
-        """A history that went on without the tool never gets it: another list of tools would be another prefix."""
-        return [RecallOffered(offered)] if offered and not known and given.has_no_answer else []
-
-    def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: IncomingList) -> KnownPath:
-        """Begin a log with the records of the same messages in another, so that it is whole whatever becomes of that one."""
-        with other.lock:
-            path, moved = other.tree.path(spot.record), other.tree.move_to(spot)
-        known = [one.record for one in path if not isinstance(one.record, SessionNamed | ForkedFrom)]
-        records: list[Record] = [SessionNamed(given.session)] if given.session else []
-        copied = ForkedFrom("another session of this store", f"goes on from {spot.length} of its messages")
-        way.tree.append([*records, *known, copied, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
-        way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
-        self._histories.register_session(given, way.name, range(1, spot.length + 1))
-        return way.tree.find(given.digests[: spot.length], given.session)
 
 
 def _messages_on(path: Sequence[Stored]) -> list[bytes]:

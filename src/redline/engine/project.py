@@ -113,13 +113,12 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
         format=state.format.name,
         protected_tools=work.settings.protection.tools,
     )
-    decisions = Decisions.of(schedule.decide(case))
+    decisions = Decisions.of(schedule.decide(case) if context.applies else ())
 
     # The laws let each strike pass or refuse it.
     lost = _lost_reasoning(state, bound, sent_to) if bound is not None else []
     given_back = [Decision(mark, is_applied=True, why="a pointer must lead to words") for mark in work.marks.pointers.marks()]
-    applied = [*lost, *given_back, *(decisions.applied if context.applies else ())]
-    draft, refusals = _strike_to_fit(work, applied, bound, context)
+    draft, refusals = _strike_to_fit(work, [*lost, *given_back, *decisions.applied], bound, context)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
     request = Request(

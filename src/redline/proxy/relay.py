@@ -233,11 +233,8 @@ class Relay:
                 is_stream = "event-stream" in response.headers.get("content-type", "")
                 send = telling_unstruck(send, UnstruckUsage(exchange.format, more, is_stream=is_stream))
             await RecallRounds(self._asking(scope, incoming, exchange), exchange, send).relay(response)
-        elif 200 <= response.status < 600:
-            await self._pass_on(response, send, exchange)
         else:
-            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            await self._pass_on(response, send, exchange)
 
     def _asking(self, scope: Scope, incoming: Incoming, exchange: Exchange) -> Asking:
         """What is needed to ask a model again, where it asked for something that was struck."""

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redline.conversation.resent.incoming import IncomingList, ListReader
+from redline.conversation.resent.open_histories import OpenHistories, OpenTree
 from redline.conversation.resent.outgoing import as_given
 from redline.conversation.resent.tree import HistoryTree
 from redline.providers.format import Format
-from redline.record.records import TurnsHidden
+from redline.record.records import RecallOffered, Record, TurnsHidden
 from redline.values import payloads
 from redline.values.messages import Message, Reasoning, Text
 from redline.values.payloads import Payload
@@ -23,8 +24,19 @@ def shown_digest(messages: Sequence[Message]) -> bytes:
     return hashlib.blake2b(payloads.canonical(said), digest_size=16).digest()
 
 
-def with_hidden_turns(given: IncomingList, tree: HistoryTree, reader: ListReader) -> tuple[IncomingList, Positions]:
-    """The list with the turns that its client was not shown, and the client's position of each message."""
+def offer_of(given: IncomingList, known: str, offered: str) -> list[Record]:
+    """A history that went on without the tool never gets it: another list of tools would be another prefix."""
+    return [RecallOffered(offered)] if offered and not known and given.has_no_answer else []
+
+
+def with_hidden_turns(
+    given: IncomingList, way: OpenTree, histories: OpenHistories, reader: ListReader
+) -> tuple[IncomingList, Positions]:
+    """The list with the turns that its client was not shown, here or where it goes on from, and the client's position of each
+    message."""
+    tree = way.tree
+    if tree.find(given.digests, given.session).length == 0 and (fork := histories.fork_of(given)):
+        tree = fork[0].tree
     positions: Positions = list(range(len(given.messages)))
     start = 0
     while tree.hidden and (place := next(_places(given, tree, start), None)) is not None:

@@ -17,7 +17,7 @@ from redline.record.blobs import Blobs
 from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import INDEX, ROOT, Header, Log, Stored
 from redline.record.opening import LogStore
-from redline.record.records import LogIndexed, MessageAdded, Record
+from redline.record.records import ForkedFrom, HeadMoved, LogIndexed, MessageAdded, Record, SessionNamed
 from redline.record.timeline import RecordTree, Timeline
 from redline.tokens import Counter
 
@@ -191,6 +191,18 @@ class OpenHistories:
             if spot.length > (best[1].length if best else 1):
                 best = one, spot
         return best
+
+    def begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: IncomingList) -> KnownPath:
+        """Begin a log with the records of the same messages in another, so that it is whole whatever becomes of that one."""
+        with other.lock:
+            path, moved = other.tree.path(spot.record), other.tree.move_to(spot)
+        known = [one.record for one in path if not isinstance(one.record, SessionNamed | ForkedFrom)]
+        records: list[Record] = [SessionNamed(given.session)] if given.session else []
+        copied = ForkedFrom("another session of this store", f"goes on from {spot.length} of its messages")
+        way.tree.append([*records, *known, copied, *([moved] if moved != HeadMoved() else [])], parent=ROOT)
+        way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
+        self.register_session(given, way.name, range(1, spot.length + 1))
+        return way.tree.find(given.digests[: spot.length], given.session)
 
     def origin_of(self, given: IncomingList, log: str) -> OpenTree | None:
         """The tree of which a new list has messages, so that it must be what a client's compaction left of it.

@@ -124,6 +124,23 @@ def messages_to_send(
     return sent, positions
 
 
+def recorded_messages(
+    struck: StruckMessages, given: IncomingList, stored: Sequence[bytes], strikes: Sequence[Strike]
+) -> tuple[list[Payload], list[int]]:
+    """The list with these strikes carried out, each message with its position; `stored` are the messages of the record."""
+    on: dict[int, tuple[Strike, ...]] = {}
+    for strike in strikes:
+        on[strike.index] = (*on.get(strike.index, ()), strike)
+    said, positions, lead = list[Payload](), list[int](), given.leading_system_messages
+    for position, message in enumerate(given.messages):
+        own = on.get(position - lead, ())
+        left = struck.struck_payload(position - lead, given, own, stored.__getitem__) if own else message
+        if left is not None:
+            positions.append(position)
+            said.append(as_given(given, left))
+    return said, positions
+
+
 def _repaired_pieces(
     struck: StruckMessages,
     given: IncomingList,
