@@ -59,6 +59,9 @@ GROUPS = {
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
         "cache": "Say what broke the provider's cache in a session, and what to set.",
+        "proof": "Compare edited sessions with those that were held out.",
+        "outcome": "Say how a session ended, for redline proof.",
+        "tools": "Say what each tool definition costs, and how often it is called.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",

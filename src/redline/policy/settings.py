@@ -179,6 +179,13 @@ _DECLARED = (
         "PROVIDER=URL",
     ),
     Setting("proxy.dry_run", "switch", False, "Change nothing, record everything, report what would have been saved."),
+    Setting(
+        "proxy.holdout",
+        "text",
+        "",
+        "Send a share of the sessions as they come, such as 10%, to compare the others with: redline proof.",
+        metavar="SHARE",
+    ),
     Setting("proxy.workers", "integer", 1, "Processes that share the work.", least=1, most=256),
     Setting("proxy.token", "text", "", "What clients must send. REDLINE_TOKEN does the same, unseen.", is_secret=True),
     Setting("proxy.allow_host", "list", (), _ALLOW_HOST, metavar="NAME"),
@@ -444,6 +451,7 @@ _HEAD = """\
 _EXAMPLES: dict[str, SettingData] = {
     "proxy.blobs": "~/.redline/blobs",
     "proxy.whole_in": "~/.redline/whole",
+    "proxy.holdout": "10%",
     "proxy.upstream": ("openai=https://openrouter.ai/api/v1",),
     "proxy.allow_origin": ("http://localhost:3000",),
     "replay.jobs": 4,

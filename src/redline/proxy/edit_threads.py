@@ -161,8 +161,8 @@ class EditThreads:
         return replace(outcome or EditOutcome(given.body), fallback=fallback, edit_ms=(time.perf_counter() - start) * 1000)
 
     async def shrink(self, outcome: EditOutcome, status: int, error: bytes) -> EditOutcome | None:
-        """A smaller body, where an error says that this one was over a limit of the provider; None if it says something else, or
-        where that takes too long."""
+        """A smaller body, where an error says that this one was over a limit of the provider; None if it says something else,
+        or where that takes too long."""
         edited, editor = outcome.edited, self.editor
         if edited is None or editor is None:
             return None

@@ -100,6 +100,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What strikes take out of it; folds, which lose nothing, are counted apart."""
     new_struck_tokens: int = 0
     folded_tokens: int = 0
+    asked_again: int = 0
+    """Results that the agent asked for again after a strike."""
     repairs: int = 0
     is_unchanged: bool = False
     """Then strikes and repairs are those that would have been made, were it no dry run and no subscription's."""
@@ -178,6 +180,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             struck_tokens=bill.saved.struck,
             new_struck_tokens=bill.new.struck,
             folded_tokens=bill.saved.folded,
+            asked_again=request.asked_again if request and outcome.is_changed else 0,
             repairs=len(request.repairs) if request and not exchange.refused else 0,
             is_unchanged=not outcome.is_changed,
             cost=cost,
@@ -204,6 +207,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         **reported,
         "would_fold_tokens" if is_dry else "folded_tokens": one.folded_tokens,
         "would_strike_tokens" if is_dry else "struck_tokens": one.struck_tokens,
+        "asked_again": one.asked_again,
         "would_repair" if is_dry else "repairs": one.repairs,
         "cost_usd": one.cost,
         "would_save_usd" if is_dry else "saved_usd": one.saved,

@@ -213,11 +213,7 @@ class Relay:
             await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
-            if 200 <= response.status < 600:
-                await self._pass_on(response, send, exchange)
-            else:
-                exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-                await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            await self._pass_on(response, send, exchange)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
@@ -286,6 +282,10 @@ class Relay:
 
     async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
+        if not 200 <= response.status < 600:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            return
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
@@ -310,7 +310,7 @@ class Relay:
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
     def _unstruck_tokens(self, outcome: EditOutcome) -> int:
-        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        """Tokens told to the agent on top of those sent: what strikes took out, with `--report-usage unstruck`."""
         request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
         return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 

@@ -26,6 +26,7 @@ from redline.servers.listening import bind, ended_by_signals, handed_over
 from redline.servers.ownership import SERVED_RUN, known_keys
 from redline.tokens import Estimate
 from redline.transport.editing import WireEditor
+from redline.transport.holdout import parse_share
 
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
@@ -89,7 +90,12 @@ def _open_editor(settings: ProxySettings) -> WireEditor:
     blobs = _StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
     whole_in = settings.whole_place.folder or None
     editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs, whole_in=whole_in)
-    return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
+    return WireEditor(
+        editor,
+        edits_subscriptions=settings.edits_subscriptions,
+        is_dry_run=settings.is_dry_run,
+        holdout=parse_share(settings.holdout),
+    )
 
 
 def _warm_up(policy: Policy) -> None:
