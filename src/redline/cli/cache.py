@@ -40,7 +40,10 @@ def command(sessions: tuple[str, ...], is_all: bool, as_json: bool) -> int:
       redline cache 1
       redline cache ~/.claude/projects/my-project --json
     """
-    found, added = _found(sessions), _Added()
+    if not sessions:
+        open_store(None)  # which says how to begin one, if none is there
+        sessions = (expanded(str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value)),)
+    found, added = find_sessions(sessions), _Added()
     code = for_each_session(found, added.take, has_bar=not as_json)
     rows = added.sums.rows
     if as_json:
@@ -50,18 +53,10 @@ def command(sessions: tuple[str, ...], is_all: bool, as_json: bool) -> int:
     for line in wrapped(added.words(), columns_of_terminal()):
         say(line, "bold" if rows else "")
     for row in rows if is_all else rows[:_MOST_SHOWN]:
-        _say_row(row)
+        say_row(row)
     if len(rows) > _MOST_SHOWN and not is_all:
         say(f"… and {len(rows) - _MOST_SHOWN:,} more: --all shows them")
     return code
-
-
-def _found(sessions: tuple[str, ...]) -> list[SessionInput]:
-    """The sessions that are named, else all in the store of the proxy."""
-    if sessions:
-        return find_sessions(sessions)
-    open_store(None)  # which says how to begin one, if none is there
-    return find_sessions([expanded(str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value))])
 
 
 @dataclass(slots=True)
@@ -102,7 +97,7 @@ class _Added:
         return f"Much of the cache was lost {times} in {where}: {tokens:,} tokens{money}"
 
 
-def _say_row(row: BreakRow) -> None:
+def say_row(row: BreakRow) -> None:
     """A place with its cause, cost, words before and after, and advice."""
     say()
     who = f" ({_WHO[row.by]})" if row.by in _WHO else ""

@@ -149,8 +149,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
         find_price: Callable[[str], Price | None] = price_of,
         watch: CacheWatch | None = None,
     ) -> "ProxiedRequest":
-        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` says to the
-        exchange what broke the cache."""
+        """The numbers of an exchange. `previous` finds the last of a session or a log; `watch` compares more of them."""
         outcome, edited, now = exchange.outcome, exchange.outcome.edited, time.time()
         request = edited.request if edited else None
         lifetime = edited.read.lifetime if edited and edited.read else ""
