@@ -11,7 +11,8 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers coverage demo mutation test test-adapters test-agents test-faults test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers coverage demo dist docs docs-serve lint-workflows mutation test test-adapters test-agents test-dist test-faults
+.PHONY: test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -93,10 +94,20 @@ mutation: $(DEV)
 test-ray: $(RAY)
 	REDLINE_NEED_RAY=1 $(BIN)/python -m $(COVERED) pytest tests/sessions/replay/test_engines.py -rs --durations=5
 
+# Wheel and sdist, into dist/: the wheel is built from the sdist, so that this holds all that it takes.
+dist: $(DEV)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+
+# Both installed or unpacked where nothing else of the project is; about two minutes.
+test-dist: dist
+	REDLINE_DIST=dist $(BIN)/python -m pytest tests/test_dist.py -rs --durations=5
+
 check: $(DEV)
 	$(BIN)/ruff check src tests bench fuzz
 	$(BIN)/ruff format --check src tests bench fuzz
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/python -m pytest tests/test_house.py
 
 bench: $(DEV)
@@ -107,7 +118,7 @@ format: $(DEV)
 	$(BIN)/ruff format src tests bench fuzz
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # Registries limit how fast one may ask: pip retries each download, and the whole step is tried again.
 define pip_install

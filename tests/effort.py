@@ -1,12 +1,12 @@
 """How hard a property test tries, beside the others: `@tries(60)` is 60 examples where a usual property has 40."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import randrange
 from typing import Any
 
 from hypothesis import settings
 
-__all__ = ["some_of", "tries"]
+__all__ = ["holds_once", "some_of", "tries"]
 
 USUAL = 40
 _EACH = 7
@@ -23,3 +23,8 @@ def some_of(places: Sequence[int]) -> Sequence[int]:
         return places
     first = 0 if settings.default.derandomize else randrange(_EACH)
     return [*places[:2], *places[2 + first :: _EACH], *places[-2:]]
+
+
+def holds_once(is_held: Callable[[], bool], times: int = 3) -> bool:
+    """Whether a limit of time is kept in one of a few measurements: what else runs makes one slow, an algorithm all of them."""
+    return any(is_held() for _ in range(times))

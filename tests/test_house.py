@@ -21,8 +21,10 @@ SOURCE = ROOT / "src" / "redline"
 
 ROOMS = (
     "errors",
+    "name_clash",
     "plugins",
     "values",
+    "file_calls",
     "files",
     "redaction",
     "servers",
@@ -37,7 +39,9 @@ ROOMS = (
     "folds",
     "hooks",
     "rules",
+    "outlines",
     "schedules",
+    "cache_breaks",
     "engine",
     "policy",
     "conversation",

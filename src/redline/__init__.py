@@ -41,12 +41,15 @@ if TYPE_CHECKING:
     from redline.conversation.lists import check as check
     from redline.conversation.lists import clean_orphaned_tool_calls as clean_orphaned_tool_calls
     from redline.conversation.lists import convert as convert
+    from redline.conversation.lists import legal_tools as legal_tools
     from redline.conversation.lists import make_legal as make_legal
     from redline.conversation.lists import offload_tool_results as offload_tool_results
     from redline.conversation.lists import read_offloaded as read_offloaded
     from redline.conversation.lists import simplify_historical_file_reads as simplify_historical_file_reads
     from redline.conversation.lists import simplify_outdated_terminal_results as simplify_outdated_terminal_results
     from redline.conversation.opening import open as open
+    from redline.conversation.outlining import check_summary as check_summary
+    from redline.conversation.outlining import outline as outline
     from redline.conversation.stored_messages import filter_messages as filter_messages
     from redline.conversation.stored_messages import load_session_messages as load_session_messages
     from redline.engine.request import Request as Request
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from redline.errors import StaleLogError as StaleLogError
     from redline.errors import TranscriptError as TranscriptError
     from redline.errors import ValidationError as ValidationError
+    from redline.outlines.checking import SummaryCheck as SummaryCheck
+    from redline.outlines.outline import Outline as Outline
     from redline.policy.policy import Policy as Policy
     from redline.providers import FORMATS as FORMATS
     from redline.providers import detect_format as detect_format
@@ -113,6 +118,9 @@ _PUBLIC = {
     "redline.record.blobs.search": ("search_tool",),
     "redline.conversation.conversation": ("Conversation",),
     "redline.conversation.editor": ("EditedRequest", "Editor"),
+    "redline.conversation.outlining": ("check_summary", "outline"),
+    "redline.outlines.checking": ("SummaryCheck",),
+    "redline.outlines.outline": ("Outline",),
     "redline.engine.request": ("Request",),
     "redline.errors": (
         "BlobStoreError",
@@ -133,6 +141,7 @@ _PUBLIC = {
         "check",
         "clean_orphaned_tool_calls",
         "convert",
+        "legal_tools",
         "make_legal",
         "offload_tool_results",
         "read_offloaded",
@@ -220,19 +229,23 @@ __all__ = [
     "StaleLogError",
     "Store",
     "Strike",
+    "SummaryCheck",
     "Transcript",
     "TranscriptError",
     "ValidationError",
     "check",
+    "check_summary",
     "clean_orphaned_tool_calls",
     "convert",
     "filter_messages",
     "inspect_transcript",
+    "legal_tools",
     "load_session_messages",
     "make_legal",
     "mend_transcript",
     "offload_tool_results",
     "open",
+    "outline",
     "read_offloaded",
     "read_transcript",
     "recall",
@@ -253,7 +266,12 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
             return import_module(f"redline.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module 'redline' has no attribute {name!r}")
-        value = getattr(import_module(_HOME_OF[name]), name)
+        try:
+            value = getattr(import_module(_HOME_OF[name]), name)
+        except (ImportError, AttributeError) as problem:
+            if clash := import_module("redline.name_clash").name_clash_error():
+                raise clash from problem
+            raise
         globals()[name] = value
         return value
 

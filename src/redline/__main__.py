@@ -11,6 +11,14 @@ match sys.argv[1:]:
         from redline.hooks.answering import run
 
         run(store)
+    case ["hook", "run", "--agent", agent]:
+        from redline.hooks.answering import run
+
+        run(agent=agent)
+    case ["hook", "run", "--agent", agent, "--store", store]:
+        from redline.hooks.answering import run
+
+        run(store, agent)
     case _:
         from redline.cli import main
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redline.errors import LogError, ValidationError
+from redline.file_calls import APPENDING, READING, restrict, user_number
 
 _MOST_NAME_BYTES = 255
 _MOST_PATH_BYTES = 4095
@@ -86,7 +87,7 @@ def stamp_of(path: Path) -> tuple[int, ...]:
 
 def read_whole(path: Path) -> bytes:
     """The content of a file. A pipe would be waited for and a device may never end: an OSError for those, and for folders."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+    with os.fdopen(os.open(path, READING), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is a device, a pipe or a folder, not a file", os.fspath(path))
         return file.read()
@@ -141,14 +142,11 @@ def _temporary(directory: Path, content: bytes) -> Iterator[Path]:
 
 # --- for the owner only
 
-_FLAGS = os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Links are not followed: whoever may write to the folder could plant one. Pipes are not waited for."""
-
 
 def create_private(path: Path) -> int:
     """Open a file for appending; it, and the folders above it, are made if they are not there."""
     make_directory(path.parent)
-    handle = _checked(os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600), path)
+    handle = _checked(os.open(path, os.O_RDWR | os.O_CREAT | APPENDING, 0o600), path)
     try:
         sync_directory(path.parent)
     except BaseException:
@@ -160,17 +158,17 @@ def create_private(path: Path) -> int:
 def open_private(path: Path) -> tuple[int | None, bool]:
     """The file, if there is one, and whether it may be written. What others may read of it, they may no longer."""
     try:
-        handle = _checked(os.open(path, os.O_RDWR | _FLAGS), path)
+        handle = _checked(os.open(path, os.O_RDWR | APPENDING), path)
     except FileNotFoundError:
         return None, True
     except OSError as problem:
         if problem.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        return _checked(os.open(path, os.O_RDONLY | _FLAGS), path), False
+        return _checked(os.open(path, os.O_RDONLY | APPENDING), path), False
     with contextlib.suppress(OSError):  # file systems without permissions
         status = os.fstat(handle)
         if _is_open_to_others(status):
-            os.fchmod(handle, status.st_mode & 0o700)
+            restrict(handle, status.st_mode & 0o700)
     return handle, True
 
 
@@ -212,7 +210,7 @@ def _checked(handle: int, path: Path) -> int:
 
 
 def _is_open_to_others(status: os.stat_result) -> bool:
-    return bool(status.st_mode & 0o077) and status.st_uid == os.geteuid()
+    return bool(status.st_mode & 0o077) and status.st_uid == user_number()
 
 
 # --- the cache folder: what is there only saves time, so failures are passed over

@@ -69,8 +69,9 @@ def test_it_ends_with_what_went_through_the_proxy(proxy):
     assert done.stderr.splitlines() == [
         "redline: 1 requests, 1,000 tokens sent, 90% from cache, 0 answered",
         "redline: 50 tokens struck, 0 repairs made",
-        "redline: paid $2.0000 at list prices; saved $0.5000 net (20.0%)",
-        "redline: redline serve '/some store' shows every request, what was struck, and why",
+        "redline: paid $2.0000 at list prices",
+        "redline: saved $0.5000 net (20.0%)",
+        "redline: look at redline serve '/some store': every request, what was struck, and why",
     ]
 
 

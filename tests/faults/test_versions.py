@@ -66,10 +66,10 @@ def test_newer_record_in_an_open_log(shared):
     talk.add(user("one"))
     append(sealed(NEWER % (VERSION + 1, 1, 0)))
     for _ in range(3):
-        with pytest.raises(LogError, match=r"newer Redline .*pip install -U redline"):
+        with pytest.raises(LogError, match=r"newer Redline .*pip install -U redline-context"):
             talk.add(user("two"))
     assert talk.messages == [user("one")]
-    with pytest.raises(LogError, match=r"newer Redline .*pip install -U redline"):
+    with pytest.raises(LogError, match=r"newer Redline .*pip install -U redline-context"):
         redline.open(address)
     talk.close()
 

@@ -226,13 +226,13 @@ class PlainEditor:
     def withdraw(self, edited):
         self.withdrawn.append(edited.body)
 
-    def refused(self, edited, status, answer=None):
+    def refused(self, edited, status, answer=None, broke=None):
         self.refusals.append(status)
 
     def answering(self, edited):
         """Nothing waits."""
 
-    def answered(self, edited, answer):
+    def answered(self, edited, answer, broke=None):
         self.answers.append(answer)
 
 
@@ -360,7 +360,8 @@ def proxy(url, tmp_path, *, editor=None, open_editor=None, observer=None, accoun
     )
     listening = bind("127.0.0.1", 0)
     chosen = replace(chosen, port=listening.getsockname()[1])
-    counted_in = Accounts(accounts or tmp_path / "store" / "proxy.accounts")
+    path = accounts or tmp_path / "store" / "proxy.accounts"
+    counted_in = Accounts(path, limits=chosen.limits, prices=chosen.prices)
     relay = Relay(chosen, open_editor or (lambda: editor), counted_in, observer)
     config = uvicorn.Config(
         relay,

@@ -20,7 +20,7 @@ from tests.real_agents.task import HOOKED, PROJECT, prompt
 _STOP = '[ {"hooks": [{"type": "command", "command": "true"}]} ]'
 SETTINGS = f'{{"permissions": {{"deny": ["WebFetch"]}},\n\t"hooks": {{"Stop": {_STOP}}}}}\n'
 """What the user had; laid out as no program would write it."""
-_SERVER = """
+SERVER = """
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
@@ -75,7 +75,7 @@ def main(folder: Path, mode: str, binaries: Path) -> None:
         slow = settings.read_text().replace(sys.executable, f"sleep 20; {sys.executable}")
         settings.write_text(slow.replace('"timeout": 10', '"timeout": 1'))
     during = settings.read_text()
-    (folder / "server.py").write_text(_SERVER)
+    (folder / "server.py").write_text(SERVER)
     servers = {"mcpServers": {"code": {"command": sys.executable, "args": [str(folder / "server.py")]}}}
     with listening(spell) as provider:
         command = [

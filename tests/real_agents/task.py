@@ -8,6 +8,7 @@ __all__ = [
     "FOLDING",
     "FOLLOW_UP",
     "HOOKED",
+    "HOOKED_BY_PLUGIN",
     "INTERRUPTED",
     "LONG",
     "MAIN",
@@ -47,6 +48,8 @@ FOLDING = "folding"
 """A small project is searched, tested, built and read, each of them again later."""
 HOOKED = "hooked"
 """The small project three times, with Claude Code's own searches, failures, and a whole result that is read."""
+HOOKED_BY_PLUGIN = "hooked-by-plugin"
+"""The small project three times, for agents of other tools, with failures, a search of the agent's own and a whole result."""
 RESUMED = "resumed"
 """The session resumed after that; every file is read once more."""
 STARTED = "started.txt"
@@ -129,6 +132,16 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         Step("shell", "make -B 2>&1; exit 3"),
         Step("shell", "python3 -m unittest -v 2>&1; python3 -c 'import nothing_at_all' 2>&1 | cat"),
         Step("tool", '["Read", {"file_path": "WHOLE"}]'),
+        Step("shell", "ls *.o | wc -l | tr -d ' ' > result.txt; cat result.txt"),
+    ),
+    HOOKED_BY_PLUGIN: (
+        *(Step("shell", f"echo 'line {number} of the notes' >> notes.txt; seq -s ' ' 1 300") for number in range(5)),
+        *_FOLDING * 3,
+        Step("tool", '["grep", {"pattern": "total_of_part", "output_mode": "content"}]'),
+        Step("tool", '["code_find", {}]'),
+        Step("shell", "make -B 2>&1; exit 3"),
+        Step("shell", "python3 -m unittest -v 2>&1; python3 -c 'import nothing_at_all' 2>&1 | cat"),
+        Step("read", "WHOLE"),
         Step("shell", "ls *.o | wc -l | tr -d ' ' > result.txt; cat result.txt"),
     ),
     "short": (Step("read", "notes.txt"),),

@@ -27,7 +27,7 @@ def test_steps_are_taken_in_order(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("version", "problem"), [(VERSION + 1, "pip install -U redline"), (0, "there never was such a version")]
+    ("version", "problem"), [(VERSION + 1, "pip install -U redline-context"), (0, "there never was such a version")]
 )
 def test_version_without_a_way_is_refused(version, problem):
     """Neither a newer version nor one that never was is guessed at."""

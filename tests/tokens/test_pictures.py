@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redline.tokens import _picture_size, picture_tokens
+from redline.tokens import picture_size, picture_tokens
 from redline.values.messages import Media
 
 
@@ -49,8 +49,8 @@ def in_base64(data: bytes) -> str:
 @pytest.mark.parametrize("make", MAKERS)
 def test_sizes(make) -> None:
     """The size is read from the first bytes of each kind of picture, also after a data URL's head."""
-    assert _picture_size(in_base64(make(800, 600))) == (800, 600)
-    assert _picture_size("data:image/x;base64," + in_base64(make(320, 1))) == (320, 1)
+    assert picture_size(in_base64(make(800, 600))) == (800, 600)
+    assert picture_size("data:image/x;base64," + in_base64(make(320, 1))) == (320, 1)
 
 
 @pytest.mark.parametrize(

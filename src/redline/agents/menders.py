@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from redline.agents.mending import Action, Fix, LineEdits, LostRecord, Mender, apply_splices, excerpt
-from redline.agents.mending.window import gaps_in_last_window, last_window
+from redline.agents.mending.window import gaps_in_last_window, last_window, model_of
 from redline.agents.readers import READERS, read_transcript
 from redline.agents.registry import KNOWN_AGENTS
 from redline.agents.transcripts import Position, Transcript
@@ -263,7 +263,7 @@ def prove(path: Path, reader: Reader, promised: Sequence[Sequence[Message]]) -> 
         # In the format of what was promised: a plain list that lost a message may look like one of another format.
         format = messages[0].format
         found = read_messages([entry.message.native for entry in window], format)
-        for problem in problems_of(History.of(found, find_format(format)), is_stored=True):
+        for problem in problems_of(History.of(found, find_format(format), model=model_of(window)), is_stored=True):
             raise ExecutionError(f"{_UNPROVEN}: {problem}. Nothing was written.")
         if _said_in(found) != _said_in(messages):
             raise ExecutionError(f"{_UNPROVEN}: read again, it does not say what it should. Nothing was written.")

@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING
 import click
 
 import redline
-from redline.cli.output import complain, is_colored
-from redline.errors import RedlineError
-from redline.plugins import load_plugin, package_of, plugin_points
+
+try:
+    if not hasattr(redline, "_HOME_OF"):
+        raise ImportError("The package `redline` that Python finds is another project's")
+    from redline.cli.output import complain, is_colored
+    from redline.errors import RedlineError
+    from redline.plugins import load_plugin, package_of, plugin_points
+except ImportError as broken:  # another project's files may be in the place of ours
+    from redline.name_clash import name_clash_error
+
+    sys.exit(f"redline: {name_clash_error() or f'{broken} ({redline.__file__}).'}")
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -53,10 +61,12 @@ GROUPS = {
         "proof": "Compare edited sessions with those that were held out.",
         "outcome": "Say how a session ended, for redline proof.",
         "tools": "Say what each tool definition costs, and how often it is called.",
+        "cache": "Say what broke the provider's cache in a session, and what to set.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
         "export": "Write a session in any format, or as Markdown, HTML or JSON.",
+        "compact": "Replace a session's older messages by an outline, without a model.",
         "rm": "Delete conversations for good, or blobs that none refers to.",
     },
 }

@@ -18,7 +18,9 @@ from redline.sessions.catalog.last_listing import is_number, known_names
 if TYPE_CHECKING:
     from redline.store import Store
 
-SESSION_COMMANDS = frozenset({"check", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"})
+SESSION_COMMANDS = frozenset(
+    {"cache", "check", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"}
+)
 """The commands whose arguments are all sessions."""
 
 _MOST_OFFERED = 50

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import click
 
 from redline.agents.menders import MENDERS
+from redline.agents.mending.window import model_of
 from redline.agents.readers import BadRecord
 from redline.cli.arguments import SESSION
 from redline.cli.formatting import damage_words, place_of_message
@@ -87,7 +88,8 @@ class _Judged(NamedTuple):
         transcript, found = session.read(), list[tuple[str, Problem, int | None]]()
         for one in transcript:
             entries = one.windows[-1] if one.windows else ()
-            history = History.of(tuple(entry.message for entry in entries), find_format(one.format))
+            messages = tuple(entry.message for entry in entries)
+            history = History.of(messages, find_format(one.format), model=model_of(entries))
             for problem in problems_of(history, is_stored=True):
                 line = entries[problem.index].positions[0].line if problem.index < len(entries) else None
                 found.append((one.id, problem, line))

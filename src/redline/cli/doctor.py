@@ -16,6 +16,7 @@ from redline.cli.formatting import wrapped
 from redline.cli.output import columns_of_terminal, complain, counted, say, say_json
 from redline.cli.setting_options import found_settings
 from redline.errors import ValidationError
+from redline.name_clash import find_name_clashes
 from redline.policy.settings import SETTINGS
 from redline.redaction import redact_text
 from redline.store.proxy_files import whole_place
@@ -36,8 +37,8 @@ def command(proxy: str, as_json: bool) -> int:
 
     Addresses in files of the working directory are listed as ignored: `redline run` does not follow them.
 
-    Exit code 0 if all is well, 1 if a setting points to an address of this machine where nothing listens, or if a setting of
-    Redline cannot be used.
+    Exit code 0 if all is well, 1 if a setting points to an address of this machine where nothing listens, if a setting of
+    Redline cannot be used, or if another project's files are in the package `redline`.
 
     \b
     Examples:
@@ -47,11 +48,12 @@ def command(proxy: str, as_json: bool) -> int:
     launch = Launch((), dict(os.environ), Path.home(), Path.cwd())
     agents = [_examined(agent, proxy.rstrip("/"), launch) for agent in (*AGENTS, SdkProgram())]
     dead = {base["where"] for one in agents for base in one["base_urls"] if base["is_dead"]}
-    settings, problems = found_settings(click.get_current_context())
+    settings, found_problems = found_settings(click.get_current_context())
+    problems = [*map(str, find_name_clashes()), *found_problems]
     own = [setting.full_name for setting, found in settings.items() if found.origin != "default"]
     whole = whole_place(*(str(settings[one].value if one in settings else one.default) for one in _DECIDE_WHOLE))
     if as_json:
-        found = {"settings": own, "problems": list(problems), "whole_in": whole.folder, "whole_in_none": whole.why_none}
+        found = {"settings": own, "problems": problems, "whole_in": whole.folder, "whole_in_none": whole.why_none}
         say_json({"agents": agents, "dead": len(dead), **found}, indent=2)
         return 1 if dead or problems else 0
     for one in agents:

@@ -25,7 +25,9 @@ _FIELDS = {
 
 @click.command("proxy")
 @with_settings(*(name for name in SETTINGS if name.startswith("proxy.")))
-def command(store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], otel: bool, **given: Any) -> int:
+def command(
+    store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], otel: bool, prices: tuple[str, ...], **given: Any
+) -> int:
     """Relay an agent's requests to its provider, with outdated tool output struck and broken calls repaired.
 
     Every path passes. What is not struck or repaired arrives byte for byte. A base URL may end in /s/NAME: NAME is then the
@@ -43,9 +45,11 @@ def command(store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], ot
     try:
         from redline.proxy import ProxySettings, serve
         from redline.proxy.settings import parse_upstreams
+        from redline.proxy.spending import SpendLimits
         from redline.telemetry.switch import check_exporters
     except ImportError as missing:
         raise MissingExtraError("redline proxy", "proxy") from missing
+    from redline.prices.own import parse_own_price
     from redline.record.addresses import masked
 
     if otel:
@@ -56,6 +60,8 @@ def command(store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], ot
         whole_in=whole_in and expanded(whole_in),
         upstreams=parse_upstreams(upstream),
         exports_telemetry=otel,
+        limits=SpendLimits(*(given.pop(name) for name in ("warn_usd", "max_usd", "warn_usd_day", "max_usd_day"))),
+        prices=tuple(map(parse_own_price, prices)),
         **{_FIELDS.get(name, name): value for name, value in given.items()},
     )
 
@@ -68,6 +74,8 @@ def command(store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], ot
         say(f"  store     {masked(running.store)}, policy {running.policy}")
         for provider, upstream in running.upstreams.items():
             say(f"  {provider:9} {upstream.origin}{upstream.base}")
+        if running.limits.is_any:
+            say(f"  limits    {running.limits.words}")
         say(f"  report    {url}/redline/status")
         say(f"  watch it  redline serve {shlex.quote(masked(running.store))}")
         say("Claude Code, Codex, and whatever is on an SDK:")

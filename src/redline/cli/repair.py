@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import stat
+import sys
 from itertools import count
 from pathlib import Path
 
@@ -196,5 +197,6 @@ def _copy_owner_and_mode(file: Path, other: Path) -> None:
     """The owner only where one may give files away."""
     status = file.stat()
     with contextlib.suppress(PermissionError):
-        os.chown(other, status.st_uid, status.st_gid)
+        if sys.platform != "win32":  # where a file is its owner's by the folder that it is in
+            os.chown(other, status.st_uid, status.st_gid)
     other.chmod(stat.S_IMODE(status.st_mode))

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from urllib.parse import quote
 import click
 from click.core import ParameterSource
 
-from redline.agents.launching import Agent, BaseUrl, Launch, Route, shield
+from redline.agents.launching import BaseUrl, Launch, Route, shield
 from redline.agents.launching.leftover_processes import STORE_VARIABLE, leftover_processes
 from redline.agents.launching.proxy_supervisor import RESTARTS_NAME
 from redline.agents.launching.run_summary import RunTotals
@@ -30,7 +29,7 @@ from redline.agents.registry import find_agent
 from redline.cli.output import complain, say
 from redline.cli.setting_options import config_of, found_setting, with_settings
 from redline.errors import ExecutionError, ValidationError
-from redline.hooks.installation import added_to
+from redline.hooks.hooked_agent import with_hook
 from redline.policy.settings import SETTINGS, SettingData
 from redline.redaction import redact_text
 
@@ -39,7 +38,17 @@ _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
     *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
-    *("proxy.redact", "proxy.otel", "proxy.holdout"),
+    *(
+        "proxy.report_usage",
+        "proxy.redact",
+        "proxy.otel",
+        "proxy.warn_usd",
+        "proxy.max_usd",
+        "proxy.warn_usd_day",
+        "proxy.max_usd_day",
+    ),
+    "proxy.prices",
+    "proxy.holdout",
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
@@ -49,7 +58,9 @@ _PASSED_ON = (
 @click.option("--port", type=click.IntRange(1, 65535), help="The proxy's port; without it, one that is free.")
 @click.option("--proxy", "running", metavar="URL", help="Use the proxy that runs there, and start none.")
 @click.option("--label", help="What the requests are counted for; without it, the working directory.")
-@click.option("--hooks", is_flag=True, help="For this run, fold what tools print by the agent's own hook (Claude Code).")
+@click.option(
+    "--hooks", is_flag=True, help="For this run, fold what tools print by the agent's own hook: claude, opencode, pi."
+)
 @click.option("--show", is_flag=True, help="Print what would be started, and start nothing.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="AGENT [ARGUMENT]...")
 def command(
@@ -81,12 +92,14 @@ def command(
     _check_options(ctx, words[0], running)
     options = [word for name in _PASSED_ON for word in SETTINGS[name].to_argv(passed_on[SETTINGS[name].name])]
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
-    launch = _with_hooks(ctx, agent, launch, passed_on["store"]) if hooks else launch
+    launch = _with_hooks(ctx, words[0], launch, passed_on["store"]) if hooks else launch
     taken = None if running or show else ProxyPort.take(port or 0)
     url = (running or (taken.url if taken else f"http://127.0.0.1:{port or free_port()}")).rstrip("/")
     label = label or _label(launch.folder)
     address = f"{url}/s/{quote(label, safe='')}"
     route = agent.route(launch, address)
+    hooked = {name: value for name, value in launch.environment.items() if os.environ.get(name) != value}
+    route = replace(route, environment={**hooked, **route.environment})
     for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
         complain(note)
     if route.is_routed:
@@ -114,10 +127,10 @@ def command(
     return run_agent(program, route, run.name, Path())
 
 
-def _with_hooks(ctx: click.Context, agent: Agent, launch: Launch, store: SettingData) -> Launch:
+def _with_hooks(ctx: click.Context, program: str, launch: Launch, store: SettingData) -> Launch:
     """The launch with the agent's own hook switched on, which keeps whole results in the store that the proxy has."""
     place = store or found_setting(ctx, SETTINGS["proxy.store"]).value
-    return agent.with_settings(launch, partial(added_to, store=str(place)))
+    return with_hook(program, launch, str(place))
 
 
 def _check_options(ctx: click.Context, agent: str, running: str | None) -> None:
@@ -217,7 +230,8 @@ class _StartedAgent:
             names = ", ".join(f"{name} ({number})" for number, name in left.items())
             complain(f"still running: {names}. Until they end, the proxy stays at {self.url}.")
         if (where := status.get("store")) and totals.requests and not totals.store_problem:
-            complain(f"redline serve {shlex.quote(str(where))} shows every request, what was struck, and why")
+            is_default = str(where) == str(Path(str(SETTINGS["proxy.store"].default)).expanduser())
+            complain(totals.look_first("" if is_default else shlex.quote(str(where))))
         return code
 
 

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from redline.conversation import conversation, opening
+from redline.conversation.compacting import DEFAULT_KEPT, Outlining
+from redline.conversation.outlining import OUTLINE
 from redline.errors import ExecutionError
 from redline.record.log import Log
 from redline.values.checks import check_function
@@ -120,6 +122,8 @@ class AsyncConversation:
     fork = _another(Talk.fork)
     request_at = _Method(Talk.request_at)
     preview_compaction = _Method(Talk.preview_compaction)
+    preview_outline = _Method(Talk.preview_outline)
+    check_summary = _Method(Talk.check_summary)
     compaction_steps = _Method(Talk.compaction_steps)
     finish_compaction = _another(Talk.finish_compaction)
     record_usage = _Method(Talk.record_usage)
@@ -132,11 +136,19 @@ class AsyncConversation:
     # --- what takes a function of the caller's, which may be async here
 
     async def compact(
-        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
+        self,
+        summarize: Summarize | Outlining,
+        *,
+        keep_last: int = DEFAULT_KEPT,
+        in_place: bool = False,
+        log: Log | str | os.PathLike[str] | None = None,
+        budget_tokens: int | None = None,
+        check: bool = False,
     ) -> "AsyncConversation":
-        """Replace older history by a summary. Until it is there, other calls of this conversation wait."""
-        asked = self._asked(summarize)
-        made = await self._run(lambda: self._talk.compact(asked, keep_last=keep_last, in_place=in_place, log=log))
+        """Replace older history by a summary or an outline. Until it is there, other calls of this conversation wait."""
+        asked = OUTLINE if summarize == OUTLINE else self._asked(summarize)
+        settings: dict[str, Any] = {"log": log, "budget_tokens": budget_tokens, "check": check}
+        made = await self._run(lambda: self._talk.compact(asked, keep_last=keep_last, in_place=in_place, **settings))
         return cast("AsyncConversation", self._given(made))
 
     async def compact_when(self, *, tokens: int, summarize: Summarize, keep_last: int, most_failures: int = 3) -> None:
@@ -176,6 +188,7 @@ class AsyncConversation:
                 "This conversation waits for the function that calls it now, so both would wait for ever. "
                 "Call it from a task of its own (asyncio.create_task), or when the function has returned."
             )
+        self._talk._summary_loop = asyncio.get_running_loop()
         turn, context = _RunningCall(), contextvars.copy_context()  # the thread is in the caller's span, if there is one
         try:
             return await asyncio.get_running_loop().run_in_executor(self._worker, context.run, self._take_turn, turn, call)

@@ -3,22 +3,30 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+import msgspec
+
 from redline.conversation import observing
-from redline.conversation.history import ConversationHistory, now_ms, synchronized
-from redline.engine.compaction import Breaker, Compaction, CompactionPlan, TokenWatch, plan_compaction, summary_steps
+from redline.conversation.compacting import AutoCompaction, CompactingConversation
+from redline.conversation.history import now_ms, synchronized
+from redline.conversation.origins import MessageFinder, Origins
+from redline.engine.compaction import Breaker, TokenWatch
 from redline.engine.derived_state import Settings
+from redline.engine.limits import learn_from
 from redline.engine.project import DestinationFinder, RequestContext
 from redline.engine.request import Request
-from redline.engine.state import runs_of
+from redline.engine.state import State
 from redline.errors import ExecutionError, ValidationError
 from redline.policy.policy import CONVERSATION_POLICY, Policy, check_blobs, make_policy
 from redline.policy.presets import PresetName
-from redline.prices.find import Model, check_model, model_name
+from redline.prices.find import Model, check_model, model_name, price_of
 from redline.providers.answers import read_answer
 from redline.providers.arguments import describe_tools, join_system
+from redline.providers.limits.refusals import read_refusal
+from redline.providers.limits.surplus_tools import called_tools, tool_count, without_surplus_tools
+from redline.providers.limits.table import limits_of
 from redline.providers.usage import Usage, read_usage
 from redline.record import Header
 from redline.record.addresses import masked
@@ -28,15 +36,15 @@ from redline.record.blobs.opening import make_blobs
 from redline.record.blobs.retrieval import recall_from
 from redline.record.blobs.search import search_record
 from redline.record.log import ROOT, Log
-from redline.record.opening import check_log, open_log, unused_address
-from redline.record.records import ForkedFrom, MessageAdded, Record, UsageReported, ViewChanged
+from redline.record.opening import check_log, open_log
+from redline.record.records import Destination, ForkedFrom, MessageAdded, Record, StrikesApplied, UsageReported
 from redline.repair import Strategy
 from redline.rules.protection import Protection
 from redline.rules.rule import Rule
 from redline.schedules import Schedule, ScheduleName
 from redline.tokens import Counter, check_counter, default_counter
-from redline.values.checks import check_count, check_function, check_methods, make_list, short_repr
-from redline.values.messages import Message
+from redline.values.checks import check_count, check_function, make_list, short_repr
+from redline.values.messages import Message, find_generation
 from redline.values.payloads import Payload
 
 __all__ = ["AutoCompaction", "Conversation", "now_ms"]
@@ -46,23 +54,8 @@ _logger = logging.getLogger("redline.conversation")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Summarize = Callable[[list[Any]], str]
-"""From messages, in the provider's shape, to the text that replaces them."""
 
-CompactionSteps = Generator[list[Any], str, Compaction]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AutoCompaction:
-    """When a conversation compacts itself."""
-
-    tokens: int
-    summarize: Summarize
-    keep_last: int
-    breaker: Breaker
-
-
-class Conversation(ConversationHistory):
+class Conversation(CompactingConversation):
     """Keeps all messages and a view of them. Operations change the view, never a message; a request is worked out from it."""
 
     def __init__(
@@ -103,6 +96,10 @@ class Conversation(ConversationHistory):
         self._tool_description = describe_tools(self._tools, self._policy.words)
         self._watch, self._destinations = TokenWatch(token_limit), DestinationFinder(self._counter)
         self._auto: AutoCompaction | None = None
+        self._summaries = Breaker()
+        self._open_origin: Callable[[], tuple[State, Origins]] | None = None
+        self._known_origins: Origins | None = None
+        self._is_copy = False
         self._observed: Request | None = None
         """The last request, while somebody observes."""
         super().__init__(log, format=format, name=name, model=self._model_name, counter=self._counter, blobs=self._blobs)
@@ -139,7 +136,7 @@ class Conversation(ConversationHistory):
         Its origin is this one.
         """
         records = [one.record for one in self._engine.timeline.path()]
-        return self._begun_with([*records, ForkedFrom(self.name, f"forked after {len(self._state)} messages")], log)
+        return self._begun_with([*records, self._as_origin(f"forked after {len(self._state)} messages")], log)
 
     def request_at(
         self,
@@ -157,70 +154,6 @@ class Conversation(ConversationHistory):
             path = self._engine.timeline.path(self._engine.timeline.record_of_message(index))
             then = self._begun_with([one.record for one in path])
         return then.preview(now=now, rules=rules, schedule=schedule, model=model, preamble=preamble)
-
-    # --- compaction
-
-    @synchronized
-    def preview_compaction(self, *, keep_last: int) -> CompactionPlan:
-        """The messages that `compact` would replace and those it would keep. Nothing is changed."""
-        return plan_compaction(self._state, keep_last, self._counter)
-
-    def compact(
-        self, summarize: Summarize, *, keep_last: int, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
-    ) -> "Conversation":
-        """Replace older history by a summary; `summarize` is given the messages and returns the text.
-
-        The result is a new conversation that names this one as its origin, stored beside it unless a log is given, and this
-        one stays as it is; or, in place, this one with another view, which a rollback undoes. A summary that is empty, longer
-        than what it replaces, or fails changes nothing and raises an ExecutionError that says why.
-        """
-        steps = self.compaction_steps(keep_last=keep_last)
-        messages = next(steps)
-        try:
-            text = summarize(messages)
-        except Exception as problem:
-            raise ExecutionError(f"The summary failed ({problem}), so nothing was compacted.") from problem
-        return self.finish_compaction(steps, text, in_place=in_place, log=log)
-
-    def compaction_steps(self, *, keep_last: int) -> CompactionSteps:
-        """The steps of a compaction, for callers that ask a model in their own way: gives the messages, is sent the text."""
-        return summary_steps(self._state, self.preview_compaction(keep_last=keep_last), self._counter)
-
-    @synchronized
-    def finish_compaction(
-        self, steps: CompactionSteps, text: str, *, in_place: bool = False, log: Log | str | os.PathLike[str] | None = None
-    ) -> "Conversation":
-        """Carry a compaction out with the text that was asked for."""
-        check_methods("steps", steps, "send")
-        try:
-            steps.send(text)
-        except StopIteration as finished:
-            done: Compaction = finished.value
-        else:
-            raise ExecutionError("The steps of this compaction were used before.")
-        state, plan = self._state, done.plan
-        if not in_place:
-            head = [MessageAdded(state.payload(index)) for index in plan.head]
-            kept = [MessageAdded(state.payload(index), state.time_of(index)) for index in plan.tail]
-            origin = ForkedFrom(self.name, f"compacted: {len(plan.replaced)} messages became a summary")
-            beside = unused_address(self._address) if log is None and self._address is not None else log
-            return self._begun_with([origin, *head, MessageAdded(done.summary), *kept], beside)
-        gone = {*plan.replaced, *plan.head}
-        tail = [index for index in state.view.indices if index not in gone]  # what was said meanwhile included
-        shown = (*plan.head, len(state), *tail)
-        self._check_view(state.view.with_indices(shown), [done.summary])
-        boundary = min(tail, default=len(state))
-        self._engine.commit([ViewChanged(runs_of(shown), (done.summary,), boundary=boundary, is_compaction=True)])
-        self._watch.restart()
-        return self
-
-    @synchronized
-    def compact_when(self, *, tokens: int, summarize: Summarize, keep_last: int, most_failures: int = 3) -> None:
-        """Compact in place whenever `check_tokens` finds more than so many. After failures in a row it stops trying."""
-        for what, value in {"tokens": tokens, "keep_last": keep_last, "most_failures": most_failures}.items():
-            check_count(what, value)
-        check_function("summarize", summarize)
-        self._auto = AutoCompaction(tokens, summarize, keep_last, Breaker(most_failures))
 
     # --- tokens
 
@@ -295,6 +228,23 @@ class Conversation(ConversationHistory):
         return made
 
     @synchronized
+    def learn_limit(self, status: int, error: bytes | str) -> str:
+        """Keep from now on the limit that a provider's error names, in the words of `error`; the next request obeys it.
+
+        The limit's name; empty, and nothing is recorded, if the error is about something else.
+        """
+        refused = read_refusal(status, error)
+        if refused is None:
+            return ""
+        if refused.name == "request_bytes" and not refused.given:
+            body = self._made(None, None, None, None, None, is_recorded=False).body
+            refused = msgspec.structs.replace(refused, given=len(body) + self._destinations.preamble_bytes)
+        work = self._engine.derived_state(self._settings(None, self._model_name))
+        if learned := learn_from(work, refused, self._state.requests.sent_to):
+            self._engine.commit([StrikesApplied((), learned_limits=learned)])
+        return refused.name
+
+    @synchronized
     def preview(
         self,
         *,
@@ -317,7 +267,11 @@ class Conversation(ConversationHistory):
         max_chars: int | None = 30_000,
     ) -> str:
         """What the stub of a struck or an offloaded result refers to, all or some lines of it."""
-        return recall_from(reference, self._shown_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
+        generation = find_generation(reference) if isinstance(reference, str) else None
+        find: MessageFinder = self._shown_message
+        if generation is not None and generation != self._state.ancestors:
+            find = self._origins().finder(generation)
+        return recall_from(reference, find, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
 
     @synchronized
     def search(self, words: str = "", *, grep: str | None = None, limit: int = 10, max_chars: int = 2_000) -> str:
@@ -346,12 +300,22 @@ class Conversation(ConversationHistory):
         is_recorded: bool,
     ) -> Request:
         """A request with what its caller said, else with what the conversation says."""
+        said = model, preamble
         if preamble is None and (self._system is not None or self._tools):
             preamble = {"system": self._system, "tools": list(self._tools)}
         time_ms, before = self._time(now, "now"), self._engine.state.requests.sent_to
         sent_to = self._destinations.find(model if model is not None else self._model, preamble, before)
         known = model or self._model or (sent_to.model if sent_to is not None and sent_to.model else None)
-        context = RequestContext(time_ms, self._policy.made_schedule(schedule, known), sent_to)
+        context = RequestContext(
+            time_ms,
+            self._policy.made_schedule(schedule, known),
+            sent_to,
+            preamble_bytes=self._destinations.preamble_bytes,
+        )
+        if self._policy.compact_at is not None:
+            talk = self if is_recorded or self._is_copy else self._copy()
+            if talk._compact_when_due(self._window(known), context.schedule, time_ms, sent_to) and talk is not self:
+                return talk._made(time_ms, rules, schedule, *said, is_recorded=False)
         settings = self._settings(rules, sent_to.model if sent_to is not None else self._model_name)
         if is_recorded and rules is not None:
             check_blobs(settings.rules, self._blobs)
@@ -361,11 +325,20 @@ class Conversation(ConversationHistory):
             schedule=context.schedule.name,
             model=sent_to.model if sent_to is not None else "",
             system=self._system if made.system is None else join_system(self._system, made.system),
-            tools=self._tools,
+            tools=self._fitting_tools(sent_to),
         )
         if is_recorded:
             self._engine.tell(made, settings, self._name)
         return made
+
+    def _fitting_tools(self, sent_to: Destination | None) -> tuple[Any, ...]:
+        """The tools, as many as the model's provider takes."""
+        state, model = self._state, sent_to.model if sent_to is not None else ""
+        most = limits_of(state.format.name, model).lowered(state.learned_limits).tools
+        if not most or tool_count(self._tools) <= most:
+            return self._tools
+        called = called_tools(map(state.current, state.view.indices), state.format)
+        return tuple(without_surplus_tools(self._tools, most, called)[0])
 
     def _settings(self, rules: Sequence[Rule | str] | None, model: str) -> Settings:
         format = self._engine.state.format
@@ -379,19 +352,28 @@ class Conversation(ConversationHistory):
     def _used_tokens(self) -> int:
         return self._engine.derived_state(self._settings(None, self._model_name)).used_tokens()
 
-    # --- compaction, copies, formats
+    # --- copies
 
-    def _compact_by_itself(self, auto: AutoCompaction) -> None:
-        sent_to = self._state.requests.sent_to
-        if sent_to is not None and sent_to.binds_reasoning and self._is_open(self._state.view):
-            return  # until the turn is over
-        try:
-            self.compact(auto.summarize, keep_last=auto.keep_last, in_place=True)
-        except ExecutionError as problem:
-            auto.breaker.failed(str(problem))
-            _logger.warning("Compaction failed: %s%s", problem, " It is not tried again." if auto.breaker.is_open else "")
-            return
-        auto.breaker.succeeded()
+    def _window(self, model: Model | None) -> float | None:
+        """So many tokens have room: the limit that was set, else the window of the model."""
+        price = price_of(model) if model is not None else None
+        return self._watch.limit or (price.window_tokens if price is not None else None)
+
+    def _copy(self) -> "Conversation":
+        """This conversation in memory, to see what would become of it."""
+        made = self._begun_with([one.record for one in self._engine.timeline.path()])
+        made._is_copy, made._background = True, self._background
+        return made
+
+    def _as_origin(self, why: str) -> ForkedFrom:
+        """What a conversation that goes on from this one says of it."""
+        head = self._engine.timeline.head
+        return ForkedFrom(self.name, why, generation=self._state.ancestors + 1, record=head if head != ROOT else None)
+
+    def _origins(self) -> Origins:
+        if self._known_origins is None or self._known_origins.forked_from != self._state.forked_from:
+            self._known_origins = Origins(self._state.forked_from, self._address, self._open_origin)
+        return self._known_origins
 
     def _begun_with(self, records: Sequence[Record], log: Log | str | os.PathLike[str] | None = None) -> "Conversation":
         """Another conversation with the same settings, that begins with these records."""
@@ -408,7 +390,7 @@ class Conversation(ConversationHistory):
         target = MemoryLog() if target is None else target
         if records:
             target.append(records, parent=ROOT)
-        return Conversation(
+        made = Conversation(
             policy=self._policy,
             model=self._model,
             system=self._system,
@@ -422,6 +404,10 @@ class Conversation(ConversationHistory):
             redact=self._redact,
             name=address,
         )
+        if self._address is None:  # in memory: there is no other way back
+            state, origins = self._state, self._origins()
+            made._open_origin = lambda: (state, origins)
+        return made
 
 
 def _checked_system(system: object) -> str | tuple[Mapping[str, Any], ...] | None:

@@ -8,13 +8,13 @@ import dataclasses
 import logging
 import operator
 import os
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
-from redline.conversation.resent.arms import NO_ARM, Arm, drawn_arm, known_arm, record_arm
+from redline.conversation.resent.arms import HoldoutArms
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
@@ -28,6 +28,7 @@ from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
 from redline.providers.format import Format
+from redline.providers.limits.refusals import RefusedLimit
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
@@ -36,6 +37,7 @@ from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
 from redline.record.records import (
+    CacheBroke,
     CacheKeptWarm,
     EditingStopped,
     ForkedFrom,
@@ -82,6 +84,8 @@ class EditedRequest(Request):
     """The name of the log in the store."""
     record: int = ROOT
     """The last record of its way through that log."""
+    learned_limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """What the provider takes of this history by the name of the limit, where it refused more."""
 
     @property
     def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
@@ -191,6 +195,7 @@ class Editor:
         times: Sequence[float | None] = (),
         lifetime: str = "",
         now: float | None = None,
+        refused: RefusedLimit | None = None,
     ) -> EditedRequest:
         """What to send in place of a list of messages. What is new in it is recorded, and so are strikes.
 
@@ -198,7 +203,8 @@ class Editor:
         `session` keeps apart only what says the same; `namespace` keeps everything apart. `preamble` is what is sent ahead of
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
-        or `none` if it is not asked to cache at all, which is believed until it reports that it does.
+        or `none` if it is not asked to cache at all, which is believed until it reports that it does. `refused` is the limit
+        that the provider says this very list was over (`read_refusal` finds it in the error): it is kept from now on.
         """
         watch = observing.Stopwatch() if observing.observer is not None else None
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
@@ -219,7 +225,7 @@ class Editor:
                     request = _unchanged(given, given.why_untouched)
                 else:
                     with self._histories.going_on(given) as way:
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime)
+                        request = self._decided(way, given, time_ms, model, preamble, lifetime, refused)
                 break
             except StaleLogError as problem:
                 if attempt == _MOST_REOPENED:
@@ -230,7 +236,14 @@ class Editor:
         return request
 
     def _decided(
-        self, way: OpenTree, given: IncomingList, now: float, model: Model | None, preamble: object, lifetime: str
+        self,
+        way: OpenTree,
+        given: IncomingList,
+        now: float,
+        model: Model | None,
+        preamble: object,
+        lifetime: str,
+        refused: RefusedLimit | None,
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
         if given.leading_system_messages:
@@ -246,7 +259,15 @@ class Editor:
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
                 schedule = dataclasses.replace(schedule, lifetime_ms=_LIFETIMES_MS[lifetime])
-            made = engine.request(self._settings, RequestContext(now, schedule, sent_to, is_sent=observing.is_applied()))
+            context = RequestContext(
+                now,
+                schedule,
+                sent_to,
+                is_sent=observing.is_applied(),
+                preamble_bytes=way.destinations.preamble_bytes,
+                refused=refused,
+            )
+            made = engine.request(self._settings, context)
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
@@ -261,6 +282,7 @@ class Editor:
                 is_changed=_is_changed(given, said),
                 log=way.name,
                 record=engine.timeline.head,
+                learned_limits=dict(engine.state.learned_limits),
             )
             engine.tell(request, self._settings, f"{self.store} {way.name}")
             return request
@@ -307,32 +329,9 @@ class Editor:
             bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
         )
 
-    def arm_of(
-        self,
-        messages: Sequence[Payload],
-        share: float,
-        *,
-        held: str,
-        session: str = "",
-        format: str = "auto",
-        namespace: str = "",
-    ) -> str:
-        """The arm of a list: as its history has it, in its namespace or in that of the histories that are `held` out; else as
-        it is drawn, with this share held out. Empty for what began without an arm."""
-        read = partial(self._reader.read, messages, format=format, session=session)
-        given = read(namespace=namespace)
-        if given.why_untouched:
-            return NO_ARM
-        if known_arm(self._histories, read(namespace=held)) is not None:
-            return "holdout"
-        known = known_arm(self._histories, given)
-        return drawn_arm(share, session, given) if known is None else known
-
-    def record_arm(self, request: EditedRequest, arm: Arm) -> None:
-        """Write down to which arm the history of a request belongs."""
-        _check_request(request)
-        if request.log:
-            record_arm(self._histories.open(request.log), arm, self._clock())
+    def holdout(self, share: float) -> HoldoutArms:
+        """Which histories are held out, at this share."""
+        return HoldoutArms(self._histories, self._reader, self._clock, share)
 
     def recall(
         self,
@@ -367,6 +366,10 @@ class Editor:
         counts = read_usage(usage)
         self._note(request, lambda _: UsageReported.of(counts))
         observing.notify_usage(counts, request, model=request.model or None)
+
+    def note_cache_break(self, request: EditedRequest, broke: CacheBroke) -> None:
+        """Record that the provider read less from its cache for a request than it could, and the cause."""
+        self._note(request, lambda _: broke)
 
     def stop_editing(self, request: EditedRequest, why: str) -> None:
         """Pass on what goes on from this request as it comes, from now on: because the provider refused a change, say."""

@@ -10,9 +10,12 @@ import msgspec
 
 from redline.engine.sent import struck_payload
 from redline.errors import ValidationError
+from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, read_history, read_messages
 from redline.providers.format import Format
 from redline.providers.laws import History, Problem, problems_of
+from redline.providers.limits.surplus_tools import called_tools, tool_count, without_surplus_tools
+from redline.providers.limits.table import limits_of
 from redline.providers.translate import Loss, translate
 from redline.record.blobs.directory import ResultFolder, file_name_in, read_offloaded
 from redline.record.blobs.retrieval import is_recall
@@ -35,6 +38,7 @@ __all__ = [
     "check",
     "clean_orphaned_tool_calls",
     "convert",
+    "legal_tools",
     "make_legal",
     "offload_tool_results",
     "read_offloaded",
@@ -43,10 +47,13 @@ __all__ = [
 ]
 
 
-def check(messages: Sequence[Payload], *, format: str = "auto") -> list[Problem]:
-    """Every problem that would make the provider refuse these messages, in order; an empty list if there is none."""
+def check(messages: Sequence[Payload], *, format: str = "auto", model: Model | None = None) -> list[Problem]:
+    """Every problem that would make the provider refuse these messages, in order; an empty list if there is none.
+
+    How many pictures a request may hold differs by model. Without `model` the smallest limit of the provider's models counts.
+    """
     chosen, history = read_history(messages, format)
-    return problems_of(History.of(history, chosen))
+    return problems_of(History.of(history, chosen, model=model_name(check_model(model))))
 
 
 _repair_log = logging.getLogger("redline.repair")
@@ -64,17 +71,34 @@ def clean_orphaned_tool_calls(messages: Sequence[Payload], *, format: str = "aut
     return _written(clean(history, chosen, strategy), chosen)
 
 
-def make_legal(messages: Sequence[Payload], *, format: str = "auto", strategy: Strategy = "drop") -> list[Any]:
+def make_legal(
+    messages: Sequence[Payload], *, format: str = "auto", strategy: Strategy = "drop", model: Model | None = None
+) -> list[Any]:
     """The messages such that `check` finds nothing, losing as little as possible.
 
     Results that come too late are first moved to their calls; then the strategy treats the calls without a result, as in
     `clean_orphaned_tool_calls`; then comes what the provider asks besides: ids that it accepts and that no other call has,
     results together and in front, a user message first, nothing empty, no field that it does not take. What the system says at
-    a place where it cannot is said by the user. A list that is legal comes back with the same objects.
+    a place where it cannot is said by the user. Where it is too much for one request, the oldest pictures give way to a line,
+    then the largest results; `model` says whose limits count. A list that is legal comes back with the same objects.
     """
     check_strategy(strategy)
     chosen, history = read_history(messages, format)
-    return _sent(_written(legalize(history, chosen, strategy), chosen), chosen)
+    return _sent(_written(legalize(history, chosen, strategy, model_name(check_model(model))), chosen), chosen)
+
+
+def legal_tools(
+    tools: Sequence[Any], messages: Sequence[Payload], *, model: Model | None = None, format: str = "auto"
+) -> list[Any]:
+    """As many of the tools as the model's provider takes: those that `messages` never call go, the latest first.
+
+    They come back as they are where nothing is known of the model, and where they are few enough.
+    """
+    chosen, history = read_history(messages, format)
+    most = limits_of(chosen.name, model_name(check_model(model))).tools
+    if not most or tool_count(tools) <= most:
+        return list(tools)
+    return without_surplus_tools(tools, most, called_tools(history, chosen))[0]
 
 
 def _written(repair: Repair, format: Format) -> list[Any]:

@@ -57,12 +57,17 @@ def plan_compaction(state: State, keep_last: int, counter: Counter) -> Compactio
     return CompactionPlan(replaced, head, tuple(visible[cut:]), told, tokens)
 
 
-def summary_steps(state: State, plan: CompactionPlan, counter: Counter) -> Generator[list[Any], str, Compaction]:
-    """Hands out what is to be summarised, is sent the summary, and gives the compaction; it serves sync and async callers."""
+def summary_steps(
+    state: State, plan: CompactionPlan, counter: Counter, *, lead: str = LEAD
+) -> Generator[list[Any], str, Compaction]:
+    """Hands out what is to be summarised, is sent the summary, and gives the compaction; it serves sync and async callers.
+
+    `lead` is put before the summary.
+    """
     text = yield plan.messages
     if not isinstance(text, str) or not text.strip():
         raise ExecutionError("The summary is empty, so nothing was compacted.")
-    (payload,) = state.format.compose("user", (Text(LEAD + text.strip()),)).payloads
+    (payload,) = state.format.compose("user", (Text(lead + text.strip()),)).payloads
     summary = payloads.encode(payload)
     tokens = count_message(state.format.read(summary), counter).total
     if tokens >= plan.tokens:

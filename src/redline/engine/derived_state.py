@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from redline.engine.bound_reasoning import BoundReasoning, restoring_problem
+from redline.engine.limits import LimitMarks
 from redline.engine.marks import Marks, MarksSnapshot, Sizes, marked_parts
 from redline.engine.repaired import RepairedView, RepairedViewSnapshot
 from redline.engine.sent import FindPart
@@ -27,6 +28,7 @@ from redline.schedules.ledger import Ledger, LedgerSnapshot, Target
 from redline.tokens import Counter
 from redline.tools import DEFAULT, ToolBook
 from redline.tools.failures import KNOWN_SIGNS, FailureSigns
+from redline.values.words import EN, Placeholders
 from redline.view.view import View
 
 _SHAPE = 5
@@ -151,6 +153,8 @@ class Settings:
     """By what results are known to report failures."""
     observations: Observations = NO_OBSERVATIONS
     """Which texts of the user are results."""
+    words: Placeholders = EN
+    """What is said where something gives way to a limit of the provider."""
 
 
 class DerivedState:
@@ -182,6 +186,7 @@ class DerivedState:
         if snapshot is not None and not self.marks.restore(snapshot.marks):
             self._start()
             return
+        self.limits = LimitMarks(state, self.view, settings.protection, settings.words)
         self._ledger: Ledger | None = None
         self._counted = snapshot.ledger if snapshot is not None else None
         """What was counted for the ledger before; the ledger itself is made when a schedule asks for it."""
@@ -367,6 +372,13 @@ class DerivedState:
         self._used_tokens += self.sizes.of_messages(indices[self._used_until :])
         self._used_until = len(indices)
         return state.usage.input_tokens + state.usage.output_tokens + self._used_tokens
+
+    def window_tokens(self, sent_to: Destination | None, permille: int = 1_000) -> float:
+        """What a request takes of the window: as reported for the last one and estimated from there on; else an estimate,
+        corrected by how many tokens the provider counts for a thousand of ours."""
+        if self.state.usage is not None:
+            return float(self.used_tokens() - self.state.saved_since_usage)
+        return (self.sent_tokens() + (sent_to.preamble_tokens if sent_to is not None else 0)) * permille / 1_000
 
     # --- checkpoints
 

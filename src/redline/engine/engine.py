@@ -9,6 +9,7 @@ from typing import Protocol
 from redline.engine.bound_reasoning import restoring_problem
 from redline.engine.derived_state import DerivedState, Settings
 from redline.engine.fold_words import deed_of
+from redline.engine.limits import learn_from
 from redline.engine.project import Projection, RequestContext, project
 from redline.engine.request import Lifted, Request
 from redline.engine.state import State
@@ -152,6 +153,8 @@ class Engine:
         try:
             lifted = self._lift(settings, context.now) if self.state.strikes else ()
             work = self.derived_state(settings)
+            if context.refused is not None:
+                context = dataclasses.replace(context, learned=learn_from(work, context.refused, context.sent_to))
             done = project(work, context)
             no_blobs = self._store_blobs(done.blobs) if done.blobs else ""
             put = (self._wholes.put(folder, content) for folder, content in (done.wholes if context.is_sent else ()))
@@ -260,7 +263,7 @@ class Engine:
         requests, weighed, sent_to = self.state.requests, done.ledger is not None, context.sent_to
         is_news = sent_to != requests.sent_to
         is_new_view = requests.is_new_view and sent_to is not None and sent_to.binds_reasoning
-        if not (weighed or done.strikes or is_news or is_new_view):
+        if not (weighed or done.strikes or is_news or is_new_view or context.learned):
             return self.state.bill.unrecorded(self.state.saved)
         record = StrikesApplied(
             done.strikes,
@@ -273,6 +276,7 @@ class Engine:
             marked_at=None if weighed else context.now,
             strategy=settings.strategy,
             tokens_after=round(done.tokens_after),
+            learned_limits=dict(context.learned),
         )
         self.commit([record])
         return self.state.bill.open

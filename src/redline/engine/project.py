@@ -1,11 +1,14 @@
 """The one place where a request is built: view, repair, facts, marks, schedule, laws, request, and nothing else."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
+
+import msgspec
 
 from redline.engine.bound_reasoning import BOUND_REASONING, BoundReasoning
 from redline.engine.derived_state import DerivedState
+from redline.engine.limits import LIMITS
 from redline.engine.repaired import RepairedView
 from redline.engine.request import Refusal, Request
 from redline.engine.state import State
@@ -14,6 +17,8 @@ from redline.errors import ValidationError
 from redline.prices.find import Model, check_model, model_name, price_of
 from redline.providers.flaws import KNOWN_FIELDS
 from redline.providers.laws import History, Problem, problems_of
+from redline.providers.limits.refusals import TOKENS_PERMILLE, RefusedLimit
+from redline.providers.limits.table import limits_of
 from redline.record.blobs import reference_of
 from redline.record.records import Destination, LedgerEntry, Strike
 from redline.rules.rule import Mark
@@ -46,6 +51,12 @@ class RequestContext:
     """Why no whole result can be stored in a folder, if none can."""
     is_sent: bool = True
     """Whether the request is sent; else no file is written for a model that will never look for it."""
+    preamble_bytes: int = 0
+    """Of what is sent ahead of the messages."""
+    refused: RefusedLimit | None = None
+    """The limit that the provider says the last request was over."""
+    learned: Mapping[str, int] = field(default_factory=dict)
+    """What it teaches: worked out by the engine, by our own count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +115,7 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
     # The laws let each strike pass or refuse it.
     lost = _lost_reasoning(state, bound, sent_to) if bound is not None else []
     given_back = [Decision(mark, is_applied=True, why="a pointer must lead to words") for mark in work.marks.pointers.marks()]
-    draft, refusals = _strike(work, [*lost, *given_back, *decisions.applied], bound, context)
+    draft, refusals = _strike_to_fit(work, [*lost, *given_back, *decisions.applied], bound, context)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
     request = Request(
@@ -135,6 +146,9 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
 
 
 _NO_LEDGER = Ledger()
+_WHY_LIMITED = "it cannot be avoided: the provider would refuse the request"
+_MOST_ROUNDS = 3
+"""A part that a law keeps is left out of the next choice."""
 _WHY_FOLDED = "it was never sent, so that this costs nothing"
 
 
@@ -145,6 +159,36 @@ def _lost_reasoning(state: State, bound: BoundReasoning, sent_to: Destination | 
     if not why or not bound.is_removable:
         return []
     return [Decision(mark, is_applied=True, why=why) for mark in bound.marks("it is bound to what was before it")]
+
+
+def _strike_to_fit(
+    work: DerivedState, decisions: Sequence[Decision], bound: BoundReasoning | None, context: RequestContext
+) -> tuple["Draft", tuple[Refusal, ...]]:
+    """The strikes that the laws let pass, and with them those without which the provider would not take the request."""
+    state, model = work.state, context.sent_to.model if context.sent_to is not None else ""
+    learned = {**state.learned_limits, **context.learned}
+    limits = limits_of(state.format.name, model).lowered(learned)
+    if state.usage is None and "tokens" not in learned:  # an estimate alone is no reason to leave something out
+        limits = msgspec.structs.replace(limits, tokens=0)
+    permille = learned.get(TOKENS_PERMILLE, 1_000)
+    draft, refusals = _strike(work, decisions, bound, context)
+    for _ in range(_MOST_ROUNDS):
+        marks = work.limits.marks(
+            draft.sent,
+            limits,
+            work.marks.seen,
+            preamble_bytes=context.preamble_bytes,
+            tokens=lambda: work.window_tokens(context.sent_to, permille) - sum(one.tokens_saved for one in draft.strikes),  # noqa: B023
+            bound=bound,
+            refused={(one.mark.index, one.mark.at) for one in refusals if one.mark.rule == LIMITS},
+        )
+        if not marks:
+            break
+        if bound is not None and any(bound.problem(mark.index, mark.at) for mark in marks):
+            marks = [*bound.marks("it is bound to what gives way to a limit before it"), *marks]
+        decisions = [*(Decision(mark, is_applied=True, why=_WHY_LIMITED) for mark in marks), *decisions]
+        draft, refusals = _strike(work, decisions, bound, context)
+    return draft, refusals
 
 
 def _strike(
@@ -272,7 +316,7 @@ class Draft:
         known = [(place, flaw) for flaw in flaws if flaw.law != KNOWN_FIELDS]
         pairs = Pairs((), ()) if words_only else pair_up(left, items_are_messages=format.items_are_messages)
         history = History(left, format, pairs, known)
-        return problems_of(history, is_stored=True, words_only=words_only)
+        return problems_of(history, is_stored=True, words_only=words_only, is_excerpt=True)
 
 
 def _have_one_shape(*messages: Message | None) -> bool:
@@ -294,6 +338,11 @@ class DestinationFinder:
         self._preamble = b""
         self._digest, self._tokens = "", 0
         self._tools: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def preamble_bytes(self) -> int:
+        """Of the last preamble, as it is sent."""
+        return len(self._preamble)
 
     def find(self, model: Model | None, preamble: object, before: Destination | None) -> Destination | None:
         """What is not said is as it was before; None if nobody ever said anything."""

@@ -50,7 +50,8 @@ class State:
         self.ended: list[tuple[Strike, int]] = []
         """Strikes that no longer count, and how many messages were stored when that was said."""
         self.pins: set[int] = set()
-        self.origin: str | None = None
+        self.forked_from: ForkedFrom | None = None
+        """What the conversation goes on from; the last record counts where there are several."""
         """What the conversation goes on from."""
         self.usage: UsageReported | None = None
         """The latest, if nothing but additions changed the view since."""
@@ -73,6 +74,8 @@ class State:
         """What strikes take out of a request, with the generation and the number of the next strike that it is of."""
         self.has_moved = False
         """Whether the view moved since strikes were last looked at: some may have lost their ground."""
+        self.learned_limits: dict[str, int] = {}
+        """What the provider takes, by the name of the limit, as it said when it refused a request."""
         self.checkpoints: dict[str, tuple[Checkpoint, View]] = {}
         """The latest, by the settings it was made with, and the view then, if only additions changed the view since."""
         self.generation = 0
@@ -87,6 +90,16 @@ class State:
         """The format of the conversation's messages; decided again whenever a message speaks for another one."""
 
     # --- asking
+
+    @property
+    def origin(self) -> str | None:
+        """The address of what the conversation goes on from."""
+        return self.forked_from.origin if self.forked_from is not None else None
+
+    @property
+    def ancestors(self) -> int:
+        """How many conversations go on from one another before this one."""
+        return self.forked_from.generation if self.forked_from is not None else 0
 
     @property
     def votes(self) -> dict[str, int]:
@@ -195,6 +208,8 @@ class State:
                 self.has_moved = self.has_moved and bool(self.strikes)  # the first strikes have their ground in this view
                 self._strike(strikes)
                 self.asked_at = len(self)
+                for name, value in record.learned_limits.items():
+                    self.learned_limits[name] = min(value, self.learned_limits.get(name, value))
                 self.requests.add(record, len(self))
                 self.bill.ask(record, saved=self.saved, sent_to=self.requests.sent_to)
             case HeadMoved():
@@ -214,8 +229,8 @@ class State:
                 self.bill.stop_editing()
             case CacheKeptWarm(now):
                 self.requests.touch(now)
-            case ForkedFrom(origin):
-                self.origin = origin
+            case ForkedFrom():
+                self.forked_from = record
 
     def check(self, record: Record) -> None:
         """Refuse a record with a message or a strike that the state does not have."""

@@ -6,7 +6,7 @@ text; a partial fold leaves lines out, so it needs a place where the whole text 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redline.folds.alike_lines import AlikeLines
 from redline.folds.build_lines import BuildLines
@@ -44,8 +44,7 @@ _LEAST_CHARS = 200
 """A shorter text is not worth a look."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
+class FoldedText(NamedTuple):
     """A text that was made smaller."""
 
     text: str

@@ -12,4 +12,6 @@ class BuildLines(PartialFold):
 
     def fold(self, output: Output) -> str | None:
         """The text without the lines of building."""
+        if not output.has_routine_lines:
+            return None
         return without_lines(output, routine_lines(output.plain, BUILDING), "building")

@@ -1,6 +1,7 @@
 """Colours, cursor movements and overwritten progress are left out: the text stays as a terminal shows it at the end."""
 
 import re
+from collections.abc import Iterable
 
 from redline.folds.failure_words import FAILURE_WORDS
 from redline.folds.fold import Output, PartialFold
@@ -39,23 +40,32 @@ class ControlCodes(PartialFold):
     def fold(self, output: Output) -> str | None:
         """The text without codes."""
         text = output.text
-        if not any(code in text for code in ("\x1b", "\x08", "^[[")) and text.count("\r") == text.count("\r\n"):
+        if not _has_codes(text):
             return None
-        kept = output.near_failures(range(len(output.lines)))
         screen, blank = _Screen(), "\r" if _PATCH.search(text) else None
-        for number, line in enumerate(_without_colours(text).split("\n")):
-            moves = _MOVES.search(line)
+        uncoloured = _without_colours(text)
+        lines = uncoloured.split("\n")
+        shown = [line.rstrip(blank) for line in lines]
+        moving = [_MOVES.search(line) is not None for line in lines]
+        asked: Iterable[int] = range(len(lines))
+        least = max(_LEAST_SAVED, _LEAST_SHARE * len(text))
+        if "\x1b" not in uncoloured:  # the cursor never goes up: only lines that change may have to stay
+            asked = [number for number in asked if moving[number] or shown[number] != output.lines[number]]
+            if sum(len(output.lines[number]) - _least_shown(shown[number]) for number in asked) < least:
+                return None
+        kept = output.near_failures(asked)
+        for number, (line, moves) in enumerate(zip(lines, moving, strict=True)):
             if number in kept or (moves and FAILURE_WORDS.search(line)):
                 screen.keep(output.lines[number])
             elif moves:
-                screen.write(line.rstrip(blank))
+                screen.write(shown[number])
             else:
-                screen.rows.append(line.rstrip(blank))
+                screen.rows.append(shown[number])
         screen.settle()
         said = "terminal codes and overwritten words" if screen.has_overwritten else "terminal codes"
         screen.rows.insert(len(screen.rows) - (not screen.rows[-1]), output.notice(said))
         folded = "\n".join(screen.rows)
-        return folded if len(text) - len(folded) >= max(_LEAST_SAVED, _LEAST_SHARE * len(text)) else None
+        return folded if len(text) - len(folded) >= least else None
 
 
 class _Screen:
@@ -131,6 +141,18 @@ class _Screen:
         else:
             self.rows[self._above : self._above] = self._under
         self._under = []
+
+
+def _least_shown(words: str) -> int:
+    """So many characters of a line are shown at least, whatever is written over."""
+    return 0 if _MOVES.search(words) else len(words.rstrip())
+
+
+def _has_codes(text: str) -> bool:
+    """Whether there is anything that a terminal would not show."""
+    if "\x1b" in text or "\x08" in text or ("^" in text and "^[[" in text):
+        return True
+    return "\r" in text and text.count("\r") != text.count("\r\n")
 
 
 def _without_colours(text: str) -> str:

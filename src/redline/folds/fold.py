@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from redline.folds.failure_words import lines_near_failures
-from redline.folds.routine_lines import plain_text
+from redline.folds.routine_lines import has_routine_lines, plain_text
 
 
 class Output:
@@ -29,13 +29,18 @@ class Output:
         """The text without colours, and without the times or names that runners of programs write before each line."""
         return plain_text(self.text)
 
+    @cached_property
+    def has_routine_lines(self) -> bool:
+        """Whether any line may be one that programs print while all goes well."""
+        return has_routine_lines(self.plain)
+
     def near_failures(self, numbers: Iterable[int]) -> frozenset[int]:
         """Of these lines, by their numbers from 0, those that may report a failure or are near one: no fold leaves them out."""
         return lines_near_failures(self.lines, self._plain_lines, numbers)
 
     @cached_property
     def _plain_lines(self) -> list[str]:
-        return self.plain.split("\n")
+        return self.lines if self.plain == self.text else self.plain.split("\n")
 
     @property
     def program(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redline.folds.fold import ExactFold, Output
 
@@ -50,7 +50,7 @@ class JsonTables(ExactFold):
     def fold(self, output: Output) -> str | None:
         """Tables in the place of objects with the same keys."""
         text = output.text
-        if text.count('{"') + text.count("{\n") < _LEAST_ROWS:
+        if text.count("{") < _LEAST_ROWS or text.count('{"') + text.count("{\n") < _LEAST_ROWS:
             return None
         parts, done, start = list[str](), 0, _START.search(text)
         small: dict[_Layout, int] = {}
@@ -83,8 +83,7 @@ class JsonTables(ExactFold):
         return "".join([*parts, text[done:]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(NamedTuple):
     """How objects with the same keys are written."""
 
     keys: tuple[str, ...]

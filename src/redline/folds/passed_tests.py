@@ -20,6 +20,8 @@ class PassedTests(PartialFold):
 
     def fold(self, output: Output) -> str | None:
         """The text without the tests that passed."""
+        if not output.has_routine_lines:
+            return None
         numbers = routine_lines(output.plain, PASSED_TESTS)
         likely = routine_lines(output.plain, LIKELY_TESTS)
         if likely and _SUMMARY.search(f"\n{output.plain}"):

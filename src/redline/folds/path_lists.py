@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from os.path import commonprefix
 from typing import NamedTuple
 
 from redline.folds.fold import ExactFold, Output
@@ -85,39 +84,61 @@ def _is_heading(line: str, after: str, level: int) -> bool:
 
 def _lists_in(lines: Sequence[str]) -> Iterator[tuple[int, list[_Entry]]]:
     """Runs of lines that name paths, and where they begin."""
-    entries, start, end = list[_Entry](), 0, 0
-    for place in [place for place, line in enumerate(lines) if "/" in line or "\\" in line]:
-        entry = _entry_of(lines[place], lines[place + 1] if place + 1 < len(lines) else "")
-        if entry is None:
-            continue
-        if place != end:
+    places = [place for place, line in enumerate(lines) if "/" in line or "\\" in line]
+    for first, last in _rows(places):
+        entries, start = list[_Entry](), first
+        for place in range(first, last + 1):
+            found = _ENTRY.match(lines[place])
+            if found is not None and not _has_more(lines[place + 1 : place + 2]):
+                column, folder, name, spaced, spaced_name = found.groups()
+                entries.append(_Entry(column, folder or spaced, name or spaced_name))
+                continue
             if len(entries) > 1:
                 yield start, entries
-            entries, start = [], place
-        entries.append(entry)
-        end = place + 1
-    if len(entries) > 1:
-        yield start, entries
+            entries, start = [], place + 1
+        if len(entries) > 1:
+            yield start, entries
 
 
-def _entry_of(line: str, after: str) -> _Entry | None:
-    """The path that a line names; none if the next line would be taken for a name below it, or is a match in it."""
-    found = _ENTRY.match(line)
-    if found is None or after.startswith(_INDENT) or _MATCH.match(after):
-        return None
-    return _Entry(found[1], found[2] or found[4], found[3] or found[5])
+def _rows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of each two or more places in a row."""
+    if not places:
+        return
+    first = last = places[0]
+    for place in places:
+        if place > last + 1:
+            if last > first:
+                yield first, last
+            first = place
+        last = place
+    if last > first:
+        yield first, last
+
+
+def _has_more(after: Sequence[str]) -> bool:
+    """Whether the next line would be taken for a name below a path, or is a match in it."""
+    return bool(after) and (after[0].startswith(_INDENT) or _MATCH.match(after[0]) is not None)
 
 
 def _arranged(entries: Sequence[_Entry], level: int, written: int) -> list[str]:
     """The lines of a list, below folders of which so many characters are written already."""
     arranged, indent = list[str](), _INDENT * level
-    for _, found in groupby(entries, lambda entry: (_TOP.match(entry.folder, written) or entry)[0]):
+    tops = {folder: (_TOP.match(folder, written) or folder)[0] for folder in {entry.folder for entry in entries}}
+    for _, found in groupby(entries, lambda entry: tops[entry.folder]):
         run = list(found)
-        shared = commonprefix([entry.folder[written:] for entry in run])  # noqa: RUF071 - it is cut after a separator
-        folder = shared[: max(shared.rfind("/"), shared.rfind("\\")) + 1]
+        folder = _shared_folder([entry.folder for entry in run], written) if len(run) > 1 else ""
         saved = len(run) * (len(folder) - len(_INDENT)) - len(indent + folder) - 1
         if level < _MOST_LEVELS and saved > 0:
             arranged += [indent + folder, *_arranged(run, level + 1, written + len(folder))]
         else:
             arranged += [indent + entry.column + entry.folder[written:] + entry.name for entry in run]
     return arranged
+
+
+def _shared_folder(folders: Sequence[str], written: int) -> str:
+    """The folder that all are in, without so many characters."""
+    first, last = min(folders), max(folders)
+    end = len(first)
+    while end > written and not last.startswith(first[:end]):
+        end = max(first.rfind("/", 0, end - 1), first.rfind("\\", 0, end - 1)) + 1
+    return first[written:end]

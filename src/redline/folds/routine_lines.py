@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple
 
 
@@ -135,21 +135,29 @@ BUILDING = (
 )
 """What came of it is not among them: `Finished`, `Successfully installed`, the sizes of bundles, what an update changed."""
 
+_ALL_KINDS = (*PASSED_TESTS, *LIKELY_TESTS, *BUILDING)
+
 _SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|[()|]")
 """In a pattern: what groups and alternatives are made of; sets and escaped signs are one each."""
+_NEVER = r"(?!)"
 _FIRST = re.compile(r"(?:[A-Za-z0-9]|\\[^A-Za-z0-9])(?![?*+{])")
 
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])|\^\[\[[\d;]*[mK]")
 """What colours a terminal, moves its cursor, names its window; in the logs of GitHub Actions, `^[` for the first of these."""
 _LEADS = (
-    ("\t", re.compile(r"\n[^\t\n]{1,150}+\t[^\t\n]{1,150}+\t\ufeff?(?=\d{4}-)")),  # gh: the job and the step
-    ("Z ", re.compile(r"\n\ufeff?\d{4}-\d\d-\d\dT[\d:.]+Z ")),  # GitHub Actions
-    ("\n#", re.compile(r"\n#\d+ \d+\.\d+ ")),  # docker build
-    ("\n[", re.compile(r"\n\[(?!info\]|gw\d)[a-z][\w:./@-]{0,60}+\] ")),  # mise, lerna, concurrently
-    ("| ", re.compile(r"\n[ \t]*+[\w:./@-]{1,60}+ *+\| (?! *[\d.]+ [kKMG]?B )")),  # docker compose
-    ("– ", re.compile(r"\n[ \t]*+[\w:./@-]{1,60}+ – ")),  # hk
+    (re.compile("\t"), [re.compile(r"\n[^\t\n]{1,150}+\t[^\t\n]{1,150}+\t\ufeff?(?=\d{4}-)")]),  # gh: the job and the step
+    (
+        re.compile(r"\n(?=[\ufeff\d#\[])(?:\ufeff?\d{4}-|#\d|\[[a-z])"),
+        [
+            re.compile(r"\n\ufeff?\d{4}-\d\d-\d\dT[\d:.]+Z "),  # GitHub Actions
+            re.compile(r"\n#\d+ \d+\.\d+ "),  # docker build
+            re.compile(r"\n\[(?!info\]|gw\d)[a-z][\w:./@-]{0,60}+\] "),  # mise, lerna, concurrently
+        ],
+    ),
+    (re.compile(r"\| "), [re.compile(r"\n[ \t]*+[\w:./@-]{1,60}+ *+\| (?! *[\d.]+ [kKMG]?B )")]),  # docker compose
+    (re.compile("–"), [re.compile(r"\n[ \t]*+[\w:./@-]{1,60}+ – ")]),  # hk
 )
-"""What runners of programs write before each line, after a sign that must be in the text."""
+"""What runners of programs write before each line, after a sign that must be in the text and is found quickly."""
 
 
 def plain_text(text: str) -> str:
@@ -157,15 +165,21 @@ def plain_text(text: str) -> str:
     if "\x1b" in text or "^[[" in text:
         text = _CONTROL.sub("", text)
     text = f"\n{text}"
-    for sign, lead in _LEADS:
-        text = lead.sub("\n", text) if sign in text else text
+    for sign, leads in _LEADS:
+        for lead in leads if sign.search(text) else ():
+            text = lead.sub("\n", text)
     return text[1:]
+
+
+def has_routine_lines(plain: str) -> bool:
+    """Whether any line of a plain text may be routine. Most texts have none, and are not looked at again."""
+    return _any_start(_letters(plain)).search(f"\n{plain}") is not None or _any_sign().search(plain) is not None
 
 
 def routine_lines(plain: str, kinds: Sequence[LineKind]) -> set[int]:
     """The numbers, from 0, of the lines of these kinds in a plain text."""
     text, found = f"\n{plain}", set[int]()
-    for sign, pattern in _patterns(kinds):
+    for sign, pattern in _patterns(kinds, _letters(plain)):
         number, end = -1, 0
         for match in re.compile(pattern, re.MULTILINE).finditer(text) if sign in text else ():
             start, stop = match.span()
@@ -191,22 +205,47 @@ def _is_routine_throughout(line: str) -> bool:
 
 @cache
 def _routine_pattern() -> re.Pattern[str]:
-    kinds = _joined(kind.pattern for kind in (*PASSED_TESTS, *LIKELY_TESTS, *BUILDING))
+    kinds = _joined(kind.pattern for kind in _ALL_KINDS)
     return re.compile(rf"[ \t]*+(?:{kinds})", re.MULTILINE)
 
 
+_TEXTS, _FEW_TEXTS, _SHORT_TEXT = count(), 16, 50_000
+"""Of the first texts of a process only what they need is compiled: a hook folds one text, and a proxy thousands."""
+
+
+def _letters(plain: str) -> frozenset[str] | None:
+    """The signs with which lines of a text begin, after spaces; None where all patterns are worth compiling."""
+    if next(_TEXTS) >= _FEW_TEXTS or len(plain) >= _SHORT_TEXT:
+        return None
+    return frozenset(line.lstrip(" \t")[:1] for line in plain.split("\n"))
+
+
 @cache
-def _patterns(kinds: Sequence[LineKind]) -> tuple[tuple[str, str], ...]:
-    """One pattern for the kinds without a sign, and one for each sign. `re` compiles and remembers those whose sign is met:
-    a hook folds one text, and to compile them all takes ten milliseconds."""
-    joined = {"": _joined(kind.pattern for kind in kinds if not kind.sign)}
+def _patterns(kinds: Sequence[LineKind], letters: frozenset[str] | None = None) -> tuple[tuple[str, str], ...]:
+    """One pattern for the kinds without a sign, and one for each sign. `re` compiles and remembers those whose sign is met.
+
+    With `letters` the first of them has only the ways that can begin a line which begins with one of these letters.
+    """
+    joined = {"": _joined((kind.pattern for kind in kinds if not kind.sign), letters)}
     joined |= {kind.sign: kind.pattern for kind in kinds if kind.sign}
     return tuple((sign, rf"\n[ \t]*+(?:{pattern})") for sign, pattern in joined.items())
 
 
-def _joined(patterns: Iterable[str]) -> str:
+@cache
+def _any_start(letters: frozenset[str] | None) -> re.Pattern[str]:
+    return re.compile(rf"\n[ \t]*+(?:{_joined((kind.pattern for kind in _ALL_KINDS if not kind.sign), letters)})", re.MULTILINE)
+
+
+@cache
+def _any_sign() -> re.Pattern[str]:
+    return re.compile(_joined(re.escape(kind.sign.lstrip(" ")) for kind in _ALL_KINDS if kind.sign))
+
+
+def _joined(patterns: Iterable[str], letters: frozenset[str] | None = None) -> str:
     """One pattern for all, joined by their first letters: so it is found several times faster."""
     simple = sorted((one for pattern in patterns for one in _unrolled(pattern)), key=_first)
+    if letters is not None:
+        simple = [one for one in simple if _first(one)[-1:] in letters or not _first(one)] or [_NEVER]
     return "|".join(
         f"{first}(?:{'|'.join(one[len(first) :] for one in group)})" if first else "|".join(group)
         for first, group in ((first, list(found)) for first, found in groupby(simple, _first))

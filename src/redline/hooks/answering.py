@@ -6,44 +6,49 @@ import json
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from redline.hooks.claude_code import answer, change_output
+from redline.hooks import HOOKED_AGENTS
 
 MOST_BYTES = 8 << 20
 """A larger event is not looked at; Claude Code itself moves outputs of more than 30,000 characters to files."""
 DEFAULT_STORE = "~/.redline"
+USUAL_AGENT = "claude-code"
+"""Whose events are answered where no agent is named."""
 _LEAST_CHARS = 200
 """A shorter text is not worth a look."""
 
 
-def run(store: str = DEFAULT_STORE) -> None:
+def run(store: str = DEFAULT_STORE, agent: str = USUAL_AGENT) -> None:
     """Answer the event on standard input. A failure is silent: the output then passes as it was."""
     gc.disable()  # the process is over in a moment, and collecting would take a tenth of it
     with contextlib.suppress(BaseException):
         event = sys.stdin.buffer.read(MOST_BYTES + 1)
         while len(event) > MOST_BYTES and sys.stdin.buffer.read(1 << 20):
             pass  # the agent may wait until all of it was taken
-        sys.stdout.buffer.write(answer_to(event, store))
+        sys.stdout.buffer.write(answer_to(event, store, agent))
         sys.stdout.buffer.flush()
 
 
-def answer_to(event: bytes, store: str = DEFAULT_STORE) -> bytes:
+def answer_to(event: bytes, store: str = DEFAULT_STORE, agent: str = USUAL_AGENT) -> bytes:
     """What to print for an event; nothing where the model is to be sent the output as it is."""
+    hooked = import_module(HOOKED_AGENTS[agent])
     told = json.loads(event) if len(event) <= MOST_BYTES else None
-    if not isinstance(told, dict) or told.get("hook_event_name") != "PostToolUse" or not isinstance(told.get("tool_name"), str):
+    told = hooked.event_of(told) if isinstance(told, dict) else None
+    if told is None or not isinstance(told.get("tool_name"), str):
         return b""
     place = Path(store).expanduser()
     if not place.is_absolute():  # an agent goes from folder to folder
         return b""
-    folding = _Folding(told, place)
-    output = change_output(told["tool_name"], told.get("tool_response"), folding.fold)
+    folding = _Folding(told, place, agent)
+    output = hooked.change_output(told["tool_name"], told.get("tool_response"), folding.fold)
     if output is None:
         return b""
     with contextlib.suppress(Exception):  # the account is only for the user's information
         folding.write_account()
-    return json.dumps(answer(output)).encode()
+    return json.dumps(hooked.answer(output)).encode()
 
 
 def whole_folder(store: Path) -> Path:
@@ -59,8 +64,8 @@ def accounts_file(store: Path) -> Path:
 class _Folding:
     """The folds of one event. Modules are imported as late as possible: most outputs are too short to need any."""
 
-    def __init__(self, told: dict[str, Any], store: Path) -> None:
-        self._tool = str(told["tool_name"])
+    def __init__(self, told: dict[str, Any], store: Path, agent: str) -> None:
+        self._agent, self._tool = agent, str(told["tool_name"])
         given = told.get("tool_input")
         self._input: dict[str, Any] = given if isinstance(given, dict) else {}
         self._output, self._session = told.get("tool_response"), str(told.get("session_id") or "")
@@ -77,7 +82,7 @@ class _Folding:
         from redline.tools.shell import last_program
 
         command = self._input.get("command")
-        program = last_program(command) if self._tool == "Bash" and isinstance(command, str) else ""
+        program = last_program(command) if self._tool.lower() == "bash" and isinstance(command, str) else ""
         folded = fold_text(text, program, whole=whole_file(folder, text))
         if folded is None or self._must_stay(text):
             return None
@@ -119,7 +124,7 @@ class _Folding:
 
         entry = {
             "at": round(time.time(), 3),
-            "agent": "claude-code",
+            "agent": self._agent,
             "session": self._session[:200],
             "tool": self._tool[:200],
             "chars": self._before,

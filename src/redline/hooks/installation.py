@@ -1,26 +1,30 @@
-"""Redline's hook in a settings file of Claude Code: what installing it changes, what takes it out again, and the writing."""
+"""Redline's hook in a settings file of an agent: what installing it changes, what takes it out again, and the writing."""
 
 import difflib
 import json
 import shlex
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from redline.errors import ExecutionError, ValidationError
 from redline.files import check_path, make_directory, read_whole, write_whole
-from redline.hooks.answering import DEFAULT_STORE, whole_folder
-from redline.hooks.claude_code import MATCHER
+from redline.hooks.answering import DEFAULT_STORE, USUAL_AGENT, whole_folder
 from redline.hooks.settings_text import items_at, with_item, without_item
 
-_HOOKS, _ALLOWED = ("hooks", "PostToolUse"), ("permissions", "allow")
+Item = tuple[tuple[str, ...], Any]
+"""The keys of a list in a settings file, and what Redline adds to that list."""
+ItemsOf = Callable[[str], list[Item]]
+"""The items for a store: first the hook, then what comes with it."""
+
 _RUN = "-P -m redline hook run"
 _SILENT = "2>/dev/null || true"
 """The agent shows nothing, also where Redline is no longer installed."""
-_TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,62 +61,139 @@ class SettingsChange:
             raise ExecutionError(f"{self.path} cannot be written: {problem.strerror}. Nothing was changed.") from problem
 
 
-def settings_path(environment: Mapping[str, str], home: Path, project: Path | None) -> Path:
-    """The user's settings file, or that of a project which is not shared: the hook names a program of this machine."""
-    if project is not None:
-        return project / ".claude" / "settings.local.json"
-    return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
+def shell_command(agent: str, store: str) -> str:
+    """What a hook starts: this very Python, whatever is on the PATH, importing nothing from the folder of the agent's work."""
+    return " ".join([shlex.quote(sys.executable), _RUN, *map(shlex.quote, _options(agent, store)), _SILENT])
 
 
-def hook_settings(store: str = DEFAULT_STORE) -> tuple[dict[str, Any], str]:
-    """The item for `PostToolUse`, and the permission to read whole results without a question.
+def run_command(agent: str, store: str) -> list[str]:
+    """The words of the command that a plugin starts, without a shell."""
+    return [sys.executable, *_RUN.split(), *_options(agent, store)]
 
-    The hook starts this very Python, whatever is on the PATH, and imports nothing from the folder that the agent works in.
-    """
+
+def whole_results_of(store: str) -> Path:
+    """The folder in which hooks keep whole results for a store."""
+    return whole_folder(_folder_of(store))
+
+
+def _options(agent: str, store: str) -> list[str]:
+    place = _folder_of(store)
+    is_usual = place == Path(DEFAULT_STORE).expanduser()
+    return [*([] if agent == USUAL_AGENT else ["--agent", agent]), *([] if is_usual else ["--store", str(place)])]
+
+
+def _folder_of(store: str) -> Path:
     if "://" in store:
         raise ValidationError("--store must be a folder for hooks, which keep whole results in files. Give a folder.")
-    place = check_path("--store", store).expanduser().absolute()
-    is_usual = place == Path(DEFAULT_STORE).expanduser()
-    words = [shlex.quote(sys.executable), _RUN, *([] if is_usual else ["--store", shlex.quote(str(place))]), _SILENT]
-    hook = {"type": "command", "command": " ".join(words), "timeout": _TIMEOUT_SECONDS}
-    return {"matcher": MATCHER, "hooks": [hook]}, f"Read(/{whole_folder(place).as_posix()}/**)"
+    return check_path("--store", store).expanduser().absolute()
 
 
-def installed(path: Path, store: str = DEFAULT_STORE) -> SettingsChange:
+def no_project(agent: str) -> ValidationError:
+    """The error for an agent whose settings of a project are shared, while the hook names a program of this machine."""
+    return ValidationError(f"{agent} has no settings file of a project that is not shared. Leave --project out.")
+
+
+# --- items among other settings
+
+
+def with_items(
+    path: Path, items_of: ItemsOf, command_in: Callable[[Any], str], store: str, *, fresh: str = ""
+) -> SettingsChange:
     """The settings with the hook for a store. One that is there for another Python or store is replaced."""
-    hook, permission = hook_settings(store)
+    items = items_of(store)
     path, before = _read(path)
+    text = (before or "") if (before or "").strip() else fresh or before or ""
     try:
-        text = before or ""
-        if hook not in items_at(text, _HOOKS) or permission not in items_at(text, _ALLOWED):
-            text = with_item(with_item(_without_own(text), _HOOKS, hook), _ALLOWED, permission)
+        if any(item not in items_at(text, keys) for keys, item in items):
+            text = _without_own(text, items_of, command_in)
+            for keys, item in items:
+                text = with_item(text, keys, item)
     except (ValidationError, ValueError) as problem:
         raise _refused(path, problem) from problem
-    return SettingsChange(path, before, text if before is not None or not text else f"{text}\n")
+    return SettingsChange(path, before, text if before is not None or fresh or not text else f"{text}\n")
 
 
-def uninstalled(path: Path) -> SettingsChange:
+def without_items(path: Path, items_of: ItemsOf, command_in: Callable[[Any], str], *, fresh: str = "") -> SettingsChange:
     """The settings without the hook. A file in which nothing else was is deleted."""
     path, before = _read(path)
     if before is None:
         return SettingsChange(path, None, None)
     try:
-        text = _without_own(before)
+        text = _without_own(before, items_of, command_in)
     except (ValidationError, ValueError) as problem:
         raise _refused(path, problem) from problem
-    return SettingsChange(path, before, None if text == "\n" != before else text)
+    return SettingsChange(path, before, None if text == (fresh or "\n") != before else text)
 
 
-def _without_own(text: str) -> str:
-    """The settings without the hooks of Redline, and the permissions that came with them."""
-    for item in items_at(text, _HOOKS):
-        match item:
-            case {"hooks": [{"command": str(command)}]} if f" {_RUN} " in command and command.endswith(_SILENT):
-                words = shlex.split(command)
-                store = words[words.index("--store") + 1] if "--store" in words else DEFAULT_STORE
-                text = without_item(text, _ALLOWED, hook_settings(store)[1])
-                text = without_item(text, _HOOKS, item)
+def _without_own(text: str, items_of: ItemsOf, command_in: Callable[[Any], str]) -> str:
+    """The settings without the hooks of Redline, and what came with them."""
+    hooks_at = items_of(DEFAULT_STORE)[0][0]
+    for item in items_at(text, hooks_at):
+        command = command_in(item)
+        if f" {_RUN} " in command and command.endswith(_SILENT):
+            words = shlex.split(command)
+            store = words[words.index("--store") + 1] if "--store" in words else DEFAULT_STORE
+            for keys, other in items_of(store)[1:]:
+                text = without_item(text, keys, other)
+            text = without_item(text, hooks_at, item)
     return text
+
+
+def added_items(settings: dict[str, Any], items: Iterable[Item]) -> dict[str, Any]:
+    """The settings of one run with items added to their lists."""
+    text = json.dumps(settings)
+    for keys, item in items:
+        text = with_item(text, keys, item)
+    changed: dict[str, Any] = json.loads(text)
+    return changed
+
+
+# --- plugins, each a file of its own
+
+
+def plugin_source(agent: str) -> Path:
+    """The plugin for an agent, as it comes with Redline."""
+    return Path(__file__).with_name(f"{agent}.js")
+
+
+def run_variables(agent: str, store: str) -> dict[str, str]:
+    """What the plugin that comes with Redline is told for one run."""
+    return {"REDLINE_HOOK": json.dumps(run_command(agent, store)), "REDLINE_HOOK_WHOLE": str(whole_results_of(store))}
+
+
+def with_plugin(path: Path, agent: str, store: str) -> SettingsChange:
+    """The plugin for a store, in place of an earlier one of Redline. A file of anybody else is refused."""
+    body = plugin_source(agent).read_text(encoding="utf-8")
+    command, whole = json.dumps(run_command(agent, store)), json.dumps(str(whole_results_of(store)))
+    body = body.replace("const INSTALLED = []", f"const INSTALLED = {command}", 1)
+    body = body.replace('const WHOLE = ""', f"const WHOLE = {whole}", 1)
+    path, before = _read(path)
+    _check_own_plugin(path, before)
+    return SettingsChange(path, before, _signed(body))
+
+
+def without_plugin(path: Path) -> SettingsChange:
+    """Without the plugin of Redline; a file of anybody else is refused."""
+    path, before = _read(path)
+    _check_own_plugin(path, before)
+    return SettingsChange(path, before, None)
+
+
+def _check_own_plugin(path: Path, before: str | None) -> None:
+    """An error for a file that Redline did not write, or that somebody has changed since."""
+    if before is not None and before != _signed(before.partition("\n")[2]):
+        raise ValidationError(
+            f"{path} is left as it was: Redline did not write it, or it was changed since. Move it away, then try again."
+        )
+
+
+def _signed(body: str) -> str:
+    """The text of a plugin under a line by which Redline knows its own work, of any version."""
+    digest = blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"// Written by `redline hook install`, which knows the file by this: {digest}\n{body}"
+
+
+# --- files
 
 
 def _read(path: Path) -> tuple[Path, str | None]:
@@ -133,11 +214,3 @@ def _read(path: Path) -> tuple[Path, str | None]:
 
 def _refused(path: Path, problem: object) -> ValidationError:
     return ValidationError(f"{path} is left as it was: {problem}. Correct the file, then try again.")
-
-
-def added_to(settings: dict[str, Any], store: str = DEFAULT_STORE) -> dict[str, Any]:
-    """The settings of one run with the hook among their own."""
-    text = json.dumps(settings)
-    hook, permission = hook_settings(store)
-    changed: dict[str, Any] = json.loads(with_item(with_item(text, _HOOKS, hook), _ALLOWED, permission))
-    return changed

@@ -1,7 +1,7 @@
 """The page's answers about one session: header, messages, search, requests, records, timeline, actions."""
 
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlencode
@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from redline.cache_breaks.report import BreakSums
 from redline.conversation.conversation import Conversation
 from redline.conversation.opening import open as open_conversation
 from redline.engine.state import runs_of
@@ -17,6 +18,7 @@ from redline.inspector.guard import InspectorSettings, problem_response
 from redline.inspector.opened import PENDING, PlaybackResult
 from redline.inspector.session_registry import SessionRegistry
 from redline.sessions.catalog.catalog import agent_name
+from redline.sessions.lost_caches import lost_caches
 from redline.sessions.playback import SYSTEM, Playback
 from redline.sessions.read_session import AUTO, SENT
 from redline.sessions.record_lines import history_of_log, history_of_transcript, history_to_json
@@ -264,7 +266,8 @@ def timeline(asked: SessionQuery) -> dict[str, Any]:
     tools = [kind for kind, _ in tokens.most_common() if kind not in _FIRST_KINDS]
     kinds = [kind for kind in _FIRST_KINDS if kind in tokens] + tools[:_MOST_TOOLS]
     kinds += [_OTHER] if len(tools) > _MOST_TOOLS else []
-    chosen = _chosen(playback, max(2, min(asked.number("points", 1000), _MOST_POINTS)))
+    broke = dict(lost_caches(playback.history, asked.session.read.log))
+    chosen = _chosen(playback, max(2, min(asked.number("points", 1000), _MOST_POINTS)), broke)
     price = playback.player.price
     unit = price.input / 1e6 if price is not None else 1.0
     spent = list(accumulate(charge.cost * unit for charge in playback.charges))
@@ -274,7 +277,13 @@ def timeline(asked: SessionQuery) -> dict[str, Any]:
     return {
         "requests": len(playback.history.requests),
         "kinds": kinds,
-        "points": [_point(playback, number, kinds, playback.charges[number].cost * unit) for number in chosen],
+        "points": [
+            {
+                **_point(playback, number, kinds, playback.charges[number].cost * unit),
+                "broke": BreakSums([broke[number]]).rows[0].to_json() if number in broke else None,
+            }
+            for number in chosen
+        ],
         "window_tokens": facts["window_tokens"],
         "tiers": facts["tiers"],
         "unit": "usd" if price is not None else "tokens",
@@ -288,7 +297,7 @@ def timeline(asked: SessionQuery) -> dict[str, Any]:
     }
 
 
-def _chosen(playback: Playback, points: int) -> list[int]:
+def _chosen(playback: Playback, points: int, broke: Collection[int]) -> list[int]:
     """The requests that are drawn: the first and the last, those with a mark, and with the room that is left the largest and
     the last of each stretch. Of more marks than there is room for, the most important stay, and of those the dearest."""
     count = len(playback.sizes)
@@ -300,7 +309,7 @@ def _chosen(playback: Playback, points: int) -> list[int]:
     before = [number - 1 for number in compacted]  # so that the drop is drawn
     moved = [number for number, (one, after) in enumerate(pairwise(requests), 1) if one.model != after.model]
     cold = [number for number in range(count) if playback.why_cold(number)]
-    for marked in (compacted, before, moved, cold):
+    for marked in (compacted, before, moved, list(broke), cold):
         dearest_first = sorted(set(marked) - chosen, key=lambda number: -playback.charges[number].cost)
         chosen.update(dearest_first[: points - len(chosen)])
     pairs = (points - len(chosen)) // 2

@@ -77,7 +77,7 @@ def _read_setting(name: str, value: Any, folder: Path) -> Any:
             return DEFAULT.with_tools({tool: _make(Tool, given, tool) for tool, given in _table(value).items()})
         case "project_root":
             return _path_from(folder, value) if isinstance(value, str) else value
-        case "strategy" | "preset" | "error_words" | "error_signs" | "observations":
+        case "strategy" | "preset" | "error_words" | "error_signs" | "observations" | "compact_at" | "compact":
             return value
     hint = "A file holds no function: teach words with error_words." if name == "is_error" else nearest(name, POLICY_KEYS)
     raise ValidationError(f"there is no setting {name!r}. {hint}")
@@ -133,6 +133,9 @@ def policy_toml(settings: Mapping[str, Any]) -> str:
     lines += [f"{name} = {_value(settings[name])}" for name in ("strategy", "project_root", "error_words") if settings[name]]
     lines += ['error_signs = "documents"'] if settings["error_signs"] == "documents" else []
     lines += [f"observations = {_value(settings['observations'])}"] if settings["observations"] else []
+    lines += [f"compact_at = {_value(settings['compact_at'])}"] if settings["compact_at"] is not None else []
+    if settings["compact"] != "outline":
+        raise ValidationError("compact is a function of your own, so that no file can hold it. Pass it in Python.")
     if settings["is_error"] is not None:
         raise ValidationError("is_error is a function of your own, so that no file can hold it. Pass it in Python.")
     own = {name: tool for name, tool in settings["tool_book"].tools.items() if DEFAULT.tools.get(name) != tool}

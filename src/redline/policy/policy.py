@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from redline.engine.derived_state import Settings
 from redline.errors import ValidationError
@@ -29,6 +29,9 @@ from redline.values.checks import short_repr
 from redline.values.messages import ToolResult
 from redline.values.words import EN, ZH, Placeholders, make_words
 
+Compacting = Literal["outline"] | Callable[[list[Any]], Any]
+"""What makes a text of messages: the record itself, or a function, which with asyncio may be a coroutine function."""
+
 
 class PolicySettings(TypedDict, total=False):
     """What a preset takes besides: the fields of a `Policy`."""
@@ -44,6 +47,8 @@ class PolicySettings(TypedDict, total=False):
     error_words: Sequence[str]
     error_signs: SignSet
     observations: ObservationSetting
+    compact_at: float | None
+    compact: Compacting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -73,6 +78,12 @@ class Policy:
     observations: ObservationSetting = None
     """Which texts of the user are results, because they answer what an agent without native tools did: `auto` for those of
     known agents, a pattern that they begin or end with, or several."""
+    compact_at: float | None = None
+    """Past this share of the model's window older messages give way to an outline or a summary, at the next moment when that
+    costs no cache, or cannot wait; None: they do not."""
+    compact: Compacting = "outline"
+    """What then takes their place: the outline that the record gives, or a function that is given the messages and returns
+    a summary. It is asked in the background; where the window ends before it answers, the outline takes its place."""
     failures: FailureSigns = field(init=False, compare=False, default=KNOWN_SIGNS)
     """By what results are known to report failures, which no rule strikes."""
     _made_rules: tuple[Rule, ...] = field(init=False, compare=False)
@@ -96,6 +107,15 @@ class Policy:
                 raise ValidationError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
         if self.schedule is not None:
             find_schedule(self.schedule)
+        if self.compact_at is not None:
+            is_share = isinstance(self.compact_at, int | float) and not isinstance(self.compact_at, bool)
+            if not is_share or not 0 < self.compact_at <= 1:
+                raise ValidationError(
+                    f"compact_at must be a share of the window, such as 0.8, not {short_repr(self.compact_at)}"
+                )
+        if self.compact != "outline" and not callable(self.compact):
+            said = short_repr(self.compact)
+            raise ValidationError(f'compact must be "outline", or a function that summarises messages, not {said}')
         object.__setattr__(self, "failures", FailureSigns(self.error_signs, self.error_words, self.is_error))
         object.__setattr__(self, "error_words", self.failures.words)
         made_observations = make_observations(self.observations)
@@ -221,6 +241,7 @@ class Policy:
             lifts_all_system,
             self.failures,
             self._observations,
+            self.words,
         )
         if rules is None:
             self._made_settings[lifts_all_system] = made

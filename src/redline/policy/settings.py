@@ -199,8 +199,26 @@ _DECLARED = (
     Setting(
         "proxy.edit_subscriptions", "switch", False, "Edit what a subscription pays for, too; it is only observed otherwise."
     ),
+    Setting(
+        "proxy.report_usage",
+        "text",
+        "sent",
+        "What answers tell the agent: the tokens that were sent, or those that would have been without strikes.",
+        choices=("sent", "unstruck"),
+    ),
     Setting("proxy.redact", "switch", False, "Keep secrets out of what is recorded."),
     Setting("proxy.deadline", "number", 100.0, "For editing a request; thrice as long more for each MB of it.", metavar="MS"),
+    Setting("proxy.warn_usd", "number", None, "Say a line once a session has cost so many dollars.", metavar="USD"),
+    Setting("proxy.max_usd", "number", None, "Refuse requests of a session that has cost so many dollars.", metavar="USD"),
+    Setting("proxy.warn_usd_day", "number", None, "Say a line once a day has cost so many dollars.", metavar="USD"),
+    Setting("proxy.max_usd_day", "number", None, "Refuse requests of a day that has cost so many dollars.", metavar="USD"),
+    Setting(
+        "proxy.prices",
+        "list",
+        (),
+        "Your own price of a model, in dollars for a million tokens; again for each. Without it list prices count.",
+        "MODEL=INPUT/OUTPUT[/READ/WRITE]",
+    ),
     Setting("proxy.otel", "switch", False, "Export spans and metrics, to where the variables OTEL_… say."),
     Setting("inspector.port", "integer", 8585, "0 takes any that is free.", least=0, most=65535),
     Setting("inspector.host", "text", _LOCAL, "Any that other machines reach needs --allow-others."),
@@ -236,7 +254,7 @@ SETTINGS: dict[str, Setting] = {setting.full_name: setting for setting in _DECLA
 FILE_NAME = "redline.toml"
 POLICY_KEYS = (
     *("preset", "rules", "schedule", "words", "strategy", "project_root", "protection", "tools"),
-    *("error_words", "error_signs", "observations"),
+    *("error_words", "error_signs", "observations", "compact_at", "compact"),
 )
 """What is said at the top of a file: the policy, which `Policy.load` reads."""
 

@@ -16,8 +16,8 @@ from redline.providers import find_format
 from redline.values import payloads
 from redline.values.messages import ToolResult
 
-MOST_BODY_BYTES = 64 << 20
-"""Longer bodies are passed on unread. The providers take 32 MB at most."""
+MOST_BODY_BYTES = 256 << 20
+"""Longer bodies are passed on unread. No provider takes so much, but a client's history may grow on while old pictures give way."""
 ReadField = Callable[[str], Any]
 """The value of a body's field by its name; None where the client did not write it."""
 System = str | Sequence[Mapping[str, Any]] | None
@@ -58,6 +58,8 @@ class Body:
     """Why it must be passed on as it is; empty where it may be changed."""
     account: str = ""
     """The account that the body names."""
+    written: Mapping[str, bytes] = field(default_factory=dict)
+    """The fields besides the messages that Redline looks at, each as the client wrote it."""
     start: "BodyStart | None" = None
     """The beginning that it has in common with a body before it, where it was read on from there."""
 
@@ -166,7 +168,13 @@ class BodyStart:
         return cls(body.raw[:end], place, between, body.messages)
 
 
-ERROR_TYPES = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 426: "invalid_request_error"}
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    426: "invalid_request_error",
+}
 """By status, the type that Anthropic and OpenAI give an error; of any other status it is `api_error`."""
 
 
@@ -197,6 +205,8 @@ class Provider:
     """The provider's name in the GenAI conventions of OpenTelemetry."""
     genai_operation: str = "chat"
     """The name of a model call in the same conventions."""
+    limit_status: int = 400
+    """The status of a refusal because of money that its agents show at once and do not try again."""
     error: Callable[[int, str], dict[str, Any]] = _openai_error
     """The body of an answer that reports an error, by its status and message; most servers copy OpenAI's."""
 
@@ -277,16 +287,18 @@ class Api(ABC):
     def _described(self, body: Body, cut: Any, path: str) -> Body:
         """The body with all that its fields say, and why it must be passed on as it is."""
 
+        fields = {name: bytes(getattr(cut, name)) for name in self.fields.__struct_fields__ if name != "messages"}
+        written = {name: held for name, held in fields.items() if held}
+
         def field_value(name: str) -> Any:
-            written = bytes(getattr(cut, name))
-            return payloads.decode(written) if written else None
+            return payloads.decode(written[name]) if name in written else None
 
         try:
             told = self.describe(body.raw, body.messages, field_value, path)
         except (ValueError, RecursionError):
             return replace(body, untouchable="it holds what no parser takes")
         told["untouchable"] = told.get("untouchable") or self._why_untouchable(body.messages)
-        return replace(body, **told)
+        return replace(body, written=written, **told)
 
     def describe(self, raw: bytes, messages: tuple[bytes, ...], read: ReadField, path: str) -> dict[str, Any]:  # noqa: ARG002
         """The fields of `Body` that the client's fields tell; some providers look at more than these."""

@@ -7,18 +7,25 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from redline.agents.launching.run_summary import RunTotals, reasons_of
+from redline.cache_breaks.report import BreakSums
+from redline.cache_breaks.watch import CacheWatch
 from redline.errors import LogError
+from redline.file_calls import read_at
 from redline.files import create_private
+from redline.prices import Price
+from redline.prices.find import find_price
 from redline.providers.answers import Answer
-from redline.proxy.exchange import Exchange, ProxiedRequest, log_line, values_of
+from redline.proxy.exchange import Exchange, ProxiedRequest, log_line, safe_name, values_of
 from redline.proxy.settings import ProxySettings
+from redline.proxy.spending import Spending, SpendKey, SpendLimits
 from redline.record.addresses import masked
 from redline.store.proxy_files import NAMES_GONE, accounts_path
 from redline.telemetry.metrics import METRICS, MetricValue
@@ -37,6 +44,8 @@ _OTHERS = "others"
 """Names of models and reasons come from others, too: beyond so many in one sum they are counted together."""
 _MOST_PREVIOUS = 5_000
 """Last requests, of sessions and of chains, that are kept to compare the next with."""
+_MOST_BREAKS = 10
+"""Of each project, the most expensive first."""
 _CHUNK = 1 << 20
 _METRICS = {metric.name: metric for metric in METRICS}
 
@@ -91,7 +100,14 @@ class Accounts:
     A line is one write at the end of the file, so that lines of several processes do not mix; a torn one is passed over.
     """
 
-    def __init__(self, path: Path | None, *, since: float = 0.0) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        since: float = 0.0,
+        limits: SpendLimits = SpendLimits(),  # noqa: B008 - it cannot be changed
+        prices: Sequence[Price] = (),
+    ) -> None:
         self._path = path
         self._since = since
         self._handle: int | None = None
@@ -105,6 +121,11 @@ class Accounts:
         self.sessions: dict[str, Tally] = {}
         self.projects: dict[str, Tally] = {}
         self._previous: dict[tuple[str, str], ProxiedRequest] = {}
+        self._find_price = lru_cache(maxsize=64)(lambda model: find_price(model, prices) if model else None)
+        self._watch = CacheWatch(self._find_price)
+        self.spending = Spending(limits)
+        self.broke: dict[str, BreakSums] = {}
+        """What broke the cache in this run, by project; under an empty name in all."""
 
     def record_exchange(self, exchange: Exchange, observer: "ProxyTelemetry | None" = None) -> Answer | None:
         """After the answer, in a thread: write the line of a request here and in the log, and tell the observer.
@@ -114,7 +135,7 @@ class Accounts:
         answer = exchange.read_answer()
         if answer is not None and answer.usage is not None:
             self.refresh()
-        entry = ProxiedRequest.of(exchange, answer, self.previous)
+        entry = ProxiedRequest.of(exchange, answer, self.previous, find_price=self._find_price, watch=self._watch)
         self.add(entry)
         _log.info("%s", log_line(exchange, entry))
         if observer is not None:
@@ -151,7 +172,7 @@ class Accounts:
                 self.problem = str(problem)
                 return
             are_names_gone = False
-            while handle is not None and (chunk := os.pread(handle, _CHUNK, self._offset)):
+            while handle is not None and (chunk := read_at(handle, _CHUNK, self._offset)):
                 self._offset += len(chunk)
                 *lines, self._unread = (self._unread + chunk).split(b"\n")
                 for line in lines:
@@ -164,6 +185,18 @@ class Accounts:
                         _log.warning("A line of %s is damaged and is not counted", self._path)
             if are_names_gone:
                 self._keep_names_in_file()
+
+    def over_limit(self, exchange: Exchange) -> str:
+        """Why a request must not be sent on: what its session or this day may cost is spent. Empty if it may. Blocks."""
+        if not self.spending.limits.stops:
+            return ""
+        self.refresh()
+        edited = exchange.outcome.edited
+        session, model = (safe_name(named) for named in ((edited.session, edited.model) if edited else ("", "")))
+        chain = edited.request.log if edited and edited.request else ""
+        key = SpendKey.of(session, run=exchange.run, project=exchange.project, chain=chain)
+        with self._lock:
+            return self.spending.problem(key, model, is_priced=not model or self._find_price(model) is not None)
 
     def previous(self, name: str, model: str) -> ProxiedRequest | None:
         """The last request to a model of a session or a chain, whichever has this name."""
@@ -189,9 +222,11 @@ class Accounts:
             for line in file:
                 with contextlib.suppress(msgspec.DecodeError):
                     one = _DECODER.decode(line)
-                    there |= {one.session, one.chain}
+                    there |= {one.session, one.chain, one.run, one.project}
         self.sessions = {name: tally for name, tally in self.sessions.items() if name in there}
         self._previous = {key: one for key, one in self._previous.items() if key[0] in there}
+        self._watch.keep_only(there)
+        self.spending.keep_only(there)
 
     def _count(self, one: ProxiedRequest) -> None:
         values = values_of(one)
@@ -205,6 +240,20 @@ class Accounts:
                 tallies[key] = tally
                 if len(tallies) > _MOST_SESSIONS:
                     del tallies[next(iter(tallies))]
+        self._remember(one)
+
+    def _remember(self, one: ProxiedRequest) -> None:
+        """Keep what the next request of the session or the log is compared with, and what broke the cache in this run."""
+        if one.cost:
+            key = SpendKey.of(one.session, run=one.run, project=one.project, chain=one.chain)
+            self.spending.add(key, one.at, one.cost, is_now=one.at >= self._since)
+        if one.sent is not None and one.usage is not None:
+            self._watch.add(one.sent, (one.session if one.session != one.project else "", one.chain), one.usage, one.at)
+        if one.broke is not None and one.at >= self._since:
+            for name in {"", one.project}:
+                self.broke.setdefault(name, BreakSums()).add(one.broke)
+            if len(self.broke) > _MOST_SESSIONS:
+                del self.broke[next(name for name in self.broke if name)]
         for name in filter(None, (one.session, one.chain)):
             self._previous.pop((name, one.model), None)
             self._previous[name, one.model] = one
@@ -236,6 +285,8 @@ def status_report(
         "open_requests": open_requests,
         "run": run,
         "totals": accounts.totals.report(),
+        "spending": accounts.spending.report(),
+        "cache_breaks": {name: [row.to_json() for row in sums.rows[:_MOST_BREAKS]] for name, sums in accounts.broke.items()},
         "projects": {name: tally.report() for name, tally in accounts.projects.items()},
         "sessions": {name: tally.report() for name, tally in accounts.sessions.items()},
     }

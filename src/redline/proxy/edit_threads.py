@@ -97,6 +97,8 @@ _MOST_QUEUED_S = 5.0
 """So long a request waits for a thread while others are edited: what is sent without its strikes is dearer than a moment."""
 _SHARE_FOR_A_MB = 3
 """A history that is seen for the first time takes time by its length, once. Were it given up, it would never be known."""
+_PATIENCE_FOR_LIMITS = 20
+"""So many deadlines it may take to make a body smaller: without that the session is stuck."""
 _OPEN_AGAIN_S = 30.0
 """A store that could not be opened is tried again after this."""
 
@@ -157,6 +159,23 @@ class EditThreads:
             outcome = await self._in_time(self._falling_back, functools.partial(self._edited, given, is_fallback=True), seconds)
             fallback += "" if outcome else " twice"
         return replace(outcome or EditOutcome(given.body), fallback=fallback, edit_ms=(time.perf_counter() - start) * 1000)
+
+    async def shrink(self, outcome: EditOutcome, status: int, error: bytes) -> EditOutcome | None:
+        """A smaller body, where an error says that this one was over a limit of the provider; None if it says something else, or
+        where that takes too long."""
+        edited, editor = outcome.edited, self.editor
+        if edited is None or editor is None:
+            return None
+
+        def shrunk() -> EditOutcome:
+            smaller = editor.shrink(edited, status, error)
+            if smaller is None:
+                return EditOutcome(b"")
+            return EditOutcome(smaller.body, smaller, is_changed=True, untouched=smaller.untouched)
+
+        seconds = self._deadline_s * _PATIENCE_FOR_LIMITS
+        found = await self._in_time(self._editing, shrunk, seconds, is_edit=True)
+        return found if found is not None and found.edited is not None else None
 
     def _edited(self, given: Call, *, is_fallback: bool) -> EditOutcome:
         """In a thread: decode the body, edit it, and say what to send."""

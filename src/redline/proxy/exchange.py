@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from redline.cache_breaks.watch import CacheWatch, SentDelta
 from redline.errors import RedlineError
+from redline.prices import Price
 from redline.prices.find import price_of
 from redline.providers import find_format
 from redline.providers.answers import Answer, AnswerReader
 from redline.providers.usage import Usage, cache_seconds, cost_reason
 from redline.proxy.edit_threads import EditOutcome
+from redline.proxy.limit_notes import limit_note
 from redline.record.log import ROOT
+from redline.record.records import CacheBroke
 from redline.schedules.bill import OpenBill
 from redline.telemetry.metrics import METRICS, MetricValue, usage_values
 from redline.values import payloads
@@ -42,9 +46,13 @@ class Exchange:
     refused: int = 0
     unreachable: str = ""
     """Why the provider gave no answer."""
+    over_limit: str = ""
+    """Why it was not sent on: the money for it is spent."""
     cut: str = ""
     content_type: str = ""
     content_encoding: str = ""
+    broke: CacheBroke | None = None
+    """What broke the provider's cache, as soon as the answer was read."""
     chunks: list[bytes] = field(default_factory=list)
     kept_bytes: int = 0
     start: float = field(default_factory=time.perf_counter)
@@ -105,7 +113,11 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     untouched: str = ""
     refused: int = 0
     """The status with which the provider refused what was changed, before it was sent unchanged."""
+    limit: str = ""
+    """What was done because of a limit of the provider, or that one is near."""
     unreachable: str = ""
+    is_over_limit: bool = False
+    """Whether it was refused here, because its session or its day had cost what it may."""
     cut: str = ""
     """`client` or `upstream`, whichever closed the connection before the end."""
     seconds: float = 0.0
@@ -116,24 +128,35 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last record of its way through the log."""
     asks: tuple[str, ...] = ()
     """The tools of `redline mcp` that the answer calls: by them the server knows which session asks."""
+    sent: SentDelta | None = None
+    """Digests of its pieces, by which the next request is compared."""
+    broke: CacheBroke | None = None
+    """What broke the provider's cache, without the words at that place."""
 
     @classmethod
     def of(
-        cls, exchange: Exchange, answer: Answer | None, previous: Callable[[str, str], "ProxiedRequest | None"]
+        cls,
+        exchange: Exchange,
+        answer: Answer | None,
+        previous: Callable[[str, str], "ProxiedRequest | None"],
+        *,
+        find_price: Callable[[str], Price | None] = price_of,
+        watch: CacheWatch | None = None,
     ) -> "ProxiedRequest":
-        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model."""
+        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` knows the
+        pieces of those before it, and what broke the cache is said to the exchange."""
         outcome, edited, now = exchange.outcome, exchange.outcome.edited, time.time()
         request = edited.request if edited else None
         lifetime = edited.read.lifetime if edited and edited.read else ""
         usage = answer.usage.written_for(lifetime) if answer and answer.usage else None
-        session = _name(edited.session if edited else "") or exchange.project
-        model, chain = _name(edited.model if edited else ""), request.log if request else ""
+        session = safe_name(edited.session if edited else "") or exchange.project
+        model, chain = safe_name(edited.model if edited else ""), request.log if request else ""
         sent_bytes = len(edited.call.body) if edited else len(outcome.body)
         bill = request.bill if request and not exchange.refused else OpenBill()
         cost, saved, why = None, None, ""
         if usage is not None:
             before = previous(chain or session, model) or previous(session, model)
-            price = price_of(model or None)
+            price = find_price(model)
             if session or chain:
                 why = cost_reason(
                     usage,
@@ -145,6 +168,13 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             if price is not None:
                 paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
                 cost, saved = paid.paid, paid.saved
+        sent = None
+        if watch is not None and edited is not None and usage is not None:
+            call = edited.answered_call(usage, now, is_refused=bool(exchange.refused))
+            looked = watch.look(call, (safe_name(edited.session), chain)) if call is not None else None
+            if looked is not None:
+                sent, exchange.broke = looked.delta, looked.broke
+        broke = msgspec.structs.replace(exchange.broke, before="", after="") if exchange.broke is not None else None
         carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
         return cls(
             **{name: getattr(exchange, name) for name in carried},
@@ -163,12 +193,16 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             cost=cost,
             saved=saved,
             why=why,
+            limit=limit_note(edited, usage, model),
             fallback=outcome.fallback,
             untouched=outcome.untouched,
             seconds=round(exchange.end - exchange.start, 3),
             edit_ms=round(outcome.edit_ms, 2),
             record=request.record if request else ROOT,
             asks=_own_tools_in(answer) if answer else (),
+            sent=sent,
+            broke=broke,
+            is_over_limit=bool(exchange.over_limit),
         )
 
 
@@ -186,9 +220,14 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "would_save_usd" if is_dry else "saved_usd": one.saved,
         "unpriced_requests": bool(reported) and one.cost is None,
         "why": one.why,
-        "errors": str(one.status) if one.status >= 400 else "",
+        "cache_breaks": one.broke.kind if one.broke else "",
+        "lost_tokens": one.broke.lost_tokens if one.broke else 0,
+        "lost_usd": one.broke.lost_usd if one.broke else None,
+        "errors": str(one.status) if one.status >= 400 and not one.is_over_limit else "",
+        "over_limit": one.is_over_limit,
         "retreats": one.fallback,
         "refused": one.refused,
+        "limits": one.limit,
         "unreachable": one.unreachable,
         "cut": one.cut,
         "untouched": one.untouched,
@@ -199,7 +238,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
 
 def log_line(exchange: Exchange, one: ProxiedRequest) -> str:
     """A line for the log: no contents, no query, no credential."""
-    words = [f"{exchange.method} {_name(exchange.path)} {one.status or '-'} {one.provider}", one.model]
+    words = [f"{exchange.method} {safe_name(exchange.path)} {one.status or '-'} {one.provider}", one.model]
     values = values_of(one)
     for metric in METRICS:
         if metric.log and (value := values.get(metric.name)) is not None:
@@ -218,6 +257,6 @@ def _own_tools_in(answer: Answer) -> tuple[str, ...]:
     return tuple(tool for tool in OWN_TOOLS if any(name == tool or name.endswith(f"_{tool}") for name in names))
 
 
-def _name(text: str) -> str:
+def safe_name(text: str) -> str:
     """What a client calls something, as far as it fits into a line and can be written: it may hold anything."""
     return (text if text.isprintable() else ascii(text))[:_LONGEST_NAME]

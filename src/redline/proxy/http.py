@@ -137,12 +137,15 @@ class Incoming:
             pass
 
 
-def headers_for_upstream(headers: RawHeaders, *, is_decoded: bool = False) -> list[tuple[str, str]]:
-    """A request's headers for the provider; without `content-encoding` if the body is sent decoded.
+def headers_for_upstream(headers: RawHeaders, *, is_decoded: bool = False, is_read: bool = False) -> list[tuple[str, str]]:
+    """A request's headers for the provider; without `content-encoding` if the body is sent decoded, and asking for an answer
+    that is not compressed if it `is_read` on its way.
 
     Of bytes that are no UTF-8, `upstream_client` makes the very same bytes again.
     """
-    passed = headers_for_client(headers, _OURS | {b"content-encoding"} if is_decoded else _OURS)
+    dropped = {b"content-encoding"} if is_decoded else set[bytes]()
+    passed = headers_for_client(headers, _OURS | dropped | ({b"accept-encoding"} if is_read else set()))
+    passed += [(b"accept-encoding", b"identity")] if is_read else []
     return [(name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in passed]
 
 

@@ -17,6 +17,7 @@ from redline.providers.apis import OPENAI, PROVIDERS, Provider, find_api, provid
 from redline.proxy.accounts import Accounts, metrics_text, status_report
 from redline.proxy.edit_threads import EditOutcome, EditThreads, StoreHealth
 from redline.proxy.exchange import Exchange
+from redline.proxy.held_answers import HeldAnswer
 from redline.proxy.http import (
     ClientGoneError,
     Incoming,
@@ -28,6 +29,7 @@ from redline.proxy.http import (
     plain_headers,
 )
 from redline.proxy.settings import ProxySettings, Target, parse_target
+from redline.proxy.unstruck_usage import UnstruckUsage
 from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
 from redline.servers.listening import TOKEN_HEADER
 from redline.servers.ownership import CHALLENGE_HEADER, PROOF_HEADER, proofs
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("redline.proxy")
 
-_MOST_HELD = 64 * 1024 * 1024
+_MOST_HELD = 256 * 1024 * 1024
 """A body up to this is held, so that it can be edited and sent again; the rest of a larger one passes through as it comes."""
 _PATIENCE = 20
 """So many deadlines an edit may take where the provider refused what was sent without waiting for it."""
@@ -187,8 +189,14 @@ class Relay:
             call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
             outcome = await self._threads.edit(call)
         exchange.outcome = outcome
+        if exchange.format and await self._answer_over_limit(send, exchange):
+            return
         try:
-            response = await self._ask(scope, incoming, exchange, outcome)
+            response: aiohttp.ClientResponse | HeldAnswer
+            response = first = await self._ask(scope, incoming, exchange, outcome)
+            if first.status in REFUSALS and outcome.edited is not None:
+                response = await self._within_learned_limits(scope, incoming, exchange, first)
+                outcome = exchange.outcome
             if outcome.is_changed and response.status in REFUSALS:
                 response.close()
                 status = response.status
@@ -217,6 +225,42 @@ class Relay:
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
 
+    async def _within_learned_limits(
+        self, scope: Scope, incoming: Incoming, exchange: Exchange, response: aiohttp.ClientResponse
+    ) -> "aiohttp.ClientResponse | HeldAnswer":
+        """The answer to a smaller body, where the provider said that the body was over one of its limits; else the error."""
+        held = await HeldAnswer.of(response)
+        smaller = await self._threads.shrink(exchange.outcome, held.status, held.text)
+        if smaller is None:
+            return held
+        again = await self._ask(scope, incoming, exchange, smaller)
+        if again.status in REFUSALS:
+            again.close()
+            return held
+        held.close()
+        exchange.outcome = smaller
+        return again
+
+    async def _answer_over_limit(self, send: Send, exchange: Exchange) -> bool:
+        """Refuse a request for which there is no money left, in the provider's own shape, before anything of it is sent."""
+        if not self.settings.limits.stops:
+            return False
+        await self.recorded()  # all requests that have ended before are counted
+        asking = asyncio.get_running_loop().run_in_executor(self._accounting_pool, self.accounts.over_limit, exchange)
+        try:
+            exchange.over_limit = await asyncio.wait_for(asking, _RECORDED_SECONDS)
+        except TimeoutError:
+            exchange.over_limit = "the accounts do not answer, so that the limit on dollars cannot be kept. Try again."
+        if not exchange.over_limit:
+            return False
+        provider = PROVIDERS[exchange.provider]
+        exchange.status = provider.limit_status
+        await _answer_problem(send, provider, exchange.status, exchange.over_limit)
+        edited, editor = exchange.outcome.edited, self._threads.editor
+        if edited is not None and editor is not None:  # what was struck for it was not sent
+            self._answer_pool.submit(editor.withdraw, edited)
+        return True
+
     async def _ask(self, scope: Scope, incoming: Incoming, exchange: Exchange, outcome: EditOutcome) -> aiohttp.ClientResponse:
         """The provider's response, as soon as its headers are there."""
         upstream = self.settings.upstreams[exchange.provider]
@@ -226,19 +270,22 @@ class Relay:
         return await self._client.send(
             exchange.method,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
-            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed),
+            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed, is_read=bool(self._unstruck_tokens(outcome))),
             pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
             length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
             proxy=upstream.proxy,
         )
 
-    async def _pass_on(self, response: aiohttp.ClientResponse, send: Send, exchange: Exchange) -> None:
+    async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
         is_kept = bool(exchange.format) and response.status < 400
-        headers = headers_for_client(response.raw_headers)
+        headers, rewriter = headers_for_client(response.raw_headers), None
+        if (more := self._unstruck_tokens(exchange.outcome)) and is_kept and not exchange.content_encoding:
+            rewriter = UnstruckUsage(exchange.format, more, is_stream="event-stream" in exchange.content_type)
+            headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
         if response.status == 304:  # the length is that of a body which is not sent, and the server would wait for it
             headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
@@ -246,11 +293,18 @@ class Relay:
             async for chunk in response.content.iter_any():
                 if is_kept:
                     exchange.keep(chunk)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                passed = chunk if rewriter is None else rewriter.feed(chunk)
+                await send({"type": "http.response.body", "body": passed, "more_body": True})
         except (aiohttp.ClientError, OSError):
             exchange.cut = "upstream"
             return  # without the end of the answer, so that the client sees that it is cut off
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        rest = b"" if rewriter is None else rewriter.finish()
+        await send({"type": "http.response.body", "body": rest, "more_body": False})
+
+    def _unstruck_tokens(self, outcome: EditOutcome) -> int:
+        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
+        return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 
     async def recorded(self) -> None:
         """Wait until the requests that have ended by now are in the accounts; for a moment, since a store may hang."""
@@ -287,9 +341,9 @@ class Relay:
         try:
             edited = exchange.outcome.edited
             if edited is not None and exchange.refused:
-                editor.refused(edited, exchange.refused, answer)
+                editor.refused(edited, exchange.refused, answer, exchange.broke)
             elif edited is not None:
-                editor.answered(edited, answer)
+                editor.answered(edited, answer, exchange.broke)
         except Exception:  # the answer is with the client already: nothing of ours may matter to it
             _log.exception("The editor could not be told of an answer")
         finally:

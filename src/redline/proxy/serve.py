@@ -70,7 +70,9 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
 def make_relay(settings: ProxySettings) -> Relay:
     """The application, once in every worker."""
     _log_to_stderr()
-    accounts = Accounts(accounts_path(settings.store), since=settings.started_at)
+    accounts = Accounts(
+        accounts_path(settings.store), since=settings.started_at, limits=settings.limits, prices=settings.prices
+    )
     observer = None
     if settings.exports_telemetry:  # else OpenTelemetry is not imported
         from redline.proxy.telemetry import ProxyTelemetry

@@ -9,7 +9,9 @@ from urllib.request import getproxies, proxy_bypass
 from redline.errors import ValidationError
 from redline.files import check_path
 from redline.policy.policy import check_blobs, find_policy
+from redline.prices import Price
 from redline.providers.apis import PROVIDERS
+from redline.proxy.spending import SpendLimits
 from redline.record.backends import parse_address
 from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
@@ -124,8 +126,14 @@ class ProxySettings:
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may use it."""
     edits_subscriptions: bool = False
+    report_usage: str = "sent"
+    """What answers tell the agent: `sent`, or `unstruck` for the tokens without strikes."""
     redacts: bool = False
     deadline_ms: float = 100.0
+    limits: SpendLimits = field(default_factory=SpendLimits)
+    """What sessions and days may cost."""
+    prices: tuple[Price, ...] = ()
+    """The user's own, which come before list prices."""
     exports_telemetry: bool = False
     """To where the variables OTEL_… say."""
     started_at: float = 0.0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redline.record.log import ROOT, Durability, DurableLog, Header, Log, Redact, Stored, Torn
     from redline.record.opening import list_conversations, open_log, unused_address
     from redline.record.records import (
+        CacheBroke,
         CacheKeptWarm,
         Checkpoint,
         Described,
@@ -66,6 +67,7 @@ _RENAMED = {
 __all__ = [
     "ROOT",
     "Branch",
+    "CacheBroke",
     "CacheKeptWarm",
     "Checkpoint",
     "Described",

@@ -1,7 +1,6 @@
 """Locks: one thread at a time uses an open log, no forked child does, and a claim keeps other writers out."""
 
 import contextlib
-import fcntl
 import os
 import socket
 import threading
@@ -14,6 +13,7 @@ from weakref import WeakSet
 
 import msgspec
 
+from redline import file_calls
 from redline.errors import LogError
 from redline.files import create_private, file_error
 
@@ -157,7 +157,7 @@ class FileClaim:
             while self._handle is None:
                 handle = create_private(self.path)
                 try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    file_calls.lock(handle, waits=False)
                     if os.fstat(handle).st_nlink:  # else it was given up, and deleted, at this moment
                         os.ftruncate(handle, 0)
                         os.write(handle, msgspec.json.encode(WriterName.of_this_process()))
@@ -179,13 +179,13 @@ class FileClaim:
             self.take()
             return
         try:
-            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            handle = os.open(self.path, os.O_RDONLY | file_calls.NOT_FOLLOWING)
         except FileNotFoundError:  # nearly always
             return
         except OSError as problem:
             raise file_error(self.path, problem) from problem
         try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            file_calls.lock(handle, is_shared=True, waits=False)
         except BlockingIOError:
             raise in_use_error(self._what, _named_in(handle)) from None
         finally:
@@ -197,10 +197,14 @@ class FileClaim:
         def unlock() -> None:
             handle, self._handle = self._handle, None
             if handle is not None:
-                if os.fstat(handle).st_nlink:  # else it went with the log, and what is there now is another's
+                is_named = os.fstat(handle).st_nlink > 0  # else it went with the log, and what is there now is another's
+                if is_named and file_calls.CAN_DELETE_OPEN:
                     self.path.unlink(missing_ok=True)
-                fcntl.flock(handle, fcntl.LOCK_UN)  # a forked child may have it open still
+                file_calls.unlock(handle)  # a forked child may have it open still
                 os.close(handle)
+                if is_named and not file_calls.CAN_DELETE_OPEN:
+                    with contextlib.suppress(OSError):  # the next writer has it already
+                        self.path.unlink()
 
         self._run(unlock)
 
@@ -225,6 +229,6 @@ class FileClaim:
 def _named_in(handle: int) -> WriterName | None:
     """What the file says; None while it is being written, or if something else was put there."""
     try:
-        return msgspec.json.decode(os.pread(handle, _MOST_BYTES, 0), type=WriterName)
+        return msgspec.json.decode(file_calls.read_at(handle, _MOST_BYTES, 0), type=WriterName)
     except (msgspec.DecodeError, OSError):
         return None

@@ -176,6 +176,8 @@ class StrikesApplied(msgspec.Struct, frozen=True, tag="strikes", tag_field="type
     """What became of calls without a result."""
     tokens_after: int = 0
     """Where strikes were made: about how many tokens come after the first of them, which are written to the cache anew."""
+    learned_limits: dict[str, int] = {}
+    """What the provider takes of this history by name of the limit, where it refused a request that had more."""
 
 
 class Lift(msgspec.Struct, frozen=True):
@@ -204,12 +206,16 @@ class PinSet(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
     is_pinned: bool = True
 
 
-class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type"):
+class ForkedFrom(msgspec.Struct, frozen=True, tag="origin", tag_field="type", omit_defaults=True):
     """The conversation was forked from another conversation, which does not change."""
 
     origin: str
     """What it goes on from: the address of a log, its password masked, or a session file of another agent."""
     why: str = ""
+    generation: int = 0
+    """How many conversations go on from one another before this one; 0 in logs of earlier versions, which do not say it."""
+    record: int | None = None
+    """The last record of the origin that this one goes on from; of another agent's file, which of its conversations."""
 
     def __post_init__(self) -> None:
         """No record is ever made with a password, and none that was is read with it."""
@@ -324,7 +330,31 @@ class Described(msgspec.Struct, frozen=True, tag="described", tag_field="type", 
     """How it ended: `good` or `bad`; empty where that was taken back."""
 
 
-BESIDE = Checkpoint | Described
+class CacheBroke(msgspec.Struct, frozen=True, tag="cache_broke", tag_field="type", omit_defaults=True):
+    """A request for which the provider read less from its cache than it could, and the place that was the cause. It hangs on
+    that request, and adds nothing to the conversation."""
+
+    time_ms: float
+    kind: str
+    """The cause, by its name in `redline.cache_breaks.causes`."""
+    place: str = ""
+    """In words: `system block 2, line 14`, `tool Bash`, `message 12:content.0`."""
+    what: str = ""
+    """The kind of words that changed: `the date`, `the git state`, `an image`; for strikes their rules."""
+    before: str = ""
+    after: str = ""
+    """The words at that place, short and without secrets; empty where they are not known."""
+    lost_tokens: int = 0
+    """What could have been read and was not."""
+    lost_usd: float | None = None
+    """What that cost, at list prices; None where the model's price is not known."""
+    model: str = ""
+    agent: str = ""
+    others: int = 0
+    """How many further places differed."""
+
+
+BESIDE = Checkpoint | Described | CacheBroke
 """Records beside the path: no other record is made on them, and the conversation does not go on from them."""
 
 Record = (
@@ -344,6 +374,7 @@ Record = (
     | UsageReported
     | Checkpoint
     | Described
+    | CacheBroke
 )
 
 
@@ -360,7 +391,7 @@ def messages_in(record: Record) -> list[tuple[bytes, float | None]]:
 
 # --- records of older versions
 
-VERSION = 4
+VERSION = 5
 """Of the records that are written now."""
 
 Fields = dict[str, msgspec.Raw]
@@ -368,12 +399,13 @@ Fields = dict[str, msgspec.Raw]
 
 Migration = Callable[[Fields], Fields]
 
-MIGRATIONS: dict[int, Migration] = {step: lambda fields: fields for step in (1, 2, 3)}
-"""By the version that a step starts from: 4 leads from version 4 to version 5.
+MIGRATIONS: dict[int, Migration] = {step: lambda fields: fields for step in (1, 2, 3, 4)}
+"""By the version that a step starts from: 5 leads from version 5 to version 6.
 
 1 to 2: records of lifted strikes, and what a request cost, are new; nothing that was there looks different.
 2 to 3: what resent histories need is new: digests of messages, names of sessions, what is left alone or kept in the cache.
 3 to 4: what people say of a conversation is new: title, user, tags.
+4 to 5: what broke the provider's cache is new.
 """
 
 
@@ -389,7 +421,8 @@ def check_version(version: int) -> None:
     """Refuse a version that no chain of steps leads away from."""
     if version > VERSION:
         raise LogError(
-            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). Run: pip install -U redline"
+            f"it was written by a newer Redline (log version {version}, this one knows {VERSION}). "
+            "Run: pip install -U redline-context"
         )
     if any(step not in MIGRATIONS for step in range(version, VERSION)):
         raise LogError(f"it says that its version is {version}, and there never was such a version.")

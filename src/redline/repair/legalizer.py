@@ -7,6 +7,7 @@
 5. What the provider refuses to see is taken out (`hosted_results`, `content`, `reasoning_order`).
 6. The user says a line where the assistant may not begin, go on or end (`turns`).
 7. Calls get ids that the provider takes (`call_ids`).
+8. As one request it holds no more than the provider takes (`request_limits`); in a conversation strikes see to that.
 
 An exchange is settled once it is over: nothing that is said later changes it, but for a result that comes late.
 """
@@ -26,6 +27,7 @@ from redline.providers.laws.content import without_refused_content
 from redline.providers.laws.hosted_results import without_interrupted_hosted_calls
 from redline.providers.laws.law import Change, ExchangeDraft, Item, MessageExchange, Repair, Strategy, name_of
 from redline.providers.laws.reasoning_order import without_lost_reasoning
+from redline.providers.laws.request_limits import within_request_limits
 from redline.providers.laws.results import gather_results, misplaced_results, split_results, with_media_after_results
 from redline.providers.laws.turns import Preceding, with_line_of_user, with_system_in_place
 from redline.values import payloads
@@ -158,9 +160,9 @@ def clean(messages: Sequence[Message], format: Format, strategy: Strategy = "dro
     return Repair((*items[:start], *cleaned), tuple(change for draft in drafts for change in draft.changes))
 
 
-def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "drop") -> Repair:
-    """The history such that it breaks no law of its format."""
-    return Legalizer.over(messages, format, strategy).repair()
+def legalize(messages: Sequence[Message], format: Format, strategy: Strategy = "drop", model: str = "") -> Repair:
+    """The history such that it breaks no law of its format, as one request to the model if that is named."""
+    return within_request_limits(Legalizer.over(messages, format, strategy).repair(), format, model)
 
 
 class RepairSnapshot(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -211,7 +213,7 @@ class Legalizer:
         """One that has gone over these messages, late results moved to their calls, and can be fed more."""
         legalizer = cls(format, strategy, lifts_system=lifts_system)
         # Begin with the messages that break no law, up to the last exchange, which may still grow.
-        problems = problems_of(History.of(messages, format), is_stored=True)
+        problems = problems_of(History.of(messages, format), is_stored=True, is_excerpt=True)
         count = start_of_exchange(messages, problems[0].index if problems else len(messages) - 1, format) if messages else 0
         legalizer._count = legalizer._open_from = count
         legalizer._finish([Item(message, source) for source, message in enumerate(messages[:count])])

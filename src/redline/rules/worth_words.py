@@ -39,10 +39,9 @@ def hashed_words(part: Part, *, are_long: bool = False) -> Mapping[int, int]:
     return found
 
 
-@lru_cache(maxsize=_MOST_REMEMBERED)
-def _words_in(text: str) -> Mapping[int, int]:
-    found: dict[int, int] = {}
-    for raw in dict.fromkeys(text.encode("utf-8", "replace").translate(_SPACED).split()):
+def distinctive_words(text: str) -> Iterator[tuple[bytes, int]]:
+    """The distinctive words of a text in its order, each once, with the place of its sort in `NAME_SORTS`."""
+    for raw in dict.fromkeys(text[:_READ_CHARS].encode("utf-8", "replace").translate(_SPACED).split()):
         if raw.isalpha() and raw.islower():  # most words are plain ones
             continue
         word = raw.strip(_EDGES)
@@ -50,8 +49,12 @@ def _words_in(text: str) -> Mapping[int, int]:
             letters = word.replace(b"-", b"")
             if not letters.isalpha() or not letters[1:].islower():
                 is_number = 2 * len(word.translate(None, _LETTERS)) > len(word)
-                found[crc32(word)] = 0 if b"/" in word else 3 if is_number else 2 if b"." in word else 1
-    return found
+                yield word, 0 if b"/" in word else 3 if is_number else 2 if b"." in word else 1
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _words_in(text: str) -> Mapping[int, int]:
+    return {crc32(word): sort for word, sort in distinctive_words(text)}
 
 
 def long_chars(call: ToolCall) -> int:

@@ -127,6 +127,11 @@ def _resized(usage: Usage, tokens: int, read: int, before: PaidRequest | None) -
     return Usage(tokens - read - written, usage.output_tokens, read, written, round(written * long_share))
 
 
+def cost_of_lost(usage: Usage, tokens: int, price: Price) -> float:
+    """What it cost that so many tokens of a request were not read from the cache, although they could have been."""
+    return cost_of(usage, price) - cost_of(_resized(usage, usage.input_tokens, usage.cache_read_tokens + tokens, None), price)
+
+
 class Bill:
     """The bills of a conversation's requests, one after the other. Changed by records only."""
 

@@ -169,7 +169,7 @@ def _told(record: records.Record) -> tuple[str, str, float | None]:  # noqa: C90
         case records.UsageReported():
             sent, read = f"{record.input_tokens:,} tokens sent", f"{record.cache_read_tokens:,} read from the cache"
             return "usage", f"{sent}, {read}, {record.output_tokens:,} answered", None
-        case records.LogIndexed() | records.Checkpoint() | records.Described():
+        case records.LogIndexed() | records.Checkpoint() | records.Described() | records.CacheBroke():
             return "note", "a note of Redline's own", None
 
 

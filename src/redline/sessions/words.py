@@ -2,19 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from redline.tools import describe
+from redline.tools.edits import DiffLine as DiffLine
+from redline.tools.edits import edit_lines as edit_lines
 from redline.tools.tool import Action, Asks, Fetches, Lists, Notes, Reads, Resumes, Runs, Searches, SearchesWeb, Writes
 from redline.values.messages import Message, Text, ToolCall
+from redline.values.user_words import own_words
 
 _MOST_CHARACTERS = 120
 _SEARCHED_CHARACTERS = 2_000
-_SURROUNDINGS = re.compile(r"^(?:<([\w-]+)[^<>]*>.*?</\1>\s*)+")
-_NOT_THE_USER = ("<", "Caveat:", "# AGENTS.md", "# Context from my IDE")
-"""How texts begin that agents send in the user's name: surroundings, reminders, instructions."""
 
 
 def first_words(messages: Iterable[Message]) -> str:
@@ -38,23 +36,12 @@ def user_texts(messages: Iterable[Message]) -> Iterator[str]:
 def user_words(text: str) -> tuple[str, bool]:
     """The beginning of a text in one line, and whether it is the user's own."""
     words = " ".join(text[:_SEARCHED_CHARACTERS].split())
-    own = _SURROUNDINGS.sub("", words)
-    is_own = bool(own) and not own.startswith(_NOT_THE_USER)
-    shown = own if is_own else words
+    own = own_words(words)
+    is_own, shown = bool(own), own or words
     return shown if len(shown) <= _MOST_CHARACTERS else shown[: _MOST_CHARACTERS - 1] + "…", is_own
 
 
-DiffLine = tuple[str, str]
-"""`+`, `-` or a space, and the line."""
-
 _LONGEST = 160
-_MOST_LINES = 2_000
-"""Of an edit; larger ones are shown as what went and what came."""
-_OLD = ("old_string", "old_str", "oldString", "old_text", "oldText")
-_NEW = ("new_string", "new_str", "newString", "new_text", "newText")
-_WHOLE = ("content", "file_text", "contents")
-_PATCHES = ("input", "patch", "patch_text", "patchText", "diff")
-_PATCH_SIGNS = ("*** Begin Patch", "--- ", "diff --git ")
 
 
 def call_words(call: ToolCall) -> str:
@@ -97,45 +84,6 @@ def _words_of(action: Action) -> str:  # noqa: C901 - one case for each kind of 
 
 def _one_line(value: object) -> str:
     return " ".join(str(value)[: 2 * _LONGEST].split())
-
-
-def edit_lines(call: ToolCall) -> list[DiffLine] | None:
-    """The lines that a call takes out of a file and puts into it; None for a call that changes none, or does not say how."""
-    arguments = call.arguments
-    edits = arguments.get("edits")
-    pairs = [
-        (old, _text(one, _NEW) or "")
-        for one in (edits if isinstance(edits, list) else [arguments])
-        if isinstance(one, Mapping) and (old := _text(one, _OLD)) is not None
-    ]
-    if pairs:
-        return [line for old, new in pairs for line in _difference(old, new)]
-    if not any(isinstance(action, Writes) for action in describe(call)):
-        return None
-    if patch := _text(arguments, _PATCHES):
-        if not patch.lstrip().startswith(_PATCH_SIGNS):
-            return None
-        signed = [(line, line[:1] in ("+", "-") and not line.startswith(("+++", "---"))) for line in patch.splitlines()]
-        return [(line[0], line[1:]) if is_change else (" ", line.removeprefix(" ")) for line, is_change in signed]
-    whole = _text(arguments, _WHOLE)
-    return [("+", line) for line in whole.splitlines()] if whole is not None else None
-
-
-def _text(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    return next((arguments[name] for name in names if isinstance(arguments.get(name), str)), None)
-
-
-def _difference(old: str, new: str) -> Iterator[DiffLine]:
-    before, after = old.splitlines(), new.splitlines()
-    is_large = len(before) + len(after) > _MOST_LINES
-    all_of_it = [("replace", 0, len(before), 0, len(after))]
-    changes = all_of_it if is_large else SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    for kind, start, end, new_start, new_end in changes:
-        if kind == "equal":
-            yield from ((" ", line) for line in before[start:end])
-            continue
-        yield from (("-", line) for line in before[start:end])
-        yield from (("+", line) for line in after[new_start:new_end])
 
 
 _SUSPECT = re.compile(r"[^ -~]")

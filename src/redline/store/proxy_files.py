@@ -17,6 +17,8 @@ from redline.record.log import Stored
 from redline.record.records import StrikesApplied
 from redline.servers.listening import is_loopback
 
+_OF_SESSION = ("chain", "session", "sent", "broke")
+"""What a line of the accounts says of a session beside its numbers."""
 NAMES_GONE = b'{"names_gone":true}'
 """The line after which whoever has read the accounts looks again which names are in them."""
 
@@ -74,7 +76,7 @@ def forget_in_accounts(store: str, names: Collection[str]) -> None:
             gone -= {entry.get("session") for entry in entries if "chain" in entry and entry["chain"] not in names}
             for line, entry in zip(lines, entries, strict=True):
                 if entry.get("chain") in names or ("chain" not in entry and entry.get("session") in gone):
-                    kept = {key: value for key, value in entry.items() if key not in ("chain", "session")}
+                    kept = {key: value for key, value in entry.items() if key not in _OF_SESSION}
                     file.seek(place)
                     file.write(msgspec.json.encode(kept).ljust(len(line.rstrip(b"\n"))))
                 place += len(line)

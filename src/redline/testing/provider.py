@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,9 +13,12 @@ from typing import Any
 import msgspec
 
 from redline.providers import find_format
+from redline.providers.limits.table import RequestLimits, limits_of
 from redline.providers.usage import Usage
 from redline.testing.builders import Turn
 from redline.testing.endpoints import Endpoint, endpoint_at
+from redline.testing.limit_refusals import limit_refusal
+from redline.testing.provider_cache import ProviderCache
 from redline.tokens import count_message, default_counter
 from redline.values.messages import Message, Text
 from redline.values.payloads import canonical, decode
@@ -33,7 +36,13 @@ class PrefixCache:
     def __init__(self) -> None:
         self._beginnings: set[bytes] = set()
 
-    def count(self, format: str, body: dict[str, Any], messages: Sequence[Message]) -> tuple[int, int, int]:
+    def count(
+        self,
+        format: str,
+        body: dict[str, Any],
+        messages: Sequence[Message],
+        headers: Mapping[str, str] | None = None,  # noqa: ARG002 - for caches that look at them
+    ) -> tuple[int, int, int]:
         """The tokens of a request that are new, read and written; its beginnings are kept for the next one."""
         sums = list(accumulate((count_message(one, default_counter()).total for one in messages), initial=0))
         kept = len(messages)
@@ -174,35 +183,47 @@ class FakeProvider:
     """Signs reasoning and refuses it where it is bound to something else, as the newest Claude models do."""
     exchanges: list[ProviderExchange] = field(default_factory=list)
     """Every request so far, oldest first."""
-    cache: PrefixCache = field(default_factory=PrefixCache)
+    cache: PrefixCache | ProviderCache = field(default_factory=PrefixCache)
     """What the answers report as read from the cache."""
+    limits: RequestLimits | None = None
+    """How much a request may hold; None for what the provider takes of the model that is asked."""
 
     @property
     def statuses(self) -> list[int]:
         """How the requests so far were answered."""
         return [exchange.status for exchange in self.exchanges]
 
-    def exchange(self, path: str, body: dict[str, Any]) -> ProviderExchange:
-        """Take a request, and keep it."""
+    def exchange(
+        self, path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None, size: int = 0
+    ) -> ProviderExchange:
+        """Take a request of so many bytes, and keep it. The names of headers are in lower case."""
         endpoint = endpoint_at(path)
-        status, answer = self._answer(endpoint, path, body) if endpoint else (404, {"error": {"message": f"No {path} here"}})
+        status, answer = (
+            self._answer(endpoint, path, body, headers, size) if endpoint else (404, {"error": {"message": f"No {path} here"}})
+        )
         is_streamed = endpoint is not None and (bool(body.get("stream")) or path.endswith(endpoint.stream_path or " "))
         done = ProviderExchange(body, status, answer, status == 200 and is_streamed)
         self.exchanges.append(done)
         return done
 
-    def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _answer(
+        self, endpoint: Endpoint, path: str, body: dict[str, Any], headers: Mapping[str, str] | None, size: int
+    ) -> tuple[int, dict[str, Any]]:
         """The status, and what the provider would say."""
         binder = self.binder if endpoint.binds_reasoning else None
         if complaint := endpoint.complaint(body) or (binder.complaint(body) if binder else None):
             return 400, endpoint.provider.error(400, complaint)
         messages = find_format(endpoint.format).read_request(body)
+        model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
+        limits = limits_of(endpoint.format, model) if self.limits is None else self.limits
+        tokens = sum(count_message(one, default_counter()).total for one in messages)
+        if refused := limit_refusal(endpoint.provider, body, messages, limits, size=size, tokens=tokens):
+            return refused
         number = self.statuses.count(200)
         reply = self.replies[number] if number < len(self.replies) else ("assistant", (Text("Done."),))
         _, parts = reply(messages) if callable(reply) else reply
-        fresh, read, written = self.cache.count(endpoint.format, body, messages)
+        fresh, read, written = self.cache.count(endpoint.format, {**body, "model": model}, messages, headers)
         said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
-        model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
         answer = endpoint.answer(model, parts, Usage(fresh, said, read, written))
         answer |= {name: f"{answer[name]}_{number}" for name in ("id", "responseId") if name in answer}
         if binder:
@@ -211,22 +232,37 @@ class FakeProvider:
 
 
 @contextmanager
-def fake_provider(replies: Sequence[Reply] = (), *, binds_reasoning: bool = False) -> Iterator[FakeProvider]:
+def fake_provider(
+    replies: Sequence[Reply] = (),
+    *,
+    binds_reasoning: bool = False,
+    limits: RequestLimits | None = None,
+    cache: ProviderCache | None = None,
+) -> Iterator[FakeProvider]:
     """A provider on this machine for as long as the block lasts; point your SDK's base URL to its `url`.
 
     It answers a request that breaks a law of its format with status 400, in the provider's own shape. With `binds_reasoning`
     it signs the reasoning in its answers and refuses it, as Anthropic, where something before it was changed. It streams where
-    it is asked to, in the provider's own events, and reports as read from its cache what an earlier request began with, too.
+    it is asked to, in the provider's own events, and reports as read from its cache what an earlier request began with, too;
+    with a `ProviderCache` as the real ones do. A request that is too much for the model is refused in the provider's own words;
+    `limits` are those of a server that takes something else.
     """
-    provider = FakeProvider(replies, binder=ReasoningBinder() if binds_reasoning else None)
+    provider = FakeProvider(
+        replies,
+        binder=ReasoningBinder() if binds_reasoning else None,
+        cache=PrefixCache() if cache is None else cache,
+        limits=limits,
+    )
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.0"  # a connection ends with its answer, so that none outlives the provider
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            given = self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.loads(given)
             path = self.path.partition("?")[0]
-            done = provider.exchange(path, body if isinstance(body, dict) else {})
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            done = provider.exchange(path, body if isinstance(body, dict) else {}, headers, len(given))
             endpoint = endpoint_at(path) if done.is_streamed else None
             self.send_response(done.status)
             if endpoint:

@@ -33,6 +33,7 @@ __all__ = [
     "count_part",
     "count_parts",
     "default_counter",
+    "picture_size",
     "picture_tokens",
 ]
 
@@ -243,7 +244,7 @@ _HEADER_BASE64_CHARS = 4 * 65536
 
 def picture_tokens(media: Media) -> int:
     """Tokens of a picture; as many as the largest has where the size is not known (a URL, a document, a sound)."""
-    size = _picture_size(media.source) if media.source_type == "base64" else None
+    size = picture_size(media.source) if media.source_type == "base64" else None
     if size is None:
         return _MOST_TOKENS
     width, height = size
@@ -251,7 +252,7 @@ def picture_tokens(media: Media) -> int:
     return min(_MOST_TOKENS, math.ceil(width * scale * height * scale / _PIXELS_PER_TOKEN))
 
 
-def _picture_size(source: str) -> tuple[int, int] | None:
+def picture_size(source: str) -> tuple[int, int] | None:
     """Width and height of a PNG, JPEG, GIF or WebP in base64; None for anything else."""
     start = source.find("base64,") + len("base64,") if source.startswith("data:") else 0
     encoded = source[start : start + _HEADER_BASE64_CHARS]

@@ -1,11 +1,9 @@
 """Whether a result reports a failure: by its flag, its exit code, its first words, or what a framework says; the only place."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -22,8 +20,7 @@ _MOST_REMEMBERED = 32
 """Texts that are remembered: several policies are asked about a message one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailureSigns:
+class FailureSigns(msgspec.Struct, frozen=True):
     """By what a result is known to report a failure."""
 
     signs: SignSet = "known"
@@ -42,7 +39,7 @@ class FailureSigns:
         made = tuple(self.words) if isinstance(self.words, Iterable) else None
         if made is None or not all(isinstance(word, str) and word.strip() for word in made):
             raise ValidationError(f"error_words must be a list of texts that failures begin with, not {short_repr(self.words)}")
-        object.__setattr__(self, "words", tuple(word.lstrip() for word in made))
+        msgspec.structs.force_setattr(self, "words", tuple(word.lstrip() for word in made))
         if self.is_error is not None:
             _check_callable(self.is_error)
 
@@ -79,6 +76,8 @@ _OUTPUT_KEYS = ('"stdout":', '"stderr":', '"exitCode":')
 
 def _check_callable(is_error: object) -> None:
     """A wrong one is found where the policy is made, and not in mid-conversation."""
+    import inspect  # here, as a hook would wait for it
+
     wanted = "a function that is given a result as rules see it and says whether it reports a failure"
     if not callable(is_error) or isinstance(is_error, type):
         raise ValidationError(f"is_error must be {wanted}, not {short_repr(is_error)}")
@@ -121,12 +120,14 @@ class _WordSigns(msgspec.Struct, frozen=True):
     last_line: re.Pattern[str]
 
 
+_SIGN_ROW = re.compile(r"^\[\[(\w+)\]\]\npattern = '''(.*)'''$", re.MULTILINE)
+"""A row of the table. A parser of all TOML takes as long as the rest of what a hook does."""
+
+
 @cache
 def _word_signs() -> _WordSigns:
-    import tomllib
-
-    table = tomllib.loads(files("redline.tools").joinpath("failure_signs.toml").read_text(encoding="utf-8"))
-    start, end, last_line = ("|".join(row["pattern"] for row in table[key]) for key in ("start", "end", "last_line"))
+    rows = _SIGN_ROW.findall(Path(__file__).with_name("failure_signs.toml").read_text(encoding="utf-8"))
+    start, end, last_line = ("|".join(said for kind, said in rows if kind == key) for key in ("start", "end", "last_line"))
     return _WordSigns(
         re.compile(f"{_LEAD}(?:{start})", re.MULTILINE),
         re.compile(rf"(?:{end})\Z"),

@@ -5,25 +5,33 @@ import dataclasses
 import logging
 import os
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from redline.cache_breaks.watch import AnsweredCall, CacheWatch
 from redline.conversation.observing import marking_applied
 from redline.errors import FormatError, LogError, RedlineError, ValidationError
 from redline.providers.answers import Answer
 from redline.providers.api import Api, Body, BodyStart
 from redline.providers.apis import find_api
+from redline.providers.limits.refusals import RefusedLimit, read_refusal
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
+from redline.providers.usage import Usage
 from redline.transport.holdout import HELD_OUT, NO_ARM, Holdout, held_out
+from redline.transport.tools import with_fewer_tools
 from redline.values import payloads
 
 if TYPE_CHECKING:
     from redline.conversation.editor import EditedRequest, Editor
     from redline.policy.policy import Policy
     from redline.policy.presets import PresetName
+    from redline.record.records import CacheBroke
 
 _logger = logging.getLogger("redline.wire")
 REFUSALS = (400, 413)
@@ -95,11 +103,34 @@ class Edited:
     """What went wrong with the editing, if something did; then what was recorded before is sent, or the client's bytes."""
     is_store_down: bool = False
     """Whether that is the store's fault, not ours."""
+    dropped_tools: tuple[str, ...] = ()
+    """Tools that were never called and are not declared, because the provider takes no more."""
+    learned: str = ""
+    """The limit that the provider's refusal taught, in its own words."""
 
     @property
     def is_changed(self) -> bool:
         """Whether something else than the client's bytes is sent."""
         return self.body is not self.call.body
+
+    def answered_call(self, usage: Usage, at: float, *, is_refused: bool = False) -> AnsweredCall | None:
+        """The call as it was sent and reported, to be compared with others; `is_refused` if the client's own body was sent
+        after all. None for a body that was not read."""
+        read, request = self.read, self.request
+        if read is None or not read.messages:
+            return None
+        messages, rules = [(message, message) for message in read.messages], tuple[str, ...]()
+        if request is not None and self.is_changed and not is_refused:
+            said = map(payloads.encoded, request.said)
+            places = [None if position is None else read.messages[position] for position in request.positions]
+            messages = [(sent, given or sent) for sent, given in zip(said, places, strict=True)]
+            rules = tuple(strike.rule for strike in request.new_strikes)
+        return AnsweredCall(read.format, self.model, read.written, self.call.headers, messages, usage, at, rules)
+
+    @property
+    def cache_names(self) -> tuple[str, str]:
+        """The session and the log: calls with one of these in common are compared."""
+        return self.session, self.request.log if self.request is not None else ""
 
 
 class _UnreportedAnswers:
@@ -177,6 +208,7 @@ class WireEditor:
         self._side_calls = SideCalls()
         self._unreported = _UnreportedAnswers()
         self._starts = _BodyStarts()
+        self._watch = CacheWatch()
         self._last: OrderedDict[tuple[str, str], EditedRequest] = OrderedDict()
         """By namespace and session, what was last made: a client may ask to keep its cache without saying of what."""
 
@@ -188,7 +220,7 @@ class WireEditor:
     def edit(self, call: Call) -> Edited:
         """What to send. Nothing in a call makes it raise: on a mistake of ours it falls back."""
         try:
-            return self._edit(call, only_recorded=False)
+            return self._edit(call)
         except FormatError as problem:
             _logger.info("A request to %s is sent as it came: %s", call.path, problem)
             return Edited(call, call.body, untouched="a message in it is of no kind that is known")
@@ -204,12 +236,27 @@ class WireEditor:
             return self._edit(call, only_recorded=True)
         return Edited(call, call.body, untouched=NOT_EDITED)
 
-    def refused(self, edited: Edited, status: int, answer: Answer | None = None) -> None:
+    def refused(self, edited: Edited, status: int, answer: Answer | None = None, broke: "CacheBroke | None" = None) -> None:
         """The provider refused a changed body: the history is no longer edited. `answer` is to the client's own body."""
         if edited.request is not None and edited.is_changed and status in REFUSALS:
             with _logging_failure("It could not be recorded that the provider refused a changed body to %s", edited.call):
                 self.editor.stop_editing(edited.request, f"the provider answered {status} to a body that was changed")
-        self.answered(edited, answer)
+        self.answered(edited, answer, broke)
+
+    def shrink(self, edited: Edited, status: int, error: bytes) -> Edited | None:
+        """A smaller body, where the provider said that the body was over one of its limits, which is kept for the history from
+        now on. None if the error says something else, or if nothing more can give way."""
+        refused = read_refusal(status, error)
+        if refused is None or edited.request is None or not edited.request.log or self._why_observed(edited.call):
+            return None
+        if refused.name == "request_bytes" and not refused.given:
+            refused = replace(refused, given=len(edited.body))
+        with _logging_failure("A request to %s could not be made smaller after the provider refused it", edited.call):
+            smaller = self._edit(edited.call, refused=refused)
+            _logger.warning("The provider refused a request to %s (%s)", edited.call.path, refused.words)
+            if smaller.is_changed and smaller.body != edited.body:
+                return dataclasses.replace(smaller, learned=refused.words)
+        return None
 
     def withdraw(self, edited: Edited) -> None:
         """The body was not sent, because it came too late: what was struck for it is as if it had not been."""
@@ -221,8 +268,22 @@ class WireEditor:
         """The answer has come to its end, and `answered` or `refused` follows: the next call of the session waits for it."""
         self._unreported.begin((edited.namespace, edited.session))
 
-    def answered(self, edited: Edited, answer: Answer | None) -> None:
-        """Record what the provider reported for the call."""
+    def watch(self, edited: Edited, answer: Answer | None) -> "CacheBroke | None":
+        """Compare a call with those before it: what broke the provider's cache, if something did."""
+        if answer is None or answer.usage is None:
+            return None
+        with _logging_failure("It could not be worked out what the provider's cache held of a request to %s", edited.call):
+            usage, now = answer.usage.written_for(edited.read.lifetime if edited.read else ""), time.time()
+            call = edited.answered_call(usage, now)
+            names = [f"{edited.namespace} {name}" for name in edited.cache_names if name]
+            looked = self._watch.look(call, names) if call is not None else None
+            if looked is not None:
+                self._watch.add(looked.delta, names, usage, now)
+                return looked.broke
+        return None
+
+    def answered(self, edited: Edited, answer: Answer | None, broke: "CacheBroke | None" = None) -> None:
+        """Record what the provider reported for the call, and what broke its cache."""
         try:
             if edited.request is not None and answer is not None and answer.usage is not None:
                 with (
@@ -231,10 +292,12 @@ class WireEditor:
                 ):
                     lifetime = edited.read.lifetime if edited.read is not None else ""
                     self.editor.report(edited.request, answer.usage.written_for(lifetime))
+                    if broke is not None:
+                        self.editor.note_cache_break(edited.request, broke)
         finally:
             self._unreported.end((edited.namespace, edited.session))
 
-    def _edit(self, call: Call, *, only_recorded: bool) -> Edited:
+    def _edit(self, call: Call, *, only_recorded: bool = False, refused: RefusedLimit | None = None) -> Edited:
         """Read the call, ask the Editor, and splice."""
         api = find_api(call.method, call.path)
         if api is None:
@@ -265,6 +328,7 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
+                    refused=refused,
                 )
             self._holdout.record(request, arm)
         if side_call is None:
@@ -274,12 +338,15 @@ class WireEditor:
             reason = "its body is not UTF-8"
             self.editor.stop_editing(request, reason)
         noted = reason or (side_call.reason if side_call is not None else "")
-        if reason or not request.is_changed:
-            return dataclasses.replace(edited, request=request, untouched=noted)
-        said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
-        spliced = body.splice(list(zip(request.positions, said, strict=True)))
-        sent = call.body if spliced == call.body else spliced
-        return dataclasses.replace(edited, body=sent, request=request, untouched=noted)
+        edited = dataclasses.replace(edited, request=request, untouched=noted)
+        if reason:
+            return edited
+        spliced = call.body
+        if request.is_changed:
+            said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
+            spliced = body.splice(list(zip(request.positions, said, strict=True)))
+        spliced, dropped = with_fewer_tools(spliced, body, request.learned_limits)
+        return dataclasses.replace(edited, body=call.body if spliced == call.body else spliced, dropped_tools=dropped)
 
     def _arm_of(self, call: Call, body: Body, session: str) -> tuple[str, str, str]:
         """Why a call is only observed, if it is, whose history it is, and the arm of its session."""

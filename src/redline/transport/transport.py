@@ -80,6 +80,13 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
             return None, request
         return edited, request
 
+    def _shrunk(self, edited: Edited, request: Any, response: Any) -> tuple[Edited, Any] | None:
+        """A smaller request, where the provider's error, which was read, says that this one was over a limit."""
+        smaller = self._wire.shrink(edited, response.status_code, response.content)
+        if smaller is None:
+            return None
+        return smaller, _with_body(request, compress(smaller.body, request.headers.get("content-encoding", "")))
+
     def _sent_as_given(self, edited: Edited, status: int, then: int) -> Edited:
         """The provider refused our body, and what was given was sent: if it took that, the history is left alone for good."""
         if then < _FIRST_ERROR:
@@ -94,7 +101,10 @@ class _EditingTransport(_AnyTransport):  # type: ignore[misc]  # a transport of 
         headers = response.headers
         encoding = "" if response.is_closed else headers.get("content-encoding", "")
         reader = AnswerReader(edited.read.format, headers.get("content-type", ""), encoding)
-        answered = functools.partial(self._wire.answered, edited)
+
+        def answered(answer: Answer | None) -> None:
+            self._wire.answered(edited, answer, self._wire.watch(edited, answer))
+
         if response.is_closed:  # it has been read, as the answers of mocks are
             reader.feed(response.content)
             answered(reader.finish())
@@ -121,6 +131,13 @@ class RedlineTransport(_EditingTransport):
         request.read()
         edited, sent = self._edit(request)
         response = sender.handle_request(sent)
+        if edited is not None and response.status_code in REFUSALS:
+            response.read()
+            if smaller := self._shrunk(edited, request, response):
+                again = sender.handle_request(smaller[1])
+                if again.status_code < _FIRST_ERROR:
+                    return self._tee(again, smaller[0])
+                again.close()
         if edited is not None and edited.is_changed and response.status_code in REFUSALS:
             response.close()
             status, response = response.status_code, sender.handle_request(request)
@@ -159,6 +176,13 @@ class AsyncRedlineTransport(_EditingTransport):
         await request.aread()
         edited, sent = await _in_thread(self._edit, request)
         response = await sender.handle_async_request(sent)
+        if edited is not None and response.status_code in REFUSALS:
+            await response.aread()
+            if smaller := await _in_thread(self._shrunk, edited, request, response):
+                again = await sender.handle_async_request(smaller[1])
+                if again.status_code < _FIRST_ERROR:
+                    return self._tee(again, smaller[0])
+                await again.aclose()
         if edited is not None and edited.is_changed and response.status_code in REFUSALS:
             await response.aclose()
             status, response = response.status_code, await sender.handle_async_request(request)

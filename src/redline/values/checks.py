@@ -1,6 +1,5 @@
 """Arguments are checked where they are given, so that a wrong one is not found out in mid-conversation."""
 
-import logging
 import math
 import sys
 from collections.abc import Iterable, Mapping
@@ -82,7 +81,6 @@ def short_repr(value: object) -> str:
 
 # --- points in time
 
-_logger = logging.getLogger("redline.times")
 
 _LIMIT_MS = 8.64e15
 """A hundred million days before and after 1970, as far as JavaScript's dates go too."""
@@ -104,5 +102,8 @@ def check_time_ms(value: object, what: str) -> float:
         size = "not a number" if isinstance(value, float) and math.isnan(value) else "too far from 1970"
         raise ValidationError(f"{what} must be milliseconds since 1970, and is {size}. {_ADVICE}")
     if _SECONDS[0] <= value < _SECONDS[1]:
-        _logger.warning("%s is %s, which looks like seconds; it is taken as milliseconds since 1970. %s", what, value, _ADVICE)
+        import logging  # here, as a hook would wait for it
+
+        said = "%s is %s, which looks like seconds; it is taken as milliseconds since 1970. %s"
+        logging.getLogger("redline.times").warning(said, what, value, _ADVICE)
     return value if type(value) in (int, float) else float(value)

@@ -146,15 +146,24 @@ def identity(message: Message) -> str:
 
 # --- parts by a short name, which a model can repeat: `#12.0` is the first part of message 12
 
-_REFERENCE = re.compile(r"#(\d{1,9})\.(\d{1,6})(?!\d)")
+_REFERENCE = re.compile(r"(?:(?<![\w.#-])(\d{1,4}))?#(\d{1,9})\.(\d{1,6})(?!\d)")
 
 
-def reference_to(index: int, place: int) -> str:
-    """The name of a part: the index of its message in the record, its place in it."""
-    return f"#{index}.{place}"
+def reference_to(index: int, place: int, generation: int | None = None) -> str:
+    """The name of a part: the index of its message in the record, its place in it.
+
+    `0#12.0` is a part of the first of several conversations that go on from one another, whichever of them says it.
+    """
+    return f"{'' if generation is None else generation}#{index}.{place}"
 
 
 def find_reference(text: str) -> tuple[int, int] | None:
     """The index and the place that a text names, if it names a part; of several the last counts."""
     found = _REFERENCE.findall(text)
-    return (int(found[-1][0]), int(found[-1][1])) if found else None
+    return (int(found[-1][1]), int(found[-1][2])) if found else None
+
+
+def find_generation(text: str) -> int | None:
+    """Which conversation of those that go on from one another the reference in a text is about, if it says so."""
+    found = _REFERENCE.findall(text)
+    return int(found[-1][0]) if found and found[-1][0] else None

@@ -16,8 +16,11 @@ TEMPLATE_FIELDS = {
     **dict.fromkeys(_RESULTS, ("what", "size", "again")),
     "faded_recalled": ("what", "size", "recall", "reference"),
     "old_image": ("what", "media_type", "size", "again"),
+    "over_limit": ("what", "media_type", "size", "again"),
     "cut": ("lines", "chars"),
     "saved_in": ("file",),
+    "outline": ("example",),
+    "outline_recalled": ("example", "recall"),
     "offloaded": ("call", "chars", "lines", "head", "tail", "recall", "reference"),
 }
 """The words that are templates, each with the fields in braces that it may have."""
@@ -70,8 +73,33 @@ class Placeholders:
     """For any other tool that only looks."""
     may_repeat: str = "repeating it may change things"
     """For other commands and tools."""
+    over_limit: str = "[Left out, as the request was too large for the provider: {what}, {media_type}, {size}; {again}]"
+    """In the place of a picture or a result that goes for a limit of the provider. Fields as of `old_image`."""
+    kept_in_record: str = "kept in the record as {reference}"
+    """The field `again` of `over_limit` where nothing brings it back. Field: `reference`."""
     saved_in: str = "all of it: {file}"
     """Where the agent saved the whole output, as the result says. Field: `file`."""
+    outline: str = "[Outline of the earlier conversation, made from the record: a name such as {example} is a place in it]"
+    """The first line of an outline. Field: `example`, a reference."""
+    outline_recalled: str = (
+        '[Outline of the earlier conversation, made from the record. To read a place: {recall}("{example}")]'
+    )
+    """As `outline`, where the model has a tool to read the record. Fields: `example`, `recall` (the tool)."""
+    outline_user: str = "The user said, word for word:"
+    """Headings of an outline, from here on."""
+    outline_plan: str = "To do:"
+    outline_files: str = "Files, with their last change:"
+    outline_failures: str = "What failed, with its last result:"
+    outline_decisions: str = "What was found and decided:"
+    outline_words: str = "Names that may be needed:"
+    outline_missing: str = "[Not in this summary, from the record:]"
+    """The first line of what a summary left out."""
+    outline_lines: str = "lines"
+    """Before the number of lines."""
+    outline_more: str = "more of the user"
+    """After the number of the user's texts that found no room."""
+    outline_changed: str = "changed"
+    outline_read: str = "read"
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -106,7 +134,22 @@ ZH = Placeholders(
     search_again="可再次搜索",
     call_again="可再次调用",
     may_repeat="重做可能有副作用",
+    over_limit="[请求超出服务商上限, 已省略: {what}, {media_type}, {size}; {again}]",
+    kept_in_record="保存在记录中: {reference}",
     saved_in="全文: {file}",
+    outline="[先前对话的提要,由记录生成: {example} 之类的名称是记录中的位置]",
+    outline_recalled='[先前对话的提要,由记录生成。读取其中一处: {recall}("{example}")]',
+    outline_user="用户原话:",
+    outline_plan="待办:",
+    outline_files="文件及其最后改动:",
+    outline_failures="失败的操作及其最后结果:",
+    outline_decisions="发现与决定:",
+    outline_words="可能用到的名称:",
+    outline_missing="[此摘要未提及,取自记录:]",
+    outline_lines="行",
+    outline_more="条用户发言略去",
+    outline_changed="已改",
+    outline_read="已读",
 )
 """As the documents have them, to the letter where they spell something out, which makes two of them English."""
 
@@ -131,8 +174,9 @@ EN = Placeholders(
     tools_heading="Available tools:",
 )
 """English."""
-_FIELDS_OF_OTHERS = ("run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in")
-_NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading", *_FIELDS_OF_OTHERS})
+_FIELDS_OF_OTHERS = ("kept_in_record", "run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in")
+_OF_OUTLINES = frozenset(field.name for field in fields(Placeholders) if field.name.startswith("outline"))
+_NOT_IN_PLACE_OF_A_PART = frozenset({"cut", "interrupted", "not_shown", "tools_heading", *_FIELDS_OF_OTHERS}) | _OF_OUTLINES
 _EARLIER = (
     "[The output of this command is out of date: {what}, {size}; {again}]",
     "[A long text stood here; it was left out of this history]",

@@ -29,7 +29,8 @@ def test_the_last_lines_are_those_of_this_run():
     assert RunTotals.of(STATUS, "mine").since(before).lines() == [
         "10 requests, 100,000 tokens sent, 50% from cache, 4,000 answered",
         "30,000 tokens struck, 1 repairs made",
-        "paid $3.0000 at list prices; saved $1.0000 net (25.0%)",
+        "paid $3.0000 at list prices",
+        "saved $1.0000 net (25.0%)",
     ]
 
 
@@ -38,7 +39,8 @@ def test_a_dry_run_says_what_would_have_been():
     lines = RunTotals.of({**STATUS, "mode": "dry-run"}, "mine").lines()
     assert lines[1:] == [
         "would have struck 20,000 tokens and made 2 repairs",
-        "paid $3.0000 at list prices; would have saved $0.2500 net (8.3%)",
+        "paid $3.0000 at list prices",
+        "would have saved $0.2500 net (8.3%)",
     ]
 
 
@@ -47,7 +49,8 @@ def test_folded_tokens_are_told_apart():
     folded = RunTotals(requests=3, sent_tokens=9_000, folded_tokens=1_234, cost_usd=1.0, saved_usd=0.25)
     assert folded.lines()[1:] == [
         "1,234 tokens folded, 0 struck, 0 repairs made",
-        "paid $1.0000 at list prices; saved $0.2500 net (20.0%)",
+        "paid $1.0000 at list prices",
+        "saved $0.2500 net (20.0%)",
     ]
     held = {"requests": 3, "sent_tokens": 9, "would_fold_tokens": 70, "would_strike_tokens": 30}
     dry = RunTotals.of({"mode": "dry-run", "projects": {"mine": held}}, "mine")
@@ -113,7 +116,30 @@ def test_would_save_and_saved_are_not_confused(is_dry_run):
     said = "\n".join(RunTotals.of({"mode": "dry-run" if is_dry_run else "edit", "projects": {"mine": sums}}, "mine").lines())
     assert "struck 700 tokens" in said
     assert "tokens struck" not in said
-    assert "; saved" not in said
+    assert "\nsaved" not in said
+
+
+LOST = {"kind": "system", "place": "system block 2, line 14", "what": "the date", "by": "client", "count": 41}
+LOST |= {"lost_tokens": 1_200_000, "lost_usd": 3.1, "says": "system block 2, line 14 changed: the date"}
+
+
+def test_the_last_line_says_what_to_look_at_first():
+    """The most expensive loss of the cache that the user can do something about, where it matters; else all requests."""
+    totals = RunTotals.of({**STATUS, "cache_breaks": {"mine": [{**LOST, "by": "redline", "lost_usd": 9.0}, LOST]}}, "mine")
+    assert totals.look_first() == "look at redline cache: $3.10 lost to system block 2, line 14: the date"
+    assert totals.since(totals).look_first("/x").startswith("look at redline serve /x: every request")
+    small = RunTotals.of({**STATUS, "cache_breaks": {"mine": [{**LOST, "lost_usd": 0.1}]}}, "mine")
+    assert "redline serve" in small.look_first()
+    unpriced = RunTotals.of({**STATUS, "cache_breaks": {"mine": [{**LOST, "lost_usd": None}]}}, "mine")
+    assert "1,200,000 tokens lost to system block 2" in unpriced.look_first()
+    for line in (totals.look_first(), unpriced.look_first()):
+        assert len(f"redline: {line}") <= 80
+
+
+def test_limits_on_dollars_are_told_at_the_end():
+    """The line that was logged when a session passed its limit."""
+    status = {**STATUS, "spending": {"notes": {"mine": ["session s has cost $5.20: more than $5.00 (--warn-usd)"]}}}
+    assert "session s has cost $5.20: more than $5.00 (--warn-usd)" in RunTotals.of(status, "mine").lines()
 
 
 def test_a_long_day_fits_eighty_columns():

@@ -281,3 +281,16 @@ def test_a_fork_has_not_paid_for_what_it_copied(tmp_path):
     first, second = (paid_in_log(read_log_file(tmp_path / name)) for name in ("one.jsonl", "two.jsonl"))
     assert (first.requests, second.requests) == (3, 1)
     assert first.usd == pytest.approx(3 * second.usd)
+
+
+def test_usage_that_came_late_belongs_to_its_request(tmp_path):
+    """A proxy on a busy machine may hear of the next request before it has recorded the usage of the last."""
+    said = [says("user", "go"), *asks("read", {"path": "a"}, "x" * 400, id="a"), *asks("read", {"path": "b"}, "y" * 400, id="b")]
+    lists = [conversation("anthropic", said[:count]) for count in (1, 3, 5)]
+    with Editor(tmp_path / "chats", policy="documents") as editor:
+        requests = [editor.edit(messages, model="claude-sonnet-4-5") for messages in lists]
+        for number, request in enumerate(requests):
+            editor.report(request, {"input_tokens": 100 + number, "output_tokens": 7})
+    (log,) = (tmp_path / "chats").glob("*.jsonl")
+    history = history_of_log(read_log_file(log))
+    assert [request.usage.input_tokens for request in history.requests if request.usage] == [100, 101, 102]

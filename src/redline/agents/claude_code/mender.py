@@ -241,8 +241,13 @@ class ClaudeCodeLines:
         for block in blocks:
             place = self._origins.find(block)
             origin = place.line if place and self._roles[place.line] == role else None  # a line cannot change sides
-            if origin is None and own and self._roles[own[0]] == role and kind_of(block) != "tool_result":
-                # The repair corrected a block: it belongs to the line of the one before it. A result that it made has no line.
+            if origin is None and own and self._roles[own[0]] == role and kind_of(block) == "tool_result":
+                # A result that holds less than before stays in its line. A result that the repair made has no line.
+                call = block.get("tool_use_id")
+                held = (line for line in own if any(_answers(one, call) for one in self.blocks[line]))
+                origin = next(held, None)
+            elif origin is None and own and self._roles[own[0]] == role:
+                # The repair corrected a block: it belongs to the line of the one before it.
                 origin = next((known for known in reversed(origins) if known in own), own[0])
             origins.append(origin)
         lines: list[ClaudeCodeLine] = []
@@ -281,6 +286,10 @@ def _blocks_of(message: Message) -> list[Any]:
     """The blocks of a message; none if it is plain words."""
     content = payloads.decode(message.native)["content"]
     return content if isinstance(content, list) else []
+
+
+def _answers(block: Any, call: object) -> bool:
+    return kind_of(block) == "tool_result" and block.get("tool_use_id") == call
 
 
 def _role_of(message: Message) -> str:

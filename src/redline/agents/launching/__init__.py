@@ -2,10 +2,10 @@
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from redline.agents.launching.settings_files import option_values as option_values
 from redline.agents.launching.settings_files import read_dotenv as read_dotenv
@@ -109,10 +109,6 @@ class Agent(ABC):
             f"{self.name} is logged in with a subscription: its requests are only observed, and nothing is struck. "
             "--edit-subscriptions edits them, too."
         )
-
-    def with_settings(self, launch: Launch, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Launch:  # noqa: ARG002
-        """The launch with settings changed for this run alone. A ValidationError where the agent has no flag for that."""
-        raise ValidationError(f"{self.name} has no hooks that Redline knows. Leave --hooks out.")
 
     def flagged(self, launch: Launch) -> Route | None:
         """The route where the user's own flags set an address: they win."""

@@ -1,7 +1,7 @@
 """The last lines of a run: what went through the proxy, what it cost, what Redline did to it, and if nothing, why."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,9 +24,19 @@ _STATUS_REASONS = {
     "429": "the provider's rate limit",
     "529": "the provider is overloaded",
 }
-_COUNTERS = ("untouched", "unreachable", "errors")
+_LIMITS = {
+    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept for the session",
+    "left out": "{requests} made to fit a limit of the provider: the oldest pictures, or the largest results, gave way to a line",
+    "fewer tools": "{requests} sent with fewer tools, as many as the provider takes; those left out were never called",
+    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has compacted, "
+    "or let it know by --report-usage unstruck",
+}
+_COUNTERS = ("untouched", "unreachable", "errors", "limits")
 _MOST_REASONS = 3
 """Of one kind; the most frequent first."""
+_LEAST_LOST_USD, _LEAST_LOST_SHARE = 0.01, 0.05
+"""A lost cache that cost less, in dollars or of what was paid, is not told."""
+_MOST_COLUMNS = 80 - len("redline: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +67,14 @@ class RunTotals:
     """Why a provider gave no answer, and how often."""
     errors: Mapping[str, float] = field(default_factory=dict)
     """By the status that was answered."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """What was done because of a limit of the provider, and in how many requests."""
     store_problem: str = ""
     whole_problem: str = ""
+    spent: tuple[str, ...] = ()
+    """What was said of limits on dollars."""
+    breaks: Sequence[Mapping[str, Any]] = ()
+    """What broke the provider's cache, the most expensive first."""
 
     @classmethod
     def of(cls, status: Mapping[str, object], label: str) -> "RunTotals":
@@ -76,13 +92,18 @@ class RunTotals:
             observed_tokens=sum(value for value in observed if isinstance(value, int | float)),
             store_problem=str(status.get("store_problem") or ""),
             whole_problem=str(status.get("whole_problem") or ""),
+            spent=tuple(map(str, _listed(table_at(status, "spending", "notes").get(label)))),
+            breaks=[row for row in _listed(table_at(status, "cache_breaks").get(label)) if isinstance(row, dict)],
         )
 
     def since(self, before: "RunTotals") -> "RunTotals":
         """What was added after an earlier reading."""
         added: dict[str, Any] = {name: getattr(self, name) - getattr(before, name) for name in (*_FIELDS, "observed_tokens")}
         added |= {name: Counter(getattr(self, name)) - Counter(getattr(before, name)) for name in _COUNTERS}
-        return replace(self, **added)
+        earlier = {_break_name(row): row for row in before.breaks}
+        breaks = [_less(row, earlier.get(_break_name(row), {})) for row in self.breaks]
+        spent = tuple(line for line in self.spent if line not in before.spent)
+        return replace(self, **added, breaks=[row for row in breaks if row["count"] > 0], spent=spent)
 
     def lines(self) -> list[str]:
         """For people. No line of zeros without its reason, and what would have been is never told as what was."""
@@ -91,20 +112,39 @@ class RunTotals:
             return ["No request came through. redline doctor shows how the agent is routed.", *problem]
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
-        held = _count_of(self.untouched, "holdout")
-        why = f"{_requests(held)} sent as they came: held out. redline proof compares their sessions with the others"
-        return [first, *self._changes(), *reasons_of(self), *([why] if held else [])]
+        struck, paid = self._changes()
+        why = reasons_of(self)
+        if held := _count_of(self.untouched, "holdout"):
+            why.append(f"{_requests(held)} sent as they came: held out. redline proof compares their sessions with the others")
+        return [first, *struck, *why, *paid] if self.has_changed else [first, *paid, *why]
+
+    def look_first(self, store: str = "") -> str:
+        """The line on what to look at: the most expensive loss of the cache that is not Redline's doing, else all requests."""
+        for row in self.breaks:
+            usd, tokens = row.get("lost_usd"), row.get("lost_tokens") or 0
+            is_much = (
+                usd >= max(_LEAST_LOST_USD, _LEAST_LOST_SHARE * self.cost_usd)
+                if isinstance(usd, int | float)
+                else tokens >= _LEAST_LOST_SHARE * self.sent_tokens
+            )
+            if is_much and row.get("by") != "redline":
+                lost = f"${usd:,.2f}" if isinstance(usd, int | float) else f"{tokens:,} tokens"
+                ahead = f"look at redline cache{f' {store}' if store else ''}: {lost} lost to "
+                room = max(_MOST_COLUMNS - len(ahead), 20)
+                says = f"{row.get('place')}: {row.get('what')}" if row.get("what") else str(row.get("says"))
+                return ahead + (says if len(says) <= room else f"{says[: room - 1]}…")
+        return f"look at redline serve{f' {store}' if store else ''}: every request, what was struck, and why"
 
     @property
     def has_changed(self) -> bool:
         """Whether something was folded, struck, repaired or saved, or in a dry run would have been."""
         return bool(self.folded_tokens or self.struck_tokens or self.repairs or self.saved_usd)
 
-    def _changes(self) -> list[str]:
-        """A line for folds, strikes and repairs, and a line for the price with and without them."""
+    def _changes(self) -> tuple[list[str], list[str]]:
+        """The line for folds, strikes and repairs; the lines for what was paid and what was saved."""
         paid = f"paid ${self.cost_usd:,.4f} at list prices"
         if not self.has_changed:
-            return [paid] if self.cost_usd else []
+            return [], [paid] if self.cost_usd else []
         folded = f"{self.folded_tokens:,.0f} tokens folded, " if self.folded_tokens else ""
         struck = f"{folded}{self.struck_tokens:,.0f} {'' if folded else 'tokens '}struck, {self.repairs:,.0f} repairs made"
         if self.asked_again:
@@ -114,12 +154,26 @@ class RunTotals:
             folded = f"folded {self.folded_tokens:,.0f} tokens, " if self.folded_tokens else ""
             struck = f"would have {folded}struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"
         if not self.cost_usd:
-            return [struck]
+            return [struck], []
         without = self.cost_usd + (0 if self.is_dry_run else self.saved_usd)
         verb = "would have " if self.is_dry_run else ""
         what = f"{verb}saved" if self.saved_usd >= 0 else f"{verb}cost more, by"
         share = f" ({abs(self.saved_usd) / without:.1%})" if without > 0 else ""
-        return [struck, f"{paid}; {what} ${abs(self.saved_usd):,.4f} net{share}"]
+        return [struck], [paid, f"{what} ${abs(self.saved_usd):,.4f} net{share}"]
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _break_name(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(row.get(name) for name in ("kind", "what", "place"))
+
+
+def _less(row: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What was added to a row of lost caches after an earlier reading."""
+    numbers = {name: value for name in ("count", "lost_tokens", "lost_usd") if isinstance(value := row.get(name), int | float)}
+    return {"count": 0, **row, **{name: value - (before.get(name) or 0) for name, value in numbers.items()}}
 
 
 def reasons_of(totals: RunTotals) -> list[str]:
@@ -137,6 +191,8 @@ def reasons_of(totals: RunTotals) -> list[str]:
             f"{_requests(totals.retreats)} edited too slowly, and sent with earlier strikes alone: "
             "REDLINE_DEADLINE=500 gives more time"
         )
+    said += [words.format(requests=_requests(totals.limits[done])) for done, words in _LIMITS.items() if done in totals.limits]
+    said += totals.spent
     for why, count in _most(totals.unreachable):
         said.append(f"{_requests(count)} not answered: {why}")
     for status, count in _most(totals.errors):

@@ -45,7 +45,11 @@ _END_SECONDS = 3.0
 _LOOK_SECONDS = 0.05
 _ANSWER_SECONDS = 5.0
 _WAIT_SECONDS = 0.5
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+if sys.platform == "win32":
+    _FORWARDED, _FROM_TERMINAL = (signal.SIGTERM, signal.SIGINT), (signal.SIGINT,)
+else:
+    _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+    _FORWARDED = (signal.SIGTERM, signal.SIGHUP, *_FROM_TERMINAL)
 _TOKEN_VARIABLE = "REDLINE_TOKEN"
 """Meant for a proxy that others use; the agent behind a proxy of its own would not know it."""
 _OPENER = build_opener(ProxyHandler({}))  # the proxy is on this machine: the HTTP proxy of the environment is not asked
@@ -61,6 +65,8 @@ class ProxyPort:
     @classmethod
     def take(cls, port: int = 0) -> "ProxyPort":
         """Take a port, or any that is free. An ExecutionError says that somebody else has it."""
+        if sys.platform == "win32":  # a process there is handed no socket
+            raise ExecutionError("redline run starts no proxy on Windows. Run redline proxy, then redline run --proxy URL.")
         return cls(bind("127.0.0.1", port), make_key())
 
     @property
@@ -177,14 +183,7 @@ def _signals_to(agent: subprocess.Popen[bytes]) -> Iterator[None]:
     """Hand signals on. A Ctrl-C in the terminal reaches the agent anyway, and twice would mean something else."""
 
     def hand_on(number: int, _: FrameType | None) -> None:
-        in_foreground = False
-        with suppress(OSError):
-            terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-            try:
-                in_foreground = os.tcgetpgrp(terminal) == os.getpgrp()
-            finally:
-                os.close(terminal)
-        if not (in_foreground and number in (signal.SIGINT, signal.SIGQUIT)):
+        if not (number in _FROM_TERMINAL and _is_in_foreground()):
             agent.send_signal(number)
 
     before = {number: signal.signal(number, hand_on) for number in _FORWARDED}
@@ -193,6 +192,19 @@ def _signals_to(agent: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _is_in_foreground() -> bool:
+    """Whether what is typed in the terminal reaches this process, and the agent with it."""
+    if sys.platform == "win32":
+        return True
+    with suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        try:
+            return os.tcgetpgrp(terminal) == os.getpgrp()
+        finally:
+            os.close(terminal)
+    return False
 
 
 def _wait_until_it_answers(port: ProxyPort, supervisor: subprocess.Popen[bytes], log: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
@@ -16,6 +17,8 @@ from redline.values.messages import Message, Text, ToolCall
 Place = TypeVar("Place")
 
 _MODEL = ("assistant", "system")
+_MOST_LOOKED_AT = 50
+"""Entries from the end on in which the model is looked for."""
 _ID_FIELDS = frozenset({"id", "tool_use_id", "toolCallId"})
 
 
@@ -43,7 +46,7 @@ class RepairedWindow:
         self.positions: list[tuple[Position, ...]] = [entry.positions for entry in entries]
         """By the number of a message the records that it is written in."""
         self.messages: list[Message] = list(messages or (entry.message for entry in entries))
-        self._repair = legalize(self.messages, self._format, strategy)
+        self._repair = legalize(self.messages, self._format, strategy, model_of(entries))
         self._reasons: dict[int, dict[str, None]] = {}
         """By the number of a message what was done to it, each thing once."""
         for change in self._repair.changes:
@@ -130,6 +133,11 @@ def last_window(conversation: RecordedConversation) -> Sequence[Entry]:
     """The messages since the last compaction: those that go on."""
     windows = conversation.windows
     return windows[-1] if windows else ()
+
+
+def model_of(entries: Sequence[Entry]) -> str:
+    """The model that answered last; empty where the file does not say it."""
+    return next((entry.model for entry in islice(reversed(entries), _MOST_LOOKED_AT) if entry.model), "")
 
 
 def gaps_in_last_window(conversation: RecordedConversation) -> list[RecordedGap]:

@@ -9,7 +9,7 @@ from redline.agents.launching.settings_files import read_json, table_at, text_at
 from redline.errors import ValidationError
 from redline.providers.apis import ANTHROPIC, GEMINI, OPENAI
 
-_SETTINGS = "OPENCODE_CONFIG_CONTENT"
+SETTINGS_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 _FILES = ("opencode.jsonc", "opencode.json")
 _ROUTED = (
     RoutedProvider("anthropic", ANTHROPIC, "/v1", ("ANTHROPIC_API_KEY",)),
@@ -32,7 +32,7 @@ class OpenCodeAgent(Agent):
 
         Providers that the project's files send to an address of theirs are off for this run: they may carry the user's key.
         """
-        settings = _content(launch)
+        settings = settings_in(launch)
         providers = table_at(settings, "provider")
         folder = Path(launch.environment.get("XDG_DATA_HOME") or launch.home / ".local" / "share")
         known = {*table_at(read_json(folder / "opencode" / "auth.json")), *providers}
@@ -51,7 +51,7 @@ class OpenCodeAgent(Agent):
             lists = (table_at(held).get("disabled_providers") for held in own)
             listed = [one for names in lists if isinstance(names, list) for one in names if isinstance(one, str)]
             told["disabled_providers"] = list(dict.fromkeys([*listed, *strangers]))
-        return Route(launch.arguments, {_SETTINGS: json.dumps(told)})
+        return Route(launch.arguments, {SETTINGS_VARIABLE: json.dumps(told)})
 
     def base_urls(self, launch: Launch) -> Iterator[BaseUrl]:
         """The project's files, which are not followed; the variable with settings, the user's files, the SDKs' variables."""
@@ -73,16 +73,17 @@ def _own_folder(launch: Launch) -> Path:
     return Path(launch.environment.get("XDG_CONFIG_HOME") or launch.home / ".config") / "opencode"
 
 
-def _content(launch: Launch) -> dict[str, object]:
+def settings_in(launch: Launch) -> dict[str, object]:
+    """What the variable for settings holds."""
     try:
-        return table_at(json.loads(launch.environment.get(_SETTINGS) or "{}"))
+        return table_at(json.loads(launch.environment.get(SETTINGS_VARIABLE) or "{}"))
     except ValueError as problem:
-        raise ValidationError(f"{_SETTINGS} is not JSON ({problem}). Mend it, or unset it.") from None
+        raise ValidationError(f"{SETTINGS_VARIABLE} is not JSON ({problem}). Mend it, or unset it.") from None
 
 
 def _own_settings(launch: Launch) -> Iterator[tuple[str, object]]:
     """What the user has set, the strongest first, and where."""
-    yield _SETTINGS, _content(launch)
+    yield SETTINGS_VARIABLE, settings_in(launch)
     named = [Path(file)] if (file := launch.environment.get("OPENCODE_CONFIG")) else []
     for path in (*named, *(_own_folder(launch) / name for name in _FILES)):
         yield str(path), read_json(path)

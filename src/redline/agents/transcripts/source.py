@@ -13,6 +13,7 @@ import msgspec
 
 from redline.agents.transcripts import BadRecord, Position, RecordedGap
 from redline.errors import TranscriptError
+from redline.file_calls import READING, read_at
 from redline.values import payloads
 
 Head = TypeVar("Head")
@@ -34,8 +35,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            # A pipe that nobody writes to would be waited for.
-            self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self._file = os.open(path, READING)
         except (OSError, ValueError) as problem:  # the second for a name with a zero byte
             reason = getattr(problem, "strerror", None) or problem
             raise TranscriptError(f"{path} cannot be opened: {reason}. Check the path and its permissions.") from problem
@@ -74,7 +74,7 @@ class Source:
 
     def _read(self, offset: int, length: int) -> bytes:
         try:
-            return os.pread(self._file, length, offset)
+            return read_at(self._file, length, offset)
         except OSError as problem:
             raise TranscriptError(f"{self.path} cannot be read: {problem.strerror}. Copy it to another disk.") from problem
 

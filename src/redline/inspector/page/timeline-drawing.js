@@ -30,6 +30,7 @@ export function drawTimeline({ kinds, points: shown, costs, unit, window_tokens:
     layers.map((layer) => nameLayer(layer, xs, y)),
     near.map(([tokens, text]) => [path("limit", [left, right], [y(tokens), y(tokens)]), label(left + 6, y(tokens) - 5, text, "limit-name")]),
     marked("cold", "is_cold", `${bottom + 3}v8`),
+    marked("broke", "broke", `${bottom + 8}l-4 7h8z`),
     marked("compaction", "compaction", `${top}l-4 -6h8l-4 6V${bottom}`),
     drawLines("Cost so far", below, xs, costs.map(({ name, values }) => ({ name, values: twice(values) })), unit),
     requestTicks(points, xs, below.bottom, width / 100),

@@ -5,7 +5,7 @@ import { UNSENT, drawTimeline } from "./timeline-drawing.js";
 
 const ROWS = 25;
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
-const HELP = "❙ cold cache, ▼ compaction. Point or press arrows for numbers; click or press Enter to go there.";
+const HELP = "❙ cold cache, ▲ lost cache, ▼ compaction. Point or press arrows for numbers; click or press Enter to go there.";
 const total = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
 
 class TimelineView extends DrawnView {
@@ -18,6 +18,7 @@ class TimelineView extends DrawnView {
   heading = h("h2");
   legend = h("ul.legend");
   facts = h("dl");
+  broke = fold("What broke the cache", h("dl"));
   numbers = h("div.wide", { tabindex: 0, role: "region", "aria-label": "Numbers of the requests" });
   pages = h("p.inline", { role: "status" });
   fold = fold("Numbers", this.numbers, this.pages);
@@ -41,7 +42,7 @@ class TimelineView extends DrawnView {
   }
 
   #build() {
-    const readout = h("section", { "aria-label": "Numbers of the request" }, this.heading, this.legend, this.facts);
+    const readout = h("section", { "aria-label": "Numbers of the request" }, this.heading, this.legend, this.facts, this.broke);
     fill(this, this.said, h("div.columns", this.stage, readout), h("p.says", HELP), this.fold);
     this.fold.ontoggle = () => this.#turn(Infinity);
     onWidth(this.stage, () => this.#draw());
@@ -104,6 +105,8 @@ class TimelineView extends DrawnView {
     this.names.forEach((name, nth) => fill(this.values[nth], count(sizes[nth] ?? point[name])));
     fill(this.heading, link(`Request ${count(request)}`, () => this.#open()));
     fill(this.facts, facts(known));
+    this.broke.hidden = !point.broke;
+    if (point.broke) fill(this.broke.querySelector("dl"), facts(brokenBy(point.broke)));
     Object.assign(this.cursor, { ariaValueNow: request, ariaValueText: `${request}: ${known.map((fact) => fact.join(" ")).join(", ")}` });
   }
 
@@ -122,7 +125,7 @@ class TimelineView extends DrawnView {
 }
 
 function factsOf({ points, costs, unit }, at) {
-  const { sizes, struck, folded, read, cost, time_ms: time, is_cold: isCold, cold_because: why, compaction } = points[at];
+  const { sizes, struck, folded, read, cost, time_ms: time, is_cold: isCold, cold_because: why, compaction, broke } = points[at];
   const format = amount(unit);
   return [
     ["sent", count(total(sizes))],
@@ -132,8 +135,15 @@ function factsOf({ points, costs, unit }, at) {
     ["cost", format(cost)],
     ...costs.map(({ name, values }) => [`so far, ${name}`, format(values[at])]),
     ["time", when(time)],
-    ["note", [isCold && `cold: ${why}`, compaction && "after a compaction"].filter(Boolean).join("; ")],
+    ["note", [broke ? `lost cache: ${broke.says}` : isCold && `cold: ${why}`, compaction && "after a compaction"].filter(Boolean).join("; ")],
   ];
+}
+
+/** What a lost cache is told with: the cause, the words at its place, what was lost, and what to set. */
+function brokenBy({ says, before, after, by, lost_tokens: tokens, lost_usd: usd, advice }) {
+  const who = { client: "the client", redline: "Redline", provider: "the provider", time: "a pause" }[by];
+  const lost = `${count(tokens)} tokens${usd === null ? "" : `, ${amount("usd")(usd)}`}`;
+  return [["what", says], ["before", before], ["after", after], ["who", who], ["lost", lost], ["set", advice]].filter(([, value]) => value);
 }
 
 customElements.define("redline-timeline", TimelineView);

@@ -32,6 +32,7 @@ ANTHROPIC = Provider(
     own_headers=frozenset({"anthropic-version", "x-api-key"}),
     own_paths=re.compile(r"^/(?:$|api/hello)"),  # where Claude Code asks, without any header, whether the server answers
     genai_name="anthropic",
+    limit_status=402,  # what Anthropic answers itself where the money is at its end
     error=_error,
 )
 """The server of Anthropic's own API."""

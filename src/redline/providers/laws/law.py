@@ -51,14 +51,16 @@ class History(msgspec.Struct, frozen=True):
     pairs: Pairs
     flaws: Sequence[tuple[int, Flaw]]
     """What each message alone does wrong, by its position."""
+    model: str = ""
+    """That is asked, where somebody said it: limits differ by model."""
 
     @classmethod
-    def of(cls, messages: Sequence[Message], format: Format, pairs: Pairs | None = None) -> "History":
+    def of(cls, messages: Sequence[Message], format: Format, pairs: Pairs | None = None, model: str = "") -> "History":
         """Match calls and results, unless that is done, and look through each message, once for all laws."""
         pairs = pairs or pair_up(messages, items_are_messages=format.items_are_messages)
         natives = [payloads.decode(message.native) for message in messages]
         flaws = [(index, flaw) for index, native in enumerate(natives) for flaw in format.flaws(native)]
-        return cls(messages, format, pairs, flaws)
+        return cls(messages, format, pairs, flaws, model)
 
 
 class Law(msgspec.Struct, frozen=True):

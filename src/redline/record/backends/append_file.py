@@ -1,16 +1,15 @@
 """A file that grows by whole appends: locked against other processes, and closed for a while when many are open."""
 
 import contextlib
-import fcntl
 import io
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from weakref import ref
 
+from redline import file_calls
 from redline.errors import LogError, StaleLogError
 from redline.files import create_private, file_error, open_private, sync_directory
 from redline.record.exclusive import Exclusive, forget_after_fork
@@ -70,7 +69,7 @@ class AppendFile:
             handle = self._opened(create=create)
             if handle is None:
                 return 0
-            fcntl.flock(handle, fcntl.LOCK_EX if self._is_writable else fcntl.LOCK_SH)
+            file_calls.lock(handle, is_shared=not self._is_writable)
             status = os.fstat(handle)
         except OSError as problem:
             raise file_error(self.path, problem) from problem
@@ -121,7 +120,7 @@ class AppendFile:
 
     def _unlock(self) -> None:
         if self._handle is not None:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)
+            file_calls.unlock(self._handle)
 
     def append(self, content: bytes, *, at: int) -> None:
         """Add bytes at the end, which is `at`: all of them, or none if that fails. Only while it is locked."""
@@ -167,6 +166,8 @@ class AppendFile:
                 for one in beside:
                     one.unlink(missing_ok=True)
                 os.ftruncate(handle, 0)  # the content goes now, not when the last process closes the file
+                if not file_calls.CAN_DELETE_OPEN:
+                    self._let_go()
                 self.path.unlink(missing_ok=True)
                 sync_directory(self.path.parent)
             except OSError as problem:
@@ -178,7 +179,7 @@ class AppendFile:
         give_up_at = time.monotonic() + _SHORT_WAIT_SECONDS
         while True:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file_calls.lock(handle, waits=False)
                 return
             except BlockingIOError:
                 if time.monotonic() > give_up_at:
@@ -192,12 +193,8 @@ class AppendFile:
         return self._handle
 
     def _sync(self, handle: int) -> None:
-        if not self._is_synced:
-            return
-        if sys.platform == "darwin":  # on macOS fsync leaves the data in the drive's cache
-            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
-        else:
-            os.fdatasync(handle)
+        if self._is_synced:
+            file_calls.flush_to_disk(handle)
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes from start to end."""
@@ -206,7 +203,7 @@ class AppendFile:
             handle, pieces = self._opened(create=False), list[bytes]()
             while at < end:
                 try:
-                    piece = b"" if handle is None else os.pread(handle, end - at, at)
+                    piece = b"" if handle is None else file_calls.read_at(handle, end - at, at)
                 except OSError as problem:
                     raise file_error(self.path, problem) from problem
                 if not piece:
@@ -263,7 +260,7 @@ class _FileMark(NamedTuple):
         status = os.fstat(handle)
         size = status.st_size if size is None else size
         start = max(0, size - _MARK_BYTES)
-        return cls(status.st_ino, size, os.pread(handle, size - start, start))
+        return cls(status.st_ino, size, file_calls.read_at(handle, size - start, start))
 
 
 _MARK_BYTES = 1024

@@ -1,13 +1,13 @@
 """A log in a file of JSON Lines: a header, then a line for each record; a torn end is cut off and kept in a file beside it."""
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from redline import file_calls
 from redline.errors import LogError, ValidationError
 from redline.files import check_writable, file_error
 from redline.record import codec
@@ -321,17 +321,17 @@ class JsonlBackend(FileBackend):
             AppendFile(log, "fsync").delete((*beside, _lock_of(path)))
         index = self.path(place, INDEX)
         try:
-            handle = os.open(index, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            handle = os.open(index, os.O_RDWR | file_calls.NOT_FOLLOWING)
         except FileNotFoundError:
             return
         except OSError as problem:
             raise file_error(index, problem) from problem
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # others are kept out while lines of the same length take the place of those
+            file_calls.lock(handle)  # others are kept out while lines of the same length take the place of those
             at = 0
             for line in index.read_bytes().splitlines(keepends=True):
                 if (changed := codec.blanked(line, names)) is not None:
-                    os.pwrite(handle, changed, at)
+                    file_calls.write_at(handle, changed, at)
                 at += len(line)
             os.fsync(handle)
         finally:

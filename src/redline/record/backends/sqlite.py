@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from urllib.parse import quote, unquote
 
 from redline.errors import LogError, ValidationError
+from redline.file_calls import user_number
 from redline.files import check_path, check_writable, file_error, tighten
 from redline.record import codec
 from redline.record.addresses import check_file_name
@@ -88,7 +89,7 @@ class SqliteLog(DatabaseLog):
         if self._open_database is None:
             path, durability = self._path, self._durability
             self._open_database = shared(
-                ("sqlite", path, path.absolute(), durability, os.geteuid()),
+                ("sqlite", path, path.absolute(), durability, user_number()),
                 lambda: SqliteDatabase(path, _SCHEMA, durability),
                 is_usable=SqliteDatabase.is_current,
             )

@@ -175,7 +175,7 @@ class SqliteDatabase(DatabaseConnection[sqlite3.Connection]):
             )
         if version > _SCHEMA_VERSION:
             raise LogError(
-                f"{self.path} was made by a newer Redline (tables of version {version}). Run: pip install -U redline"
+                f"{self.path} was made by a newer Redline (tables of version {version}). Run: pip install -U redline-context"
             )
         return bool(tables)
 

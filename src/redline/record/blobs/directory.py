@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -80,7 +79,7 @@ class DirectoryBlobs:
 
     def delete_older(self, reference: str, *, than_ms: float) -> bool:
         """Forget the bytes if they were last put before that time; whether they were forgotten."""
-        file, aside = self.file_of(reference), self.path / f".redline-{secrets.token_hex(8)}.old"
+        file, aside = self.file_of(reference), self.path / f".redline-{os.urandom(8).hex()}.old"
         with _reporting(f"{file} cannot be deleted", _CHECK_DIRECTORY):
             try:
                 file.rename(aside)

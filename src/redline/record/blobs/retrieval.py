@@ -12,7 +12,7 @@ from redline.record.blobs.directory import file_name_in, read_offloaded
 from redline.record.blobs.grep import grep_lines
 from redline.record.blobs.opening import open_blobs
 from redline.values import payloads
-from redline.values.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, find_reference, reference_to
+from redline.values.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, find_reference, reference_to
 
 _REFERENCE = re.compile(r"(?<![\w-])[0-9a-f]{64}(?![\w-])")
 _RANGE = re.compile(r"\s*(?P<first>\d{1,9})?\s*(?P<dash>-)?\s*(?P<last>\d{1,9})?\s*")
@@ -77,6 +77,8 @@ def recall_from(
     if place is not None:
         message, at = find_message(place[0]), place[1]
         text = part_text(message.parts[at]) if message is not None and at < len(message.parts) else None
+        if not text and message is not None and at < len(message.parts) and (shown := _media_words(message.parts[at])):
+            text = shown
         if text is None:
             raise ValidationError(f"There is nothing to read at {reference_to(*place)}. Copy the reference from the stub.")
         return excerpt_of(text, lines=lines, grep=grep, max_chars=max_chars)
@@ -97,6 +99,13 @@ def part_text(part: Part) -> str | None:
         case ToolCall():
             return payloads.encode(part.arguments).decode("utf-8", "replace")
     return None
+
+
+def _media_words(part: Part) -> str:
+    """What a picture or a document in the record is, for whoever can only read; empty for other parts."""
+    media = [one for one in (part.parts if isinstance(part, ToolResult) else (part,)) if isinstance(one, Media)]
+    told = ", ".join(f"{one.media_type} of {len(one.source):,} characters" for one in media)
+    return told and f"[{told}: kept in the record. It cannot be shown as text; `redline show` names the session's messages.]"
 
 
 def recall_tool(format: str, *, name: str = "recall") -> dict[str, Any]:

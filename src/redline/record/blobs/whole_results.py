@@ -1,6 +1,5 @@
 """Whole results as text files, which an agent can read where lines were left out of a result that its model was sent."""
 
-import logging
 import re
 from pathlib import Path
 
@@ -8,8 +7,6 @@ from redline.errors import RedlineError, ValidationError
 from redline.record.blobs.blobs import reference_of
 from redline.record.blobs.directory import DirectoryBlobs
 from redline.values.checks import short_repr
-
-_logger = logging.getLogger("redline.conversation")
 
 _DIGITS = 16
 """So many digits of its reference name a file: a model copies the name from a notice, and pays for each digit."""
@@ -76,8 +73,13 @@ class WholeFolders:
         except (RedlineError, OSError) as problem:
             found = str(problem)
         before, self.problem = self.problem, found
-        if found and not before:
-            _logger.warning("Whole results cannot be stored, so no lines are left out of them: %s", found)
-        elif before and not found:
-            _logger.warning("Whole results are stored again.")
+        if bool(found) == bool(before):
+            return found
+        import logging  # here, as a hook would wait for it
+
+        logger = logging.getLogger("redline.conversation")
+        if found:
+            logger.warning("Whole results cannot be stored, so no lines are left out of them: %s", found)
+        else:
+            logger.warning("Whole results are stored again.")
         return found

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import chain, takewhile, zip_longest
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +16,7 @@ from redline.engine.state import State, runs_of
 from redline.errors import LogError
 from redline.providers import find_format
 from redline.providers.usage import Usage
+from redline.record.log import Stored
 from redline.record.reading import ReadOnlyLog, StoredLog
 from redline.record.records import (
     Destination,
@@ -270,7 +271,7 @@ def history_of_log(log: StoredLog, *, head: int | None = None, observed: str = "
     timeline = Timeline(ReadOnlyLog(log.records), head)
     if timeline.head not in timeline.records.stored:
         raise LogError(f"There is no record {head} in {log.place}; it has {len(log.records)}.")
-    path = timeline.path()
+    path = list(_with_late_usage(timeline))
     for position, one in enumerate(path):
         walk.take(position, one.record, number=one.number, parent=one.parent)
     return SessionHistory(
@@ -284,6 +285,15 @@ def history_of_log(log: StoredLog, *, head: int | None = None, observed: str = "
         observed=observed or walk.left_alone,
         copied_requests=walk.copied,
     )
+
+
+def _with_late_usage(timeline: Timeline) -> Iterator[Stored]:
+    """The path to the head; usage that was reported after the next request had begun follows the request that it is of."""
+    path, tree = timeline.path(), timeline.records
+    for one, after in zip_longest(path, path[1:]):
+        yield one
+        late = [tree.stored[number] for number in tree.children.get(one.number, ()) if after and number > after.number]
+        yield from (other for other in late if isinstance(other.record, UsageReported))
 
 
 class _Walk:
