@@ -1,4 +1,4 @@
-"""Sessions that a provider refuses for their size live on: through the library, the transport, the proxy and `redline repair`."""
+"""Sessions that a provider refuses for their size live on: through library, transport, proxy and `redline repair`."""
 
 import json
 import os
@@ -308,3 +308,42 @@ def test_a_kept_picture_is_found_again():
         "kept in the record as #2.0]"
     )
     assert "image/png" in talk.recall("#2.0")
+
+
+def test_reasoning_that_is_bound_to_pictures():
+    """Within a turn only what comes after the last signed reasoning can go; at a new turn the oldest, and the reasoning."""
+    model, messages = "claude-opus-5-5", screenshots("anthropic", 602)
+    signed = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    messages[1]["content"].insert(0, signed)
+    talk = Conversation(messages, format="anthropic")
+    struck = {strike.index for strike in talk.request(model=model).strikes if strike.rule == "limits"}
+    assert min(struck) == 2  # all pictures come after it
+    messages[1201]["content"].insert(0, signed)
+    within = Conversation(messages, format="anthropic").request(model=model)
+    assert {strike.index for strike in within.strikes} == {1202, 1204}
+    talk = Conversation([*messages, {"role": "user", "content": "And now?"}], format="anthropic")
+    made = talk.request(model=model)
+    assert {strike.rule for strike in made.strikes} == {"limits", "bound_reasoning"}
+    assert picture_count(made.messages) == 540
+    assert "thinking" not in json.dumps(made.messages)
+
+
+@pytest.mark.parametrize("note", ["learned", "left out", "fewer tools", "window near"])
+def test_limits_are_told(note, tmp_path):
+    """In the status, and in the lines with which a run ends."""
+    messages, more, limits = screenshots("anthropic", 101), {}, None
+    format = "anthropic"
+    if note == "learned":
+        messages, limits = screenshots("anthropic", 52), RequestLimits(media=50)
+    elif note == "fewer tools":
+        format, messages, more = "openai_chat", screenshots("openai_chat", 1), {"tools": tools("openai_chat", 129)}
+    elif note == "window near":
+        messages = results("anthropic", 90)
+    rules = ["masked_results"] if note == "window near" else []
+    editor = WireEditor(Editor(tmp_path / "store", policy=Policy(rules=rules, schedule="eager")))
+    with fake_provider(limits=limits) as provider, proxy(provider.url, tmp_path, editor=editor) as running:
+        body = body_of(format, messages, **more)
+        assert post(f"http://127.0.0.1:{running.port}", format, body)[0] == 200
+        status = running.settled(1)
+    assert status["totals"]["limits"] == {note: 1}
+    assert any("1 request was" in line for line in status["notes"])

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ __all__ = ["Asked", "ScriptedProvider", "listening"]
 Spelling = Callable[[Step, set[str]], tuple[str, dict[str, Any]]]
 """How an agent's tools are called: from a step and the names of the tools that were offered, a name and its arguments."""
 
+_FACTOR = int(os.environ.get("SCRIPTED_USAGE_FACTOR", "1"))
+"""So many times as many tokens are reported as were sent, so that a short task fills a window."""
 _CODE_MODE = "exec"
 """The one tool that Codex gives its newest models: a program that calls the others."""
 _MARK = re.compile(r"\[script:([\w-]+)\]")
@@ -77,12 +80,13 @@ class ScriptedProvider:
         tools = set(_names(body))
         script = _script(messages) if tools else ""
         if script and _SUMMARY.search(_last_words(messages)):
-            script, parts = "", (Text("<summary>All that was asked for so far is done.</summary>"),)
+            goes_on = f" It goes on with [script:{script}]." if _FACTOR > 1 else ""
+            script, parts = "", (Text(f"<summary>All that was asked for so far is done.{goes_on}</summary>"),)
         else:
             parts = self._next(script, tools) if script else (Text(_SIDE_ANSWER),)
         fresh, read, written = self.cache.count(endpoint.format, body, messages)
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
-        answer = endpoint.answer(model, parts, Usage(fresh, 20, read, written))
+        answer = endpoint.answer(model, parts, Usage(fresh * _FACTOR, 20, read * _FACTOR, written * _FACTOR))
         return 200, _with_own_ids(answer, len(self.asked)), script, ""
 
     def _next(self, script: str, tools: set[str]) -> tuple[Part, ...]:

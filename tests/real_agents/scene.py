@@ -28,6 +28,8 @@ __all__ = ["FOLDED", "POLICY", "SOURCE", "finished", "main", "phases_of", "play"
 
 FOLDED = "folded"
 _PHASE_SECONDS = 180
+_PASSED_ON = ("REDLINE_REPORT_USAGE", "ANTHROPIC_MODEL", "CLAUDE_CODE_AUTO_COMPACT_WINDOW")
+"""What the test of a scene says to the agent, or to Redline."""
 POLICY = """
 schedule = "eager"
 words = "en"
@@ -94,6 +96,7 @@ def play(
         "TERM": "dumb",
         "LANG": "C.UTF-8",
         **agent.key,
+        **{name: value for name, value in os.environ.items() if name in _PASSED_ON},
     }
     if mode == "direct":
         route = find_agent(program).route(Launch(arguments, environment, home, work), provider.url)

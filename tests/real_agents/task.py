@@ -13,6 +13,7 @@ __all__ = [
     "LONG",
     "MAIN",
     "PROJECT",
+    "RECALLING",
     "RESUMED",
     "SCRIPTS",
     "STARTED",
@@ -46,6 +47,8 @@ INTERRUPTED = "interrupted"
 """The session resumed, and the agent killed while a command runs: a call without a result."""
 FOLDING = "folding"
 """A small project is searched, tested, built and read, each of them again later."""
+RECALLING = "recalling"
+"""What was printed at the beginning is struck, and fetched again: by the tool that the notice names, or from its file."""
 HOOKED = "hooked"
 """The small project three times, with Claude Code's own searches, failures, and a whole result that is read."""
 HOOKED_BY_PLUGIN = "hooked-by-plugin"
@@ -122,6 +125,15 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     INTERRUPTED: (Step("read", "beta.txt"), _prints(61), Step("shell", f"echo now > {STARTED}; sleep 100")),
     RESUMED: (_prints(71), *_reads(), _prints(72), *_reads(), Step("shell", "echo done > result.txt")),
     FOLDING: _FOLDING,
+    RECALLING: (
+        _prints(81),
+        _prints(82),
+        _prints(83),
+        Step("tool", '["RECALL", {}]'),
+        _prints(84),
+        Step("tool", '["RECALL", {"by": "command"}]'),
+        Step("shell", "echo done > result.txt"),
+    ),
     HOOKED: (
         *(Step("shell", f"echo 'line {number} of the notes' >> notes.txt; seq -s ' ' 1 300") for number in range(6)),
         *_FOLDING * 3,

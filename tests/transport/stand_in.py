@@ -11,6 +11,8 @@ class StandInRequest:
     positions: range
     is_changed: bool
     untouched: str = ""
+    log: str = ""
+    learned_limits: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass

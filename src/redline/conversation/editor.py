@@ -6,33 +6,35 @@ for byte, but for those that are struck or have to be repaired.
 
 import dataclasses
 import logging
-import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
-from redline.conversation.resent.arms import HoldoutArms
+from redline.conversation.edited_request import EditedRequest as EditedRequest
+from redline.conversation.edited_request import check_request, is_changed, unchanged_request
+from redline.conversation.resent.arms import NO_ARM, Arm, drawn_arm, known_arm, record_arm
+from redline.conversation.resent.hidden import Positions, shown_digest, with_hidden_turns
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
 from redline.conversation.resent.tree import KnownPath, PathDecisions
 from redline.engine.project import RequestContext
 from redline.engine.request import Request
-from redline.engine.sent import Sent
 from redline.errors import ExecutionError, StaleLogError, ValidationError
 from redline.policy.policy import EDITOR_POLICY, Policy, check_blobs, make_policy
 from redline.policy.presets import PresetName
 from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, format_of_model
-from redline.providers.format import Format
 from redline.providers.limits.refusals import RefusedLimit
 from redline.providers.usage import read_usage
 from redline.record.blobs import Blobs
 from redline.record.blobs.opening import make_blobs
 from redline.record.blobs.retrieval import recall_from
+from redline.record.blobs.search import search_record
 from redline.record.blobs.whole_results import WholeFolders
 from redline.record.log import ROOT, Durability, Redact, Stored
 from redline.record.opening import LogStore
@@ -44,19 +46,22 @@ from redline.record.records import (
     HeadMoved,
     Lift,
     MessageAdded,
+    RecallOffered,
     Record,
     SavedTokens,
     SessionNamed,
     Strike,
     StrikesLifted,
+    TurnsHidden,
     UsageReported,
 )
+from redline.rules.way_back import WayBack
 from redline.schedules import WhenFree
 from redline.schedules.bill import OpenBill
 from redline.tokens import Counter, check_counter, default_counter
 from redline.values import payloads
-from redline.values.checks import check_function, check_time_ms, short_repr
-from redline.values.messages import Message
+from redline.values.checks import check_function, check_text, check_time_ms, short_repr
+from redline.values.messages import Message, Reasoning
 from redline.values.payloads import Payload
 
 _logger = logging.getLogger("redline.editor")
@@ -66,48 +71,6 @@ _MOST_TRIES = 16
 _MOST_REOPENED = 3
 """Logs that one list needs: its own, the index of sessions, and one that it goes on from."""
 _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class EditedRequest(Request):
-    """What to send in place of a list of messages, and why it differs from it."""
-
-    said: Sequence[Payload] = ()
-    """What to send, in order. A message that is not changed is the very object, or the very bytes, of the caller's."""
-    positions: Sequence[int | None] = ()
-    """Of each of these the position in the caller's list; None for one that the repair made of others or of nothing."""
-    is_changed: bool = False
-    """Whether what to send differs from the caller's list."""
-    untouched: str = ""
-    """Why the list was passed on as it is, without a look at what might go."""
-    log: str = ""
-    """The name of the log in the store."""
-    record: int = ROOT
-    """The last record of its way through that log."""
-    learned_limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """What the provider takes of this history by the name of the limit, where it refused more."""
-
-    @property
-    def pieces(self) -> tuple[tuple[int | None, Payload], ...]:
-        """What to send, in order: the position in the caller's list, and the message."""
-        return tuple(zip(self.positions, self.said, strict=True))
-
-    @cached_property
-    def messages(self) -> list[Any]:
-        """The messages to send. Those that are not changed are the caller's own objects, where it gave objects."""
-        return [payloads.decode(payload) for payload in self.said]
-
-    @cached_property
-    def body(self) -> bytes:
-        """The messages as one JSON list, those that are not changed byte for byte as they were given."""
-        return payloads.join_list(map(payloads.encoded, self.said))
-
-    def without_content(self) -> "EditedRequest":
-        """The request's place in its log and its model, without its messages: for callers that remember many requests."""
-        return _without_strikes(find_format(self.format), model=self.model, log=self.log, record=self.record)
-
-    def _decoded(self) -> list[Any]:
-        return payloads.decode_all([payloads.encoded(payload) for payload in self.said])
 
 
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
@@ -131,8 +94,12 @@ class Editor:
         redact: Redact | None = None,
         durability: Durability = "os",
         whole_in: str | os.PathLike[str] | None = None,
+        recall_tool: str = "",
+        recalls_in_files: bool = False,
     ) -> None:
-        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results."""
+        """`whole_in`: a folder whose files the agents can read, for what a rule `folded` leaves out of results; for struck
+        results, too, with `recalls_in_files`. `recall_tool`: a tool that callers answer by `recall` and `search`, for the
+        histories that are offered it."""
         check_function("clock", clock)
         if redact is not None:
             check_function("redact", redact)
@@ -142,6 +109,11 @@ class Editor:
         check_blobs(self._policy.made_rules(), self._blobs)
         self._wholes = WholeFolders()
         self._settings = (self._policy if whole_in is None else self._policy.with_whole_in(whole_in)).settings()
+        self._recall_tool = check_text("recall_tool", recall_tool)
+        self._recalling = dataclasses.replace(self._settings, way_back=WayBack(tool=recall_tool))
+        if recalls_in_files and whole_in is not None:
+            folder = str(Path(whole_in).expanduser().absolute())
+            self._settings = dataclasses.replace(self._settings, way_back=WayBack(folder=folder))
         self._reader = ListReader(redact)
         self._histories = OpenHistories(LogStore(store, durability=durability, redact=redact), self._counter)
 
@@ -176,7 +148,7 @@ class Editor:
 
     def address_of(self, request: EditedRequest) -> str:
         """Where the log of a request is, for `redline.open` and the command line."""
-        _check_request(request)
+        check_request(request)
         if not request.log:
             raise ExecutionError(f"There is no log of this request: {request.untouched}.")
         return self._histories.store.address_of(request.log)
@@ -196,6 +168,8 @@ class Editor:
         lifetime: str = "",
         now: float | None = None,
         refused: RefusedLimit | None = None,
+        may_recall: bool = False,
+        strikes_more: bool = True,
     ) -> EditedRequest:
         """What to send in place of a list of messages. What is new in it is recorded, and so are strikes.
 
@@ -204,7 +178,9 @@ class Editor:
         the messages: system prompt, tools. `times` are those of the messages, in milliseconds since 1970; one without counts
         from the request in which it first came. `lifetime` is how long the provider is asked to keep its cache: `5m`, `1h`,
         or `none` if it is not asked to cache at all, which is believed until it reports that it does. `refused` is the limit
-        that the provider says this very list was over (`read_refusal` finds it in the error): it is kept from now on.
+        that the provider says this very list was over (`read_refusal` finds it in the error): it is kept from now on. With
+        `may_recall` a history that begins with this list is offered the recall tool. Without `strikes_more` all that was sent
+        before is sent as it was.
         """
         watch = observing.Stopwatch() if observing.observer is not None else None
         time_ms = check_time_ms(self._clock() if now is None else now, "now")
@@ -222,10 +198,11 @@ class Editor:
         for attempt in range(_MOST_REOPENED + 1):  # nothing is lost by going on with another log: the caller's list is whole
             try:
                 if given.why_untouched:
-                    request = _unchanged(given, given.why_untouched)
+                    request = unchanged_request(given, given.why_untouched)
                 else:
                     with self._histories.going_on(given) as way:
-                        request = self._decided(way, given, time_ms, model, preamble, lifetime, refused)
+                        allowed = may_recall, strikes_more
+                        request = self._decided(way, given, time_ms, model, preamble, lifetime, refused, allowed)
                 break
             except StaleLogError as problem:
                 if attempt == _MOST_REOPENED:
@@ -238,23 +215,28 @@ class Editor:
     def _decided(
         self,
         way: OpenTree,
-        given: IncomingList,
+        shown: IncomingList,
         now: float,
         model: Model | None,
         preamble: object,
         lifetime: str,
         refused: RefusedLimit | None,
+        allowed: tuple[bool, bool],
     ) -> EditedRequest:
         """Record the list, and say what to send in its place."""
+        given, positions_of = self._with_hidden_turns(way, shown)
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = self._follow(way, given, now)
+            spot = self._follow(way, given, now, self._recall_tool if allowed[0] else "")
             if why := way.tree.left_alone_at(spot.record):
-                return dataclasses.replace(_unchanged(given, why), log=way.name, record=spot.record)
+                return dataclasses.replace(unchanged_request(shown, why), log=way.name, record=spot.record)
+            tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
+            settings = self._recalling if tool and tool == self._recall_tool else self._settings
+            ahead = [preamble, tool] if settings is self._recalling else preamble
             engine = way.engine_at(spot.record, given.format, self._counter, self._blobs, self._wholes)
             requests = engine.state.requests
-            sent_to = way.destinations.find(model, preamble, requests.sent_to)
+            sent_to = way.destinations.find(model, ahead, requests.sent_to)
             known = sent_to.model if sent_to is not None else ""
             schedule = self._policy.made_schedule(None, model or known or None, is_long=lifetime == "1h")
             if lifetime and isinstance(schedule, WhenFree) and not (lifetime == "none" and requests.has_cache):
@@ -264,10 +246,11 @@ class Editor:
                 schedule,
                 sent_to,
                 is_sent=observing.is_applied(),
+                applies=allowed[1],
                 preamble_bytes=way.destinations.preamble_bytes,
                 refused=refused,
             )
-            made = engine.request(self._settings, context)
+            made = engine.request(settings, context)
             if way.tree.end_of(spot.record) != engine.timeline.head:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
@@ -278,13 +261,14 @@ class Editor:
                 schedule=schedule.name,
                 model=known,
                 said=said,
-                positions=positions,
-                is_changed=_is_changed(given, said),
+                positions=[None if place is None else positions_of[place] for place in positions],
+                is_changed=is_changed(shown, said),
                 log=way.name,
                 record=engine.timeline.head,
+                recall_tool=settings.way_back.tool,
                 learned_limits=dict(engine.state.learned_limits),
             )
-            engine.tell(request, self._settings, f"{self.store} {way.name}")
+            engine.tell(request, settings, f"{self.store} {way.name}")
             return request
         raise ExecutionError(f"Other processes kept deciding first in {self._histories.store.address_of(way.name)}. Try again.")
 
@@ -296,42 +280,68 @@ class Editor:
         Of a conversation that is in memory it takes what was last read, so that it needs no store that answers.
         """
         given = self._reader.read(messages, format=format, session=session, namespace=namespace)
+        shown, positions_of = given, list[int | None]()
         if why := given.why_untouched:
-            return _unchanged(given, why)
+            return unchanged_request(given, why)
         way = self._histories.find_now(given)
         if way is None:
-            return _unchanged(given, "the store does not answer")
+            return unchanged_request(given, "the store does not answer")
+        given, positions_of = self._with_hidden_turns(way, given)
         spot = way.tree.find(given.digests, session)
         if spot.length == 0 and (fork := self._histories.fork_of(given)):
             way, spot = fork
         if spot.length == 0 or way.tree.left_alone_at(spot.record):
-            return _unchanged(given, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
+            return unchanged_request(shown, way.tree.left_alone_at(spot.record) or "nothing is recorded of it")
         path = way.tree.path(spot.record)
         stored = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
         by_index: dict[int, tuple[Strike, ...]] = {}
         for strike in PathDecisions(path).strikes.values():
             by_index[strike.index] = (*by_index.get(strike.index, ()), strike)
-        positions, said, lead = list[int](), list[Payload](), given.leading_system_messages
+        positions, said, lead = list[int | None](), list[Payload](), given.leading_system_messages
         for position, message in enumerate(given.messages):
             strikes = by_index.get(position - lead, ())
             left = way.struck.struck_payload(position - lead, given, strikes, stored.__getitem__) if strikes else message
             if left is not None:
-                positions.append(position)
+                positions.append(positions_of[position])
                 said.append(as_given(given, left))
         return dataclasses.replace(
-            _unchanged(given, ""),
+            unchanged_request(given, ""),
             said=said,
             positions=positions,
-            is_changed=_is_changed(given, said),
+            is_changed=is_changed(shown, said),
             log=way.name,
+            recall_tool=self._recall_tool and way.tree.tool_at(spot.record),
             record=spot.record if spot.length == len(given.digests) else ROOT,
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
             bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
         )
 
-    def holdout(self, share: float) -> HoldoutArms:
-        """Which histories are held out, at this share."""
-        return HoldoutArms(self._histories, self._reader, self._clock, share)
+    def arm_of(
+        self,
+        messages: Sequence[Payload],
+        share: float,
+        *,
+        held: str,
+        session: str = "",
+        format: str = "auto",
+        namespace: str = "",
+    ) -> str:
+        """The arm of a list: as its history has it, in its namespace or in that of the histories that are `held` out; else as
+        it is drawn, with this share held out. Empty for what began without an arm."""
+        read = partial(self._reader.read, messages, format=format, session=session)
+        given = read(namespace=namespace)
+        if given.why_untouched:
+            return NO_ARM
+        if known_arm(self._histories, read(namespace=held)) is not None:
+            return "holdout"
+        known = known_arm(self._histories, given)
+        return drawn_arm(share, session, given) if known is None else known
+
+    def record_arm(self, request: EditedRequest, arm: Arm) -> None:
+        """Write down to which arm the history of a request belongs."""
+        check_request(request)
+        if request.log:
+            record_arm(self._histories.open(request.log), arm, self._clock())
 
     def recall(
         self,
@@ -345,19 +355,46 @@ class Editor:
         """What the stub of an offloaded result refers to, all or some lines of it; a struck one's, too, with the `request` that
         said it, since `#12.0` is a part of another message in each conversation."""
         if request is not None:
-            _check_request(request)
+            check_request(request)
 
         def said_message(index: int) -> Message | None:
-            if request is None or request.record == ROOT:
-                return None
-            way = self._histories.open(request.log)
-            with way.lock:
-                self._check_own(way, request)
-                path = way.tree.path(request.record)
-            natives = [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
-            return find_format(request.format).read(natives[index]) if index < len(natives) else None
+            natives = self._natives_of(request) if request is not None else []
+            return find_format(str(request and request.format)).read(natives[index]) if index < len(natives) else None
 
         return recall_from(reference, said_message, self._blobs, lines=lines, grep=grep, max_chars=max_chars)
+
+    def search(self, words: str = "", *, request: EditedRequest, grep: str | None = None, max_chars: int = 2_000) -> str:
+        """The best lines of all that the history of a request said, with their references, hidden turns included."""
+        check_request(request)
+        natives, format = self._natives_of(request), find_format(request.format)
+        return search_record(words, lambda at: format.read(natives[at]), len(natives), grep=grep, max_chars=max_chars)
+
+    def _natives_of(self, request: EditedRequest) -> list[bytes]:
+        """The messages on the way to a request, as they are in the record."""
+        if request.record == ROOT:
+            return []
+        way = self._histories.open(request.log)
+        with way.lock:
+            self._check_own(way, request)
+            path = way.tree.path(request.record)
+        return [one.record.payload for one in path if isinstance(one.record, MessageAdded)]
+
+    def hide_turns(
+        self,
+        request: EditedRequest,
+        last: EditedRequest,
+        shown: Sequence[Message],
+        calls: Sequence[tuple[int, bytes]] = (),
+        results: Sequence[bytes] = (),
+    ) -> None:
+        """The client of a request was shown one answer in the place of the turns from there to the `last` request, and of its
+        answer without some calls. Lists that come with what was shown get the turns back."""
+        check_request(request)
+        thoughts = sum(isinstance(part, Reasoning) for one in shown for part in one.parts)
+        if request.record != ROOT:
+            after = self._histories.open(request.log).tree.length_at(request.record)
+            hidden = TurnsHidden(after, shown_digest(shown), thoughts, tuple(calls), tuple(results))
+            self._note(last, lambda _: hidden)
 
     # --- what became of it
 
@@ -381,7 +418,7 @@ class Editor:
 
     def withdraw(self, request: EditedRequest) -> None:
         """The request was not sent after all: what it struck for the first time is as if it had not been."""
-        _check_request(request)
+        check_request(request)
         made = {strike.number for strike in request.new_strikes}
 
         def lift(path: list[Stored]) -> Record | None:
@@ -398,7 +435,7 @@ class Editor:
 
     def _note(self, request: EditedRequest, make: Callable[[list[Stored]], Record | None]) -> None:
         """Append what is known of a request where it ends, made from the records up to there."""
-        _check_request(request)
+        check_request(request)
         if request.record == ROOT:  # nothing was followed
             return
         way = self._histories.open(request.log)
@@ -422,7 +459,14 @@ class Editor:
 
     # --- the way of a list
 
-    def _follow(self, way: OpenTree, given: IncomingList, now: float) -> KnownPath:
+    def _with_hidden_turns(self, way: OpenTree, given: IncomingList) -> tuple[IncomingList, Positions]:
+        """The list with the turns that its client was not shown, here or where it goes on from."""
+        tree = way.tree
+        if tree.find(given.digests, given.session).length == 0 and (fork := self._histories.fork_of(given)):
+            tree = fork[0].tree
+        return with_hidden_turns(given, tree, self._reader)
+
+    def _follow(self, way: OpenTree, given: IncomingList, now: float, offered: str = "") -> KnownPath:
         """The way of the list, made as far as it was not there."""
         tree = way.tree
         spot = tree.find(given.digests, given.session)
@@ -456,10 +500,15 @@ class Editor:
             before.add(digest)
             records.append(MessageAdded(native, now if known is None else known, digest))
             way.size_bytes += len(native)
+        records += self._offer(given, tree.tool_at(spot.record), offered)
         tree.append(records, parent=spot.record)
         if origin is not None:
             self._histories.evict(origin)
         return tree.find(given.digests, given.session)
+
+    def _offer(self, given: IncomingList, known: str, offered: str) -> list[Record]:
+        """A history that went on without the tool never gets it: another list of tools would be another prefix."""
+        return [RecallOffered(offered)] if offered and not known and given.has_no_answer else []
 
     def _begin_as(self, way: OpenTree, other: OpenTree, spot: KnownPath, given: IncomingList) -> KnownPath:
         """Begin a log with the records of the same messages in another, so that it is whole whatever becomes of that one."""
@@ -472,28 +521,3 @@ class Editor:
         way.size_bytes += sum(len(one.payload) for one in known if isinstance(one, MessageAdded))
         self._histories.register_session(given, way.name, range(1, spot.length + 1))
         return way.tree.find(given.digests[: spot.length], given.session)
-
-
-def _check_request(request: object) -> None:
-    if not isinstance(request, EditedRequest):
-        raise ValidationError(f"request must be what edit() gave, not {short_repr(request)}")
-
-
-def _unchanged(given: IncomingList, why: str) -> EditedRequest:
-    """The list as it came."""
-    return _without_strikes(
-        given.format,
-        count_tokens=lambda: sum(map(len, given.natives)) // 4,
-        said=given.messages,
-        positions=range(len(given.messages)),
-        untouched=why,
-    )
-
-
-def _without_strikes(format: Format, *, count_tokens: Callable[[], int] = int, **fields: Any) -> EditedRequest:
-    return EditedRequest(format.name, Sent.of_nothing(format), (), (), tuple, tuple, tuple, count_tokens, **fields)
-
-
-def _is_changed(given: IncomingList, said: Sequence[Payload]) -> bool:
-    """Whether something else than the caller's own messages is to be sent."""
-    return len(said) != len(given.messages) or not all(map(operator.is_, said, given.messages))

@@ -14,6 +14,7 @@ from redline.prices.find import Model, check_model, model_name
 from redline.providers import find_format, read_history, read_messages
 from redline.providers.format import Format
 from redline.providers.laws import History, Problem, problems_of
+from redline.providers.laws.request_limits import within_request_limits
 from redline.providers.limits.surplus_tools import called_tools, tool_count, without_surplus_tools
 from redline.providers.limits.table import limits_of
 from redline.providers.translate import Loss, translate
@@ -135,6 +136,7 @@ def convert(
     reader, history = read_history(messages, source)
     repaired = Legalizer.over(history, reader, strategy, lifts_system=True).repair()
     if reader.name == target:
+        repaired = within_request_limits(repaired, reader)
         prompts, rest = [system] if system else [], list[Payload]()
         for item in repaired.items:
             if reader.is_apart(item.message, has_begun=bool(rest)):

@@ -23,6 +23,7 @@ from redline.repair import Strategy
 from redline.rules import RULES, Mark, Rule, make_rules
 from redline.rules.observations import NO_OBSERVATIONS, Observations
 from redline.rules.protection import Protection
+from redline.rules.way_back import NO_WAY_BACK, WayBack
 from redline.schedules.choose import WaitingMark
 from redline.schedules.ledger import Ledger, LedgerSnapshot, Target
 from redline.tokens import Counter
@@ -155,6 +156,8 @@ class Settings:
     """Which texts of the user are results."""
     words: Placeholders = EN
     """What is said where something gives way to a limit of the provider."""
+    way_back: WayBack = NO_WAY_BACK
+    """Where the model finds the whole of what was struck."""
 
 
 class DerivedState:
@@ -181,6 +184,7 @@ class DerivedState:
             tools=settings.tools,
             failures=settings.failures,
             observations=settings.observations,
+            way_back=settings.way_back,
             root=settings.project_root,
         )
         if snapshot is not None and not self.marks.restore(snapshot.marks):

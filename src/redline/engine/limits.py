@@ -99,10 +99,9 @@ class LimitMarks:
         return [self._mark(parts[number], why, see) for number, why in chosen.items()]
 
     def _weigh(self, piece: SentItem) -> PieceWeight:
-        if isinstance(piece, RepairedMessage):
-            native = payloads.encoded(piece.message.native)
-        else:
-            native = self._state.payload(piece)
+        # as it is in the record, which need not be read for it
+        given = piece.message.native if isinstance(piece, RepairedMessage) else self._state.payload(piece)
+        native = payloads.encoded(given)
         media = tuple(one for one in self._heavy_parts(piece) if one.kind != "result") if may_hold_media(native) else ()
         return PieceWeight(piece, len(native) + 1, media)
 

@@ -19,6 +19,7 @@ from redline.rules.observations import NO_OBSERVATIONS, Observations
 from redline.rules.offload_results import moved_content
 from redline.rules.protection import Protection
 from redline.rules.rule import Fold, Mark, Rule
+from redline.rules.way_back import NO_WAY_BACK, WayBack
 from redline.schedules.ledger import Target
 from redline.tokens import PER_MESSAGE, Counter, count_part, count_parts
 from redline.tools import Reads, ToolBook
@@ -150,12 +151,13 @@ class Marks:
         tools: ToolBook,
         failures: FailureSigns = KNOWN_SIGNS,
         observations: Observations = NO_OBSERVATIONS,
+        way_back: WayBack = NO_WAY_BACK,
         root: str = "",
     ) -> None:
         self._state, self._view, self._sizes = state, view, sizes
         self._folds: list[Fold] = [rule.fold() for rule in rules]
         self._protection, self._tools = protection, tools
-        self._make_facts = partial(Facts, tools, failures, observations)
+        self._make_facts = partial(Facts, tools, failures, observations, way_back)
         self._facts = self._make_facts()
         self.pointers = Pointers(state, root, self._make_facts)
         """Which results must stay, because something that is sent points to them."""

@@ -21,6 +21,7 @@ from redline.providers.limits.refusals import TOKENS_PERMILLE, RefusedLimit
 from redline.providers.limits.table import limits_of
 from redline.record.blobs import reference_of
 from redline.record.records import Destination, LedgerEntry, Strike
+from redline.rules.placeholders import whole_of
 from redline.rules.rule import Mark
 from redline.schedules import Decision, Decisions, Ledger, Schedule, ScheduleInput, WhenFree, needs_ledger
 from redline.schedules.history import what_changed
@@ -57,6 +58,8 @@ class RequestContext:
     """The limit that the provider says the last request was over."""
     learned: Mapping[str, int] = field(default_factory=dict)
     """What it teaches: worked out by the engine, by our own count."""
+    applies: bool = True
+    """Whether marks may be applied; else all of them wait, whatever the schedule says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,8 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
     # The laws let each strike pass or refuse it.
     lost = _lost_reasoning(state, bound, sent_to) if bound is not None else []
     given_back = [Decision(mark, is_applied=True, why="a pointer must lead to words") for mark in work.marks.pointers.marks()]
-    draft, refusals = _strike_to_fit(work, [*lost, *given_back, *decisions.applied], bound, context)
+    applied = [*lost, *given_back, *(decisions.applied if context.applies else ())]
+    draft, refusals = _strike_to_fit(work, applied, bound, context)
     strikes = tuple(draft.strikes)
     refused = tuple((one.mark.index, one.mark.at) for one in refusals if one.problem.law not in _FOR_NOW)
     request = Request(
@@ -209,6 +213,10 @@ def _strike(
     def refuse(decision: Decision) -> Problem | None:
         mark = decision.mark
         problem = bound.problem(mark.index, mark.at) if bound is not None else None
+        seen = work.marks.seen(mark) if work.settings.way_back.folder and mark.blob is None else None
+        if seen is not None and (whole := whole_of(seen, mark.replacement)) is not None:
+            mark = msgspec.structs.replace(mark, blob=whole, whole_in=work.settings.way_back.folder)
+            decision = replace(decision, mark=mark)
         missing = context.no_whole if mark.whole_in else context.no_blobs
         if problem is None and missing and mark.blob is not None:
             problem = Problem(mark.index, None, NO_BLOBS, "what a stub refers to must be stored", missing)

@@ -172,11 +172,25 @@ _DECLARED = (
         words=("off",),
     ),
     Setting(
+        "proxy.recall",
+        "text",
+        "file",
+        "How a model gets back what was struck: in a file of the folder for whole results, by a tool that the proxy answers.",
+        choices=("off", "file", "tool"),
+    ),
+    Setting(
         "proxy.upstream",
         "list",
         (),
         "Where requests go on to, for anthropic, openai or gemini; again for each.",
         "PROVIDER=URL",
+    ),
+    Setting(
+        "proxy.keep",
+        "text",
+        "",
+        "Delete for good what was not used for so long: 30d, 12h; without it nothing is deleted.",
+        metavar="TIME",
     ),
     Setting("proxy.dry_run", "switch", False, "Change nothing, record everything, report what would have been saved."),
     Setting(
@@ -452,6 +466,7 @@ _EXAMPLES: dict[str, SettingData] = {
     "proxy.blobs": "~/.redline/blobs",
     "proxy.whole_in": "~/.redline/whole",
     "proxy.holdout": "10%",
+    "proxy.keep": "30d",
     "proxy.upstream": ("openai=https://openrouter.ai/api/v1",),
     "proxy.allow_origin": ("http://localhost:3000",),
     "replay.jobs": 4,

@@ -17,7 +17,7 @@ from redline.values import payloads
 from redline.values.messages import ToolResult
 
 MOST_BODY_BYTES = 256 << 20
-"""Longer bodies are passed on unread. No provider takes so much, but a client's history may grow on while old pictures give way."""
+"""Longer bodies are passed on unread. No provider takes so much, but a client's history grows on while old pictures go."""
 ReadField = Callable[[str], Any]
 """The value of a body's field by its name; None where the client did not write it."""
 System = str | Sequence[Mapping[str, Any]] | None

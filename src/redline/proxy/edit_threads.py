@@ -117,6 +117,11 @@ class EditOutcome:
     """Why nothing new was struck."""
     edit_ms: float = 0.0
 
+    @property
+    def recalls(self) -> bool:
+        """Whether the model may call the tool that is answered here."""
+        return self.is_changed and self.edited is not None and self.edited.recalls
+
 
 class EditThreads:
     """Runs an editor in threads. What takes too long is left to finish on its own, and its outcome is dropped."""
@@ -161,8 +166,8 @@ class EditThreads:
         return replace(outcome or EditOutcome(given.body), fallback=fallback, edit_ms=(time.perf_counter() - start) * 1000)
 
     async def shrink(self, outcome: EditOutcome, status: int, error: bytes) -> EditOutcome | None:
-        """A smaller body, where an error says that this one was over a limit of the provider; None if it says something else, or
-        where that takes too long."""
+        """A smaller body, where an error says that this one was over a limit of the provider; None if it says something else,
+        or where that takes too long."""
         edited, editor = outcome.edited, self.editor
         if edited is None or editor is None:
             return None

@@ -25,6 +25,8 @@ from redline.values import payloads
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
+_CARRIED = ("status", "provider", "project", "refused", "unreachable", "cut", "run", "recalls")
+"""What the line of a request takes from its exchange as it is."""
 OWN_TOOLS = ("recall", "search_record", "list_strikes", "session_report", "undo_strike")
 """What `redline mcp` calls its tools."""
 
@@ -55,6 +57,8 @@ class Exchange:
     """What broke the provider's cache, as soon as the answer was read."""
     chunks: list[bytes] = field(default_factory=list)
     kept_bytes: int = 0
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer."""
     start: float = field(default_factory=time.perf_counter)
     end: float = 0.0
 
@@ -132,6 +136,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Digests of its pieces, by which the next request is compared."""
     broke: CacheBroke | None = None
     """What broke the provider's cache, without the words at that place."""
+    recalls: int = 0
+    """Calls of Redline's own tool in the answer, which the proxy answered before it asked the model again."""
 
     @classmethod
     def of(
@@ -143,8 +149,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
         find_price: Callable[[str], Price | None] = price_of,
         watch: CacheWatch | None = None,
     ) -> "ProxiedRequest":
-        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` knows the
-        pieces of those before it, and what broke the cache is said to the exchange."""
+        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` says to the
+        exchange what broke the cache."""
         outcome, edited, now = exchange.outcome, exchange.outcome.edited, time.time()
         request = edited.request if edited else None
         lifetime = edited.read.lifetime if edited and edited.read else ""
@@ -168,16 +174,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             if price is not None:
                 paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
                 cost, saved = paid.paid, paid.saved
-        sent = None
-        if watch is not None and edited is not None and usage is not None:
-            call = edited.answered_call(usage, now, is_refused=bool(exchange.refused))
-            looked = watch.look(call, (safe_name(edited.session), chain)) if call is not None else None
-            if looked is not None:
-                sent, exchange.broke = looked.delta, looked.broke
-        broke = msgspec.structs.replace(exchange.broke, before="", after="") if exchange.broke is not None else None
-        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
         return cls(
-            **{name: getattr(exchange, name) for name in carried},
+            **{name: getattr(exchange, name) for name in _CARRIED},
             at=now,
             session=session,
             chain=chain,
@@ -199,9 +197,9 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             seconds=round(exchange.end - exchange.start, 3),
             edit_ms=round(outcome.edit_ms, 2),
             record=request.record if request else ROOT,
-            asks=_own_tools_in(answer) if answer else (),
-            sent=sent,
-            broke=broke,
+            asks=_own_tools_in(answer) if answer and not exchange.recalls else (),
+            sent=_watched(exchange, usage, now, chain, watch) if watch is not None and usage is not None else None,
+            broke=exchange.broke and msgspec.structs.replace(exchange.broke, before="", after=""),
             is_over_limit=bool(exchange.over_limit),
         )
 
@@ -220,6 +218,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "would_save_usd" if is_dry else "saved_usd": one.saved,
         "unpriced_requests": bool(reported) and one.cost is None,
         "why": one.why,
+        "recalls": one.recalls,
         "cache_breaks": one.broke.kind if one.broke else "",
         "lost_tokens": one.broke.lost_tokens if one.broke else 0,
         "lost_usd": one.broke.lost_usd if one.broke else None,
@@ -234,6 +233,17 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "models": one.model if reported else "",
     }
     return {name: value for name, value in values.items() if value or name in reported}
+
+
+def _watched(exchange: Exchange, usage: Usage, now: float, chain: str, watch: CacheWatch) -> SentDelta | None:
+    """Compare a request with those before it: what is new in it; what broke the cache is said to the exchange."""
+    edited = exchange.outcome.edited
+    call = edited.answered_call(usage, now, is_refused=bool(exchange.refused)) if edited is not None else None
+    if edited is None or call is None:
+        return None
+    looked = watch.look(call, (safe_name(edited.session), chain))
+    exchange.broke = looked.broke if looked is not None else None
+    return looked.delta if looked is not None else None
 
 
 def log_line(exchange: Exchange, one: ProxiedRequest) -> str:

@@ -31,7 +31,7 @@ class HeldAnswer:
 
     @property
     def text(self) -> bytes:
-        """What it says, not compressed; empty if that cannot be read."""
+        """The error's words, not compressed; empty if they cannot be read."""
         headers: Mapping[str, Any] = self.headers
         try:
             return decompress(self._beginning, headers.get("content-encoding", ""), most_bytes=_MOST_READ * 4)

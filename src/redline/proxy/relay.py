@@ -1,6 +1,7 @@
 """The proxy's one endpoint: takes every request, has it edited if it asks a model, and relays what the provider answers."""
 
 import asyncio
+import functools
 import json
 import logging
 import threading
@@ -28,6 +29,7 @@ from redline.proxy.http import (
     headers_for_upstream,
     plain_headers,
 )
+from redline.proxy.recall.rounds import Asking, RecallRounds, telling_unstruck
 from redline.proxy.settings import ProxySettings, Target, parse_target
 from redline.proxy.unstruck_usage import UnstruckUsage
 from redline.proxy.upstream_client import UpstreamClient, pieces_of, why_unreachable
@@ -183,13 +185,9 @@ class Relay:
         except ClientGoneError:
             exchange.cut = "client"
             return
-        outcome, call = EditOutcome(body), None
-        if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
-            query = scope["query_string"].decode("latin-1")
-            call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
-            outcome = await self._threads.edit(call)
-        exchange.outcome = outcome
-        if exchange.format and await self._answer_over_limit(send, exchange):
+        call = await self._edited(scope, incoming, exchange, headers, body)
+        outcome = exchange.outcome
+        if await self._answer_over_limit(send, exchange):
             return
         try:
             response: aiohttp.ClientResponse | HeldAnswer
@@ -217,13 +215,41 @@ class Relay:
             await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
             return
         try:
-            if 200 <= response.status < 600:
-                await self._pass_on(response, send, exchange)
-            else:
-                exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
-                await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            await self._answer_client(scope, incoming, response, send, exchange)
         finally:
             response.close()  # does nothing to a connection whose answer was read to its end
+
+    async def _answer_client(
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        response: "aiohttp.ClientResponse | HeldAnswer",
+        send: Send,
+        exchange: Exchange,
+    ) -> None:
+        """Pass the answer on, with calls of Redline's own tool answered on the way."""
+        if isinstance(response, aiohttp.ClientResponse) and response.status == 200 and exchange.outcome.recalls:
+            if more := self._unstruck_tokens(exchange.outcome):
+                is_stream = "event-stream" in response.headers.get("content-type", "")
+                send = telling_unstruck(send, UnstruckUsage(exchange.format, more, is_stream=is_stream))
+            await RecallRounds(self._asking(scope, incoming, exchange), exchange, send).relay(response)
+        elif 200 <= response.status < 600:
+            await self._pass_on(response, send, exchange)
+        else:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+
+    def _asking(self, scope: Scope, incoming: Incoming, exchange: Exchange) -> Asking:
+        """What is needed to ask a model again, where it asked for something that was struck."""
+        editor = self._threads.editor
+        assert editor is not None, "it has edited the request"
+        return Asking(
+            self._threads.edit,
+            functools.partial(self._ask, scope, incoming, exchange),
+            self._record_later,
+            editor.recall,
+            editor.hide_turns,
+        )
 
     async def _within_learned_limits(
         self, scope: Scope, incoming: Incoming, exchange: Exchange, response: aiohttp.ClientResponse
@@ -241,9 +267,21 @@ class Relay:
         exchange.outcome = smaller
         return again
 
+    async def _edited(
+        self, scope: Scope, incoming: Incoming, exchange: Exchange, headers: dict[str, str], body: bytes
+    ) -> Call | None:
+        """Have a body edited, or note it as it came; the call, where its path is of interest to the editor."""
+        exchange.outcome = EditOutcome(body)
+        if not (body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH))):
+            return None
+        query = scope["query_string"].decode("latin-1")
+        call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
+        exchange.outcome = await self._threads.edit(call)
+        return call
+
     async def _answer_over_limit(self, send: Send, exchange: Exchange) -> bool:
         """Refuse a request for which there is no money left, in the provider's own shape, before anything of it is sent."""
-        if not self.settings.limits.stops:
+        if not self.settings.limits.stops or not exchange.format:
             return False
         await self.recorded()  # all requests that have ended before are counted
         asking = asyncio.get_running_loop().run_in_executor(self._accounting_pool, self.accounts.over_limit, exchange)
@@ -270,7 +308,11 @@ class Relay:
         return await self._client.send(
             exchange.method,
             upstream.url(exchange.path, scope["query_string"].decode("latin-1")),
-            headers_for_upstream(scope["headers"], is_decoded=outcome.is_changed, is_read=bool(self._unstruck_tokens(outcome))),
+            headers_for_upstream(
+                scope["headers"],
+                is_decoded=outcome.is_changed,
+                is_read=outcome.recalls or bool(self._unstruck_tokens(outcome)),
+            ),
             pieces_of(outcome.body, None if incoming.is_whole else incoming.rest()) if has_body else None,
             length=len(outcome.body) if incoming.is_whole else int(named[0]) if named else None,
             proxy=upstream.proxy,
@@ -278,6 +320,10 @@ class Relay:
 
     async def _pass_on(self, response: "aiohttp.ClientResponse | HeldAnswer", send: Send, exchange: Exchange) -> None:
         """The answer, piece by piece as it comes; `send` waits where the client is slow, and so does the reading."""
+        if not 200 <= response.status < 600:
+            exchange.status, said = 502, f"{exchange.provider} answered {response.status}, which cannot be passed on"
+            await _answer_problem(send, PROVIDERS[exchange.provider], exchange.status, said)
+            return
         exchange.status = response.status
         exchange.content_type = response.headers.get("content-type", "")
         exchange.content_encoding = response.headers.get("content-encoding", "")
@@ -302,7 +348,7 @@ class Relay:
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
     def _unstruck_tokens(self, outcome: EditOutcome) -> int:
-        """The tokens that the agent is told beside those that were sent: what strikes took out, where it asked for that."""
+        """Tokens told to the agent on top of those sent: what strikes took out, with `--report-usage unstruck`."""
         request = outcome.edited.request if outcome.edited is not None and outcome.is_changed else None
         return request.bill.saved.total if request is not None and self.settings.report_usage == "unstruck" else 0
 

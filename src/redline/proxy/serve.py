@@ -15,7 +15,9 @@ from uvicorn.supervisors import Multiprocess
 
 from redline.conversation.editor import Editor
 from redline.policy.policy import Policy, find_policy
+from redline.providers.offered_tool import RECALL_TOOL
 from redline.proxy.accounts import Accounts, accounts_path
+from redline.proxy.cleaning import marked_as_running, unused_deleted
 from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
@@ -60,7 +62,7 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     on_ready(running)
-    with ended_by_signals(), listening:
+    with ended_by_signals(), listening, marked_as_running(running.store), unused_deleted(running):
         if running.workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         else:
@@ -89,12 +91,22 @@ def _open_editor(settings: ProxySettings) -> WireEditor:
     _warm_up(policy)
     blobs = _StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
     whole_in = settings.whole_place.folder or None
-    editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs, whole_in=whole_in)
+    editor = Editor(
+        settings.store,
+        policy=policy,
+        redact=redaction,
+        counter=Estimate(),
+        blobs=blobs,
+        whole_in=whole_in,
+        recall_tool=RECALL_TOOL if settings.recall == "tool" else "",
+        recalls_in_files=settings.recall != "off",
+    )
     return WireEditor(
         editor,
         edits_subscriptions=settings.edits_subscriptions,
         is_dry_run=settings.is_dry_run,
         holdout=parse_share(settings.holdout),
+        offers_recall=settings.recall == "tool",
     )
 
 

@@ -16,10 +16,12 @@ from redline.record.backends import parse_address
 from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
 from redline.store.proxy_files import WholePlace, whole_place
+from redline.store.retention import parse_keep
 from redline.transport.holdout import parse_share
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
+RECALLS = ("off", "file", "tool")
 _VERSIONS = frozenset(provider.version for provider in PROVIDERS.values())
 
 
@@ -116,7 +118,11 @@ class ProxySettings:
     """Where offloaded results go: a folder or a bucket; empty: nowhere."""
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
+    recall: str = "file"
+    """How the model gets back what was struck: `off`, `file` or `tool`."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
+    keep: str = ""
+    """How long what is not used stays: `30d`; empty: for good."""
     is_dry_run: bool = False
     holdout: str = ""
     """The share of sessions that is sent as it came, such as `10%`; empty: none."""
@@ -162,6 +168,9 @@ class ProxySettings:
         if self.blobs:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
+        parse_keep(self.keep)
+        if self.recall not in RECALLS:
+            raise ValidationError(f"--recall must be one of {', '.join(RECALLS)}, not {self.recall!r}")
 
     @property
     def mode(self) -> str:

@@ -1,4 +1,4 @@
-"""The usage in an answer as it would be without strikes, for agents that compact by it: whole answers and streams, four APIs."""
+"""The usage in an answer as it would be without strikes, for agents that compact by it: of four APIs, whole or streamed."""
 
 import json
 from typing import Any

@@ -260,6 +260,28 @@ LeftAlone = EditingStopped
 """The name of before."""
 
 
+class RecallOffered(msgspec.Struct, frozen=True, tag="recall", tag_field="type"):
+    """From the first request on, the model was given a tool that reads back what was struck, and that the proxy answers."""
+
+    tool: str
+
+
+class TurnsHidden(msgspec.Struct, frozen=True, tag="hidden", tag_field="type", omit_defaults=True):
+    """The messages before this record are turns with the proxy: the client was shown one answer in their place."""
+
+    after: int
+    """How many messages come before the first of them."""
+    shown: bytes
+    """A digest of what the client was shown."""
+    thoughts: int = 0
+    """How many blocks of reasoning were in it."""
+    calls: tuple[tuple[int, bytes], ...] = ()
+    """Calls of the tool beside calls of the client's own, in the last answer: how many of those come before each, and the
+    payload of each."""
+    results: tuple[bytes, ...] = ()
+    """What was answered to these, as messages."""
+
+
 class CacheKeptWarm(msgspec.Struct, frozen=True, tag="touch", tag_field="type"):
     """The provider was asked to keep what it has cached, without a request."""
 
@@ -371,6 +393,8 @@ Record = (
     | LogIndexed
     | EditingStopped
     | CacheKeptWarm
+    | RecallOffered
+    | TurnsHidden
     | UsageReported
     | Checkpoint
     | Described
@@ -405,7 +429,7 @@ MIGRATIONS: dict[int, Migration] = {step: lambda fields: fields for step in (1, 
 1 to 2: records of lifted strikes, and what a request cost, are new; nothing that was there looks different.
 2 to 3: what resent histories need is new: digests of messages, names of sessions, what is left alone or kept in the cache.
 3 to 4: what people say of a conversation is new: title, user, tags.
-4 to 5: what broke the provider's cache is new.
+4 to 5: what broke the provider's cache is new, and turns with the proxy that clients do not see.
 """
 
 

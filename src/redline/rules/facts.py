@@ -9,6 +9,7 @@ import msgspec
 
 from redline.errors import RedlineError, ValidationError
 from redline.rules.observations import NO_OBSERVATIONS, Observations
+from redline.rules.way_back import NO_WAY_BACK, WayBack
 from redline.tools import DEFAULT, Action, Tool, ToolBook, describe
 from redline.tools.failures import KNOWN_SIGNS, FailureSigns, Origin, is_command_output
 from redline.values.messages import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
@@ -115,6 +116,8 @@ class Seen(msgspec.Struct, eq=False, gc=False):
     known_failure: bool | None = None
     known_pointer: PointerKind | Literal[False] | None = None
     """Worked out when first asked for; ask for `actions`, `is_error` and `pointer`."""
+    way_back: WayBack = NO_WAY_BACK
+    """Where the model finds the whole, once it was struck."""
 
     @property
     def timestamp_ms(self) -> float | None:
@@ -229,9 +232,13 @@ class Facts:
     """Grows with the view: each message is looked at once, when it is added."""
 
     def __init__(
-        self, tools: ToolBook = DEFAULT, signs: FailureSigns = KNOWN_SIGNS, observations: Observations = NO_OBSERVATIONS
+        self,
+        tools: ToolBook = DEFAULT,
+        signs: FailureSigns = KNOWN_SIGNS,
+        observations: Observations = NO_OBSERVATIONS,
+        way_back: WayBack = NO_WAY_BACK,
     ) -> None:
-        self._tools, self._signs, self._observations = tools, signs, observations
+        self._tools, self._signs, self._observations, self._way_back = tools, signs, observations, way_back
         self._observes = bool(observations)
         self._said: list[Seen] = []
         """The texts of the turn of the assistant that has just ended, if it made no native call."""
@@ -255,6 +262,7 @@ class Facts:
         for index, place, message in parts:
             part = message.parts[place]
             seen = Seen(index, place, part, message, self._orders, self._steps, self._tools, None, self._signs)
+            seen.way_back = self._way_back
             self._orders += 1
             if isinstance(part, ToolCall) and not part.is_hosted:
                 self._calls.add(part, seen)

@@ -88,7 +88,8 @@ class _FoldedFold(RuleFold[Folded, _Memory]):
         command = next((action.command for action in seen.actions if isinstance(action, Runs)), "")
         if len(said) < _LEAST_CHARS or seen.is_error or kind == "edit" or MARK in said or is_placeholder(said):
             return None
-        if (rule.recall_tool and is_recall(seen.tool, rule.recall_tool)) or self._is_read_back(seen) or quotes_reference(said):
+        tool = rule.recall_tool or seen.way_back.tool
+        if (tool and is_recall(seen.tool, tool)) or self._is_read_back(seen) or quotes_reference(said):
             return None
         place, content = self._place_of_all(seen, said)
         folded = None if kind == "file read" else fold_text(said, last_program(command), whole=place, folds=self._folds)
@@ -126,9 +127,8 @@ class _FoldedFold(RuleFold[Folded, _Memory]):
 
     def _place_of_all(self, seen: Seen, said: str) -> tuple[str, bytes | None]:
         """How the model can read the whole text, and what must be stored for that."""
-        rule = self._rule
-        if rule.recall_tool:
-            return f'{rule.recall_tool}(reference="{reference_to(seen.index, seen.place)}")', None
+        if tool := self._rule.recall_tool or seen.way_back.tool:
+            return f'{tool}(reference="{reference_to(seen.index, seen.place)}")', None
         # whoever runs commands can read a file, and nobody else is known to
         if self._whole_in and any(isinstance(action, Runs | Resumes) for action in seen.actions):
             return whole_file(self._whole_in, said), whole_content(said)

@@ -4,11 +4,16 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from redline.record.blobs.retrieval import is_recall
+from redline.record.blobs.whole_results import names_whole_results, whole_content, whole_file
+from redline.redaction.kinds import MARK
 from redline.rules.facts import Seen
 from redline.rules.results import is_replaced, kind_of_actions, size_chars
+from redline.rules.worth_words import texts_of
 from redline.tokens import Estimate
-from redline.tools import Action, Fetches, Lists, Reads, Runs, Searches, SearchesWeb, Writes
+from redline.tools import Action, Fetches, Lists, Reads, Resumes, Runs, Searches, SearchesWeb, Writes
 from redline.tools.repeatable import can_run_again, tool_only_looks
+from redline.values.messages import Text, reference_to
 from redline.values.words import Placeholders
 
 _FIELD = re.compile(r"\{(what|size|again)\}")
@@ -19,6 +24,8 @@ _LONG_REFERENCE = "#12345.0"
 _BYTES = (32, 20, 12, 7, 4)
 """Of a path or a command, and of the name of a tool: as much as fits."""
 _KILO, _MEGA = 1000, 1_000_000
+_ON_FILES = (Runs, Resumes, Searches, Lists)
+"""What an agent does that can read a file of this machine, too. A read is had again from the file itself."""
 _COUNTER = Estimate()
 
 _SAVED_IN = re.compile(
@@ -36,12 +43,13 @@ _MOST_REMEMBERED = 32
 def placeholder_for(seen: Seen, template: str, words: Placeholders, *, may_grow: bool = False) -> str | None:
     """What replaces a result. None: it must stay, because it was replaced before, or because the placeholder is no shorter."""
     result = seen.result
-    if result is None or is_replaced(result, words, template):
+    if result is None or is_replaced(result, words, template) or is_read_back(seen):
         return None
     chars, filled = size_chars(result), template
     if "{" in template:
         size = f"{chars} B" if chars < _KILO else f"{chars // _KILO} kB" if chars < _MEGA else f"{chars // _MEGA:,} MB"
-        again, path = way_back(seen, words), _saved_in(result.text)
+        path = _saved_in(result.text) or whole_path(seen)
+        again = _call_of_tool(seen) or (words.saved_in.replace("{file}", path) if path else way_back(seen, words))
         fields, template = {"size": size, "again": again}, template_for(template, again)
 
         def fill(what: str) -> str:
@@ -73,8 +81,6 @@ def way_back(seen: Seen, words: Placeholders) -> str:
     """How the model can have a result again; empty for what no call gave."""
     if seen.result is None:
         return ""
-    if path := _saved_in(seen.result.text):
-        return words.saved_in.replace("{file}", path)
     match kind_of_actions(seen.actions):
         case "file read" | "edit":
             return words.read_again
@@ -87,6 +93,35 @@ def way_back(seen: Seen, words: Placeholders) -> str:
         return words.search_again
     is_look = tool_only_looks(seen.tool or "") and not seen.actions
     return words.call_again if is_look or any(isinstance(action, Fetches) for action in seen.actions) else words.may_repeat
+
+
+def whole_path(seen: Seen) -> str:
+    """The file for the text of a result that is struck; empty where the agent is not known to read files, or where another
+    file has the words already."""
+    folder, result = seen.way_back.folder, seen.result
+    if not folder or seen.way_back.tool or result is None or not any(isinstance(one, _ON_FILES) for one in seen.actions):
+        return ""
+    is_whole = all(isinstance(part, Text) for part in result.parts) and MARK not in result.text
+    return whole_file(folder, result.text) if is_whole else ""
+
+
+def whole_of(seen: Seen, replacement: object) -> bytes | None:
+    """What must be stored in the folder before a result is replaced by words that name its file; None if they name none."""
+    path = whole_path(seen) if seen.way_back.folder and isinstance(replacement, str) else ""
+    return whole_content(seen.result.text) if path and seen.result is not None and path in str(replacement) else None
+
+
+def is_read_back(seen: Seen) -> bool:
+    """Whether a result is one that the model asked for after it was struck: it stays, or the model would ask again."""
+    tool, folder, call = seen.way_back.tool, seen.way_back.folder, seen.call
+    if tool and is_recall(seen.tool, tool):
+        return True
+    return bool(folder) and call is not None and any(names_whole_results(text) for text in texts_of(call))
+
+
+def _call_of_tool(seen: Seen) -> str:
+    tool = seen.way_back.tool
+    return f'{tool}(reference="{reference_to(seen.index, seen.place)}")' if tool and seen.result is not None else ""
 
 
 def call_label(seen: Seen, most: int) -> str:

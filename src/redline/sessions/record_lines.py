@@ -166,6 +166,10 @@ def _told(record: records.Record) -> tuple[str, str, float | None]:  # noqa: C90
             return "left_alone", f"left alone from here on: {why}", None
         case records.CacheKeptWarm(now):
             return "touch", "the provider was asked to keep its cache", now
+        case records.RecallOffered(tool):
+            return "recall", f"the model is given the tool {tool}", None
+        case records.TurnsHidden(after):
+            return "hidden", f"turns with the proxy from message {after} on, not shown to the client", None
         case records.UsageReported():
             sent, read = f"{record.input_tokens:,} tokens sent", f"{record.cache_read_tokens:,} read from the cache"
             return "usage", f"{sent}, {read}, {record.output_tokens:,} answered", None

@@ -46,6 +46,7 @@ class Metric:
 _USD = {"redline.currency": "USD"}
 _REPAIRS = Otel("redline.repairs", "{repair}")
 _ASKED_AGAIN = Otel("redline.asked_again", "{result}")
+_RECALLS = Otel("redline.recalls", "{recall}")
 _SAVED = Otel("redline.saved", "{USD}", attributes=_USD, may_fall=True)
 _BY_PROVIDER = Otel("redline.refused", "{mark}", attributes={"redline.refused_by": "provider"})
 _BY_LAW = Otel("redline.refused", "{mark}", "redline.rule", {"redline.refused_by": "law"})
@@ -106,6 +107,7 @@ METRICS: tuple[Metric, ...] = (
         Otel("redline.cost.lost", "{USD}", attributes=_USD),
     ),
     Metric("errors", "Errors that were passed through.", "redline_errors_total", kind="labels", label="status"),
+    Metric("recalls", "Calls for what was struck, answered by the proxy.", "redline_recalls_total", _RECALLS, "recalls"),
     Metric("retreats", "Requests for which editing took too long.", "redline_retreats_total", None, "retreat", "count"),
     Metric("refused", "Changed requests that the provider refused.", "redline_refused_total", _BY_PROVIDER, "refused", "count"),
     Metric(

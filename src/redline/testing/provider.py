@@ -225,7 +225,8 @@ class FakeProvider:
         fresh, read, written = self.cache.count(endpoint.format, {**body, "model": model}, messages, headers)
         said = count_message(Message("assistant", parts, {}, endpoint.format), default_counter()).total
         answer = endpoint.answer(model, parts, Usage(fresh, said, read, written))
-        answer |= {name: f"{answer[name]}_{number}" for name in ("id", "responseId") if name in answer}
+        for held in (answer, *answer.get("output", ())):  # no two answers, and no two items, have one id
+            held |= {name: f"{held[name]}_{number}" for name in ("id", "responseId") if name in held}
         if binder:
             binder.sign(body, answer["content"])
         return 200, answer

@@ -9,17 +9,19 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from redline.cache_breaks.watch import AnsweredCall, CacheWatch
 from redline.conversation.observing import marking_applied
 from redline.errors import FormatError, LogError, RedlineError, ValidationError
+from redline.providers import find_format
 from redline.providers.answers import Answer
 from redline.providers.api import Api, Body, BodyStart
 from redline.providers.apis import find_api
 from redline.providers.limits.refusals import RefusedLimit, read_refusal
+from redline.providers.offered_tool import RECALL_TOOL, Offer, offer_in, with_recall_tool
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
 from redline.providers.usage import Usage
@@ -81,6 +83,8 @@ class Call:
     """As the client wrote it: for who pays, which it may say, and nothing else."""
     namespace: str = ""
     """Whose histories these are, where the caller says it; empty where label and credential do."""
+    is_next_turn: bool = False
+    """Whether the model goes on with an answer: all that it was sent before must be sent as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ class Edited:
     """Tools that were never called and are not declared, because the provider takes no more."""
     learned: str = ""
     """The limit that the provider's refusal taught, in its own words."""
+    recalls: bool = False
+    """Whether the body offers the tool for recall, whose calls are answered here."""
 
     @property
     def is_changed(self) -> bool:
@@ -131,6 +137,18 @@ class Edited:
     def cache_names(self) -> tuple[str, str]:
         """The session and the log: calls with one of these in common are compared."""
         return self.session, self.request.log if self.request is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenAnswer:
+    """What a client was shown of several turns, and what not."""
+
+    shown: tuple[dict[str, Any], ...]
+    """The messages that it was shown."""
+    calls: tuple[tuple[int, bytes], ...] = ()
+    """Calls that it was not shown, beside its own in the last answer: how many of those come before each."""
+    results: tuple[bytes, ...] = ()
+    """What was answered to these."""
 
 
 class _UnreportedAnswers:
@@ -188,7 +206,8 @@ class WireEditor:
 
     Calls that a subscription pays for are recorded and passed on as they are, unless `edits_subscriptions`; with `is_dry_run`
     all calls are, and with `holdout` those of so large a share of the sessions. `key` is what hashes of credentials are keyed
-    with.
+    with. With `offers_recall` histories may begin with a tool for what was struck, whose calls the caller answers; the Editor
+    must have the tool, too.
     """
 
     def __init__(
@@ -199,12 +218,14 @@ class WireEditor:
         is_dry_run: bool = False,
         holdout: float = 0.0,
         key: bytes = _NAMESPACE_KEY,
+        offers_recall: bool = False,
     ) -> None:
         self.editor = editor
         self._edits_subscriptions = edits_subscriptions
         self._is_dry_run = is_dry_run
         self._key = key
         self._holdout = Holdout(editor, holdout)
+        self._offers_recall = offers_recall
         self._side_calls = SideCalls()
         self._unreported = _UnreportedAnswers()
         self._starts = _BodyStarts()
@@ -264,6 +285,28 @@ class WireEditor:
             with _logging_failure("Strikes that were never sent to %s could not be withdrawn", edited.call):
                 self.editor.withdraw(edited.request)
 
+    def recall(self, edited: Edited, arguments: Mapping[str, object]) -> tuple[str, bool]:
+        """What a call of the tool for recall is answered, from the history of the request alone, and whether it is an error."""
+        asked = {name: str(held) for name, held in arguments.items() if isinstance(held, str | int) and held != ""}
+        try:
+            if edited.request is None:
+                raise ValidationError("Nothing is recorded of this conversation.")
+            if "search" in asked or "reference" not in asked:
+                words, grep = asked.get("search", ""), asked.get("grep")
+                found = self.editor.search(words, request=edited.request, grep=grep)
+                return found.replace(": recall(", f": {RECALL_TOOL}(", 1), False
+            lines, grep = asked.get("lines"), asked.get("grep")
+            return self.editor.recall(asked["reference"], request=edited.request, lines=lines, grep=grep), False
+        except (RedlineError, OSError) as problem:
+            return str(problem), True
+
+    def hide_turns(self, first: Edited, last: Edited, hidden: "HiddenAnswer") -> None:
+        """The client was shown one answer in the place of the turns of these requests."""
+        with _logging_failure("Turns that the client of %s was not shown could not be recorded", first.call):
+            if first.request is not None and last.request is not None:
+                shown = tuple(map(find_format(first.request.format).read, hidden.shown))
+                self.editor.hide_turns(first.request, last.request, shown, hidden.calls, hidden.results)
+
     def answering(self, edited: Edited) -> None:
         """The answer has come to its end, and `answered` or `refused` follows: the next call of the session waits for it."""
         self._unreported.begin((edited.namespace, edited.session))
@@ -314,6 +357,7 @@ class WireEditor:
         side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
         if side_call is not None and not side_call.keeps_strikes:
             return dataclasses.replace(edited, untouched=side_call.reason)
+        offer = offer_in(body, call.query) if self._offers_recall and not observed else ""
         if not only_recorded:
             self._unreported.wait_for((namespace, session))
         if only_recorded or side_call is not None:
@@ -328,6 +372,7 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
+                    **self._settings_of_recall(offer, call),
                     refused=refused,
                 )
             self._holdout.record(request, arm)
@@ -339,14 +384,7 @@ class WireEditor:
             self.editor.stop_editing(request, reason)
         noted = reason or (side_call.reason if side_call is not None else "")
         edited = dataclasses.replace(edited, request=request, untouched=noted)
-        if reason:
-            return edited
-        spliced = call.body
-        if request.is_changed:
-            said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
-            spliced = body.splice(list(zip(request.positions, said, strict=True)))
-        spliced, dropped = with_fewer_tools(spliced, body, request.learned_limits)
-        return dataclasses.replace(edited, body=call.body if spliced == call.body else spliced, dropped_tools=dropped)
+        return edited if reason else _spliced(edited, request, with_tool=bool(offer and request.recall_tool))
 
     def _arm_of(self, call: Call, body: Body, session: str) -> tuple[str, str, str]:
         """Why a call is only observed, if it is, whose history it is, and the arm of its session."""
@@ -354,6 +392,9 @@ class WireEditor:
         namespace = self._namespace(call, observed, body.account)
         arm = NO_ARM if observed else self._holdout.arm_of(body, session, namespace)
         return (HELD_OUT, held_out(namespace), arm) if arm == "holdout" else (observed, namespace, arm)
+
+    def _settings_of_recall(self, offer: Offer, call: Call) -> dict[str, Any]:
+        return {"may_recall": offer == "may begin", "strikes_more": not call.is_next_turn} if offer else {}
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
@@ -384,6 +425,19 @@ class WireEditor:
             request = self._last.get((namespace, call.session or named))
             if request is not None:
                 self.editor.keep_warm(request)
+
+
+def _spliced(edited: Edited, request: "EditedRequest", *, with_tool: bool) -> Edited:
+    """The body with what the Editor says, and with the tools that the provider takes."""
+    body, sent = edited.read, edited.call.body
+    assert body is not None, "it was read to be edited"
+    if request.is_changed:
+        said = [one if type(one) is bytes else payloads.encoded(one) for one in request.said]
+        sent = body.splice(list(zip(request.positions, said, strict=True)))
+    sent, dropped = with_fewer_tools(sent, body, request.learned_limits)
+    sent = with_recall_tool(sent, body.format) if with_tool else sent
+    changed = edited.call.body if sent == edited.call.body else sent
+    return dataclasses.replace(edited, body=changed, dropped_tools=dropped, recalls=with_tool)
 
 
 @contextlib.contextmanager

@@ -38,21 +38,26 @@ class Holdout:
     """Says which sessions are held out, and remembers it. For use from any number of threads."""
 
     def __init__(self, editor: "Editor", share: float) -> None:
-        self._drawn = editor.holdout(share) if share else None
+        self._editor, self._share = editor, share
         self._arms: OrderedDict[tuple[str, str | bytes], str] = OrderedDict()
         """By namespace and session, or the first message of a history without a name."""
         self._recorded: set[str] = set()
 
     def arm_of(self, body: Body, session: str, namespace: str) -> str:
         """The arm of a call; empty where its history began before there was a holdout, or where there is none."""
-        if self._drawn is None:
+        if not self._share:
             return NO_ARM
         first = body.messages[0] if body.messages else b""
         key = namespace, session or (first if isinstance(first, bytes) else repr(first))
         arm = self._arms.get(key)
         if arm is None:
-            arm = self._drawn.find(
-                body.messages, session=session, namespace=namespace, held=held_out(namespace), format=body.format
+            arm = self._editor.arm_of(
+                body.messages,
+                self._share,
+                held=held_out(namespace),
+                session=session,
+                format=body.format,
+                namespace=namespace,
             )
             self._arms[key] = arm
             if len(self._arms) > _MOST_REMEMBERED:
@@ -61,6 +66,6 @@ class Holdout:
 
     def record(self, request: "EditedRequest", arm: str) -> None:
         """Have the log of a request say its arm, once."""
-        if self._drawn is not None and arm and request.log and request.log not in self._recorded:
-            self._drawn.record(request.log, "holdout" if arm == "holdout" else "edited")
+        if (arm == "edited" or arm == "holdout") and request.log and request.log not in self._recorded:
+            self._editor.record_arm(request, "holdout" if arm == "holdout" else "edited")
             self._recorded.add(request.log)

@@ -13,7 +13,8 @@ _IN_DRY_RUN = {
     "repairs": "would_repair",
     "saved_usd": "would_save_usd",
 }
-_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "asked_again", "retreats", *_IN_DRY_RUN)
+_TOTALS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd")
+_FIELDS = (*_TOTALS, "asked_again", "recalls", "retreats", *_IN_DRY_RUN)
 _STATUS_REASONS = {
     "400": "the provider refused the request as the agent sent it",
     "401": "the provider does not take the key or login",
@@ -25,11 +26,11 @@ _STATUS_REASONS = {
     "529": "the provider is overloaded",
 }
 _LIMITS = {
-    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept for the session",
-    "left out": "{requests} made to fit a limit of the provider: the oldest pictures, or the largest results, gave way to a line",
+    "learned": "{requests} refused for a limit that was not known, made smaller, and taken; the limit is kept",
+    "left out": "{requests} made to fit a limit of the provider: old pictures, or large results, gave way to a line",
     "fewer tools": "{requests} sent with fewer tools, as many as the provider takes; those left out were never called",
-    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has compacted, "
-    "or let it know by --report-usage unstruck",
+    "window near": "{requests} near the window of the model had nothing been struck: leave Redline only after the agent has "
+    "compacted, or let it know by --report-usage unstruck",
 }
 _COUNTERS = ("untouched", "unreachable", "errors", "limits")
 _MOST_REASONS = 3
@@ -56,6 +57,8 @@ class RunTotals:
     """Net; in a dry run what would have been saved, and folded, struck and repaired."""
     asked_again: float = 0
     """Results that the agent asked for again after a strike."""
+    recalls: float = 0
+    """Calls for what was struck, answered by the proxy."""
     retreats: float = 0
     """Requests for which editing took too long."""
     is_dry_run: bool = False
@@ -113,10 +116,15 @@ class RunTotals:
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
         struck, paid = self._changes()
-        why = reasons_of(self)
-        if held := _count_of(self.untouched, "holdout"):
-            why.append(f"{_requests(held)} sent as they came: held out. redline proof compares their sessions with the others")
+        struck += [f"{self.recalls:,.0f} recalls of what was struck were answered"] if self.recalls else []
+        why = [*reasons_of(self), *self._held_out()]
         return [first, *struck, *why, *paid] if self.has_changed else [first, *paid, *why]
+
+    def _held_out(self) -> list[str]:
+        """The line for requests of sessions in the control group."""
+        held = _count_of(self.untouched, "holdout")
+        told = f"{_requests(held)} sent as they came: held out. redline proof compares their sessions with the others"
+        return [told] if held else []
 
     def look_first(self, store: str = "") -> str:
         """The line on what to look at: the most expensive loss of the cache that is not Redline's doing, else all requests."""
@@ -134,6 +142,11 @@ class RunTotals:
                 says = f"{row.get('place')}: {row.get('what')}" if row.get("what") else str(row.get("says"))
                 return ahead + (says if len(says) <= room else f"{says[: room - 1]}…")
         return f"look at redline serve{f' {store}' if store else ''}: every request, what was struck, and why"
+
+    @property
+    def is_observed_only(self) -> bool:
+        """Whether requests were only observed because a subscription pays for them."""
+        return bool(_count_of(self.untouched, "a subscription pays"))
 
     @property
     def has_changed(self) -> bool:

@@ -1,44 +1,17 @@
 """The arm of an experiment that a history belongs to: recorded once in its log, and kept by whatever goes on from there."""
 
 import hashlib
-from collections.abc import Callable, Sequence
 from typing import Literal
 
-from redline.conversation.resent.incoming import IncomingList, ListReader
+from redline.conversation.resent.incoming import IncomingList
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree
 from redline.record.log import ROOT
 from redline.record.records import Described
-from redline.values.payloads import Payload
 
 Arm = Literal["edited", "holdout"]
 NO_ARM = ""
 """That of a history which began before the experiment: it is left out."""
 _KEY = b"redline holdout"
-
-
-class HoldoutArms:
-    """The arms of the histories in a store."""
-
-    def __init__(self, histories: OpenHistories, reader: ListReader, clock: Callable[[], float], share: float) -> None:
-        self._histories, self._reader, self._clock, self._share = histories, reader, clock, share
-
-    def find(self, messages: Sequence[Payload], *, session: str, namespace: str, held: str, format: str) -> str:
-        """That of what a list goes on with, among the edited histories or among those that are held out; else as drawn."""
-        given, apart = (self._reader.read(messages, session=session, namespace=one, format=format) for one in (namespace, held))
-        if given.why_untouched:
-            return NO_ARM
-        if known_arm(self._histories, apart) is not None:
-            return "holdout"
-        known = known_arm(self._histories, given)
-        return drawn_arm(self._share, session, given) if known is None else known
-
-    def record(self, log: str, arm: Arm) -> None:
-        """Write down to which arm a history belongs, once; the conversation itself does not change."""
-        tree = self._histories.open(log)
-        with tree.lock:
-            tree.tree.read()
-            if not recorded_arm(tree):
-                tree.tree.append([Described(self._clock(), arm=arm)], parent=ROOT)
 
 
 def drawn_arm(share: float, session: str, given: IncomingList) -> Arm:
@@ -68,3 +41,11 @@ def recorded_arm(tree: OpenTree) -> str:
     """What the log of a history says."""
     told = (one.record.arm for one in tree.tree.stored.values() if isinstance(one.record, Described) and one.record.arm)
     return next(told, NO_ARM)
+
+
+def record_arm(tree: OpenTree, arm: Arm, time_ms: float) -> None:
+    """Write it down, once; the conversation itself does not change."""
+    with tree.lock:
+        tree.tree.read()
+        if not recorded_arm(tree):
+            tree.tree.append([Described(time_ms, arm=arm)], parent=ROOT)

@@ -231,6 +231,11 @@ class IncomingList:
         return list(chained(self.digests))
 
     @property
+    def has_no_answer(self) -> bool:
+        """Whether the model has said nothing in it yet."""
+        return all(self.format.read(native).role != "assistant" for native in self.natives)
+
+    @property
     def own_log(self) -> str:
         """The name of the log that this session's lists with this first message have to themselves."""
         return log_name(self.namespace, self.digests[:1], self.session)

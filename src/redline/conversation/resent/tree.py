@@ -13,18 +13,29 @@ from redline.record.records import (
     HeadMoved,
     MessageAdded,
     PinSet,
+    RecallOffered,
     SessionNamed,
     Strike,
     StrikesApplied,
     StrikesLifted,
     StrikeUndone,
+    TurnsHidden,
     UsageReported,
 )
 from redline.record.timeline import RecordTree
 from redline.values.payloads import Path
 
 ANNOTATION_RECORDS = (
-    StrikesApplied | StrikesLifted | StrikeUndone | PinSet | UsageReported | EditingStopped | CacheKeptWarm | ForkedFrom
+    StrikesApplied
+    | StrikesLifted
+    | StrikeUndone
+    | PinSet
+    | UsageReported
+    | EditingStopped
+    | CacheKeptWarm
+    | ForkedFrom
+    | RecallOffered
+    | TurnsHidden
 )
 """Records that follow a message on every way that goes on from it. Others begin a way of their own."""
 _MOST_GREETINGS = 2
@@ -51,6 +62,8 @@ class _Place:
     left_alone: str = ""
     opened_ms: float | None = None
     """When the messages so far were said, if all of them came at once; else None."""
+    tool: str = ""
+    """The tool for recall that the model is given."""
 
 
 class HistoryTree(RecordTree):
@@ -66,6 +79,8 @@ class HistoryTree(RecordTree):
         """The chains after which something was said."""
         self.sessions: set[str] = set()
         """The names under which something in the log was sent."""
+        self.hidden: dict[bytes, dict[bytes, tuple[TurnsHidden, tuple[bytes, ...]]]] = {}
+        """By chain and by what was shown after it: turns that clients did not see, with their messages."""
         self._last: tuple[list[bytes], list[bytes]] = [], []
         """Digests and chains of the list that was last looked for: the next is mostly the same with a little more. They change
         together: `recorded` looks for a list without waiting for whoever decides about another."""
@@ -82,7 +97,9 @@ class HistoryTree(RecordTree):
             case MessageAdded():
                 (chain,) = chained((record.digest,), before.chain)
                 opened_ms = record.timestamp_ms if before.length == 0 or before.opened_ms == record.timestamp_ms else None
-                self._places[one.number] = _Place(chain, before.length + 1, before.session, before.left_alone, opened_ms)
+                self._places[one.number] = _Place(
+                    chain, before.length + 1, before.session, before.left_alone, opened_ms, before.tool
+                )
                 self._continued.add(before.chain)
                 if record.digest:
                     self._known.setdefault(chain, []).append(one.number)
@@ -95,8 +112,22 @@ class HistoryTree(RecordTree):
                     self._known[before.chain].append(one.number)
             case EditingStopped(why):
                 self._places[one.number] = replace(before, left_alone=why)
+            case RecallOffered(tool):
+                self._places[one.number] = replace(before, tool=tool)
+            case TurnsHidden():
+                self._places[one.number] = before
+                self._hide(one, record)
             case _:
                 self._places[one.number] = before
+
+    def _hide(self, one: Stored, turns: TurnsHidden) -> None:
+        """Remember hidden messages under the place and the digest of the answer that the client has."""
+        number, said = one.parent, list[bytes]()
+        while self._places[number].length > turns.after:
+            record = self.stored[number].record
+            said += [record.payload] if isinstance(record, MessageAdded) else []
+            number = self.stored[number].parent
+        self.hidden.setdefault(self._places[number].chain, {})[turns.shown] = turns, tuple(said[::-1])
 
     # --- asking
 
@@ -123,6 +154,14 @@ class HistoryTree(RecordTree):
     def session_at(self, record: int) -> str:
         """The name under which the way to a record was sent."""
         return self._places[record].session
+
+    def tool_at(self, record: int) -> str:
+        """The tool for recall that the model was given from the first request of this way on; empty if it was given none."""
+        return self._places[record].tool
+
+    def length_at(self, record: int) -> int:
+        """How many messages there are on the way to a record."""
+        return self._places[record].length
 
     def left_alone_at(self, record: int) -> str:
         """Why nothing is changed on the way to a record; empty if it may be."""

@@ -15,7 +15,7 @@ from redline.values.words import EN
 
 
 @law(
-    anthropic="32 MB a request; 600 pictures and pages, 100 with a window of 200,000 tokens; 8,000 pixels, 2,000 from the 21st on",
+    anthropic="32 MB; 600 pictures and pages, 100 with a window of 200,000 tokens; 8,000 pixels, 2,000 if they are over 20",
     openai_chat="50 MB and 1,500 pictures a request",
     openai_responses="50 MB and 1,500 pictures a request",
     gemini="100 MB and 3,600 pictures a request",
@@ -69,7 +69,7 @@ def _has_media(message: Message) -> bool:
 
 
 def _line(message: Message, held: HeavyPart, tools: dict[str | None, str]) -> str:
-    """What is left of a part: what it was, and how large."""
+    """The line left of a part: its tool or its speaker, its type and its size."""
     result = next((part for part in message.parts if isinstance(part, ToolResult) and held.at[: len(part.at)] == part.at), None)
     what = f"from the {message.role}" if result is None else result.name or tools.get(result.call_id) or "a tool's result"
     template = EN.over_limit.replace("; {again}", "")

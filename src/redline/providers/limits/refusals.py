@@ -32,7 +32,7 @@ _REFUSALS: tuple[tuple[Limit, str], ...] = (
     ("tokens", rf"prompt is too long: {_GIVEN} tokens > {_TAKEN} maximum"),
     ("tokens", r"prompt is too long"),
     ("tokens", rf"exceed context limit: {_GIVEN} \+ \d+ > {_TAKEN}"),
-    # OpenAI and servers that speak as it does: Azure/azure-rest-api-specs#46145, anomalyco/opencode#47721, microsoft/vscode#303825
+    # Servers that speak as OpenAI does: Azure/azure-rest-api-specs#46145, anomalyco/opencode#47721, microsoft/vscode#303825
     (
         "tools",
         rf"'tools': array too long\. Expected an array with maximum length {_TAKEN}, but got an array with length {_GIVEN}",
@@ -65,7 +65,7 @@ _LESS = 0.8
 
 
 def read_refusal(status: int, error: bytes | str) -> RefusedLimit | None:
-    """The limit that an error names; None if it is about something else. A 413 says by its number that the bytes were too many."""
+    """The limit that an error names; None if it is about something else. A 413 says by its number that it is the bytes."""
     text = (error.decode("utf-8", "replace") if isinstance(error, bytes) else error)[:_MOST_CHARS]
     for name, pattern in _PATTERNS:
         if found := pattern.search(text):

@@ -63,9 +63,9 @@ def heavy_parts(message: Message, index: int) -> tuple[HeavyPart, ...]:
     for part in message.parts:
         inner = part.parts if isinstance(part, ToolResult) else (part,)
         found += [_media_weight(one, index) for one in inner if isinstance(one, Media)]
-        if isinstance(part, ToolResult) and not part.is_hosted and (chars := len(part.text)) >= _LEAST_RESULT_CHARS:
-            if not any(isinstance(one, Media) for one in part.parts):
-                found.append(HeavyPart(index, part.at, "result", chars, chars // _TOKEN_CHARS))
+        is_words = isinstance(part, ToolResult) and not part.is_hosted and not any(isinstance(one, Media) for one in inner)
+        if isinstance(part, ToolResult) and is_words and (chars := len(part.text)) >= _LEAST_RESULT_CHARS:
+            found.append(HeavyPart(index, part.at, "result", chars, chars // _TOKEN_CHARS))
     return tuple(found)
 
 
@@ -84,7 +84,7 @@ def _media_weight(media: Media, index: int) -> HeavyPart:
 
 
 def _page_count(source: str) -> int:
-    """The pages of a PDF in base64: those that it lists, or the highest number that it gives; 1 where it says neither."""
+    """Pages of a PDF in base64: all that are listed, or the highest number given; 1 for a PDF that says neither."""
     try:
         content = base64.b64decode(source.partition("base64,")[2] or source)
     except (binascii.Error, ValueError):
