@@ -9,7 +9,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -311,6 +311,7 @@ class WireEditor:
         if only_recorded or side_call is not None:
             request = self.editor.recorded(body.messages, format=body.format, session=session, namespace=namespace)
         else:
+            told: dict[str, Any] = {} if refused is None else {"refused": refused}
             with marking_applied(not observed):
                 request = self.editor.edit(
                     body.messages,
@@ -320,7 +321,7 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
-                    refused=refused,
+                    **told,
                 )
         if side_call is None:
             self._remember(self._namespace(call, observed) if body.account else namespace, session, request)
